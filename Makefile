@@ -1,0 +1,58 @@
+# The front door. Everything is CMake and Ninja behind it; see CMakePresets.json.
+# Each target does its own set-up: a fresh Debian 12 needs only git and make.
+
+WERROR ?= ON
+PREFIX ?= /usr/local
+DESTDIR ?=
+SECONDS ?= 60
+PRESETS = release clang debug asan tsan fuzz
+CONFIGURE = cmake --preset $(1) -DLZ_WERROR=$(WERROR) -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
+BUILD = $(call CONFIGURE,$(1)) && cmake --build --preset $(1)
+CTEST = ctest --preset $(1)
+
+.PHONY: all setup build test demo bench lint $(filter-out release,$(PRESETS)) install clean help
+
+all: build
+
+help:
+	@sed -n 's/^\([a-z]*\): .*## /  make \1\t/p' Makefile
+
+setup: ## install the missing packages
+	@tools/setup.sh
+
+build: setup ## the release build: build/lazuli, build/liblazuli.so
+	@$(call BUILD,release)
+
+demo: build ## the main job
+	build/lazuli --version
+	build/lazuli env
+
+test: setup ## gcc and clang builds, every test in release, asan and tsan, lint
+	@tools/test.sh
+
+asan: setup ## the tests under ASan and UBSan
+	@$(call BUILD,asan) && $(call CTEST,asan)
+
+tsan: setup ## the tests under TSan
+	@$(call BUILD,tsan) && $(call CTEST,tsan)
+
+clang: setup ## the tests as built by clang
+	@$(call BUILD,clang) && $(call CTEST,clang)
+
+debug: setup ## the tests with assertions and without optimisation
+	@$(call BUILD,debug) && $(call CTEST,debug)
+
+lint: build ## formatting, clang-tidy, cppcheck, layers, headers, papers
+	@tools/lint.sh
+
+fuzz: setup ## every fuzzer for SECONDS=60 each
+	@$(call BUILD,fuzz) && tools/fuzz.sh $(SECONDS)
+
+bench: build ## measure; prints ratios
+	@tools/bench.sh
+
+install: build ## into PREFIX=/usr/local, below DESTDIR
+	@DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX)
+
+clean: ## remove build/
+	rm -rf build

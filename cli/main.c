@@ -1,0 +1,6 @@
+#include <lazuli/base.h>
+#include <stdio.h>
+int main(void)
+{
+    puts(lz_version());
+}

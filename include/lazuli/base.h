@@ -1,0 +1,77 @@
+/* base.h - what every other public header stands on: the export mark, error
+ * values, the allocator hook and the log hook.
+ *
+ * The library never prints, exits or aborts. A call that can fail returns an
+ * lz_err *, NULL for success; the caller owns it. */
+#ifndef LAZULI_BASE_H
+#define LAZULI_BASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LZ_API               __attribute__((visibility("default")))
+#define LZ_MUST_USE          __attribute__((warn_unused_result))
+#define LZ_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+
+/* "0.1.0" */
+LZ_API const char *lz_version(void);
+
+/* A place in some text: the user's source, a YAML file, a graph. Borrowed. */
+typedef struct lz_loc {
+    const char *file; /* NULL: unknown */
+    int32_t line;     /* from 1; 0: unknown */
+    int32_t col;      /* from 1; 0: unknown */
+} lz_loc;
+
+typedef enum lz_code {
+    LZ_OK = 0,
+    LZ_ERR_MEMORY,      /* an allocation failed */
+    LZ_ERR_ARG,         /* the caller passed something that makes no sense */
+    LZ_ERR_SYNTAX,      /* a text is malformed; the location says where */
+    LZ_ERR_MODEL,       /* a well-formed text breaks a rule of its language */
+    LZ_ERR_IO,          /* the operating system refused */
+    LZ_ERR_NOT_FOUND,   /* a file, library, symbol, operator or key is absent */
+    LZ_ERR_UNSUPPORTED, /* understood, and not to be had here */
+    LZ_ERR_LIMIT,       /* a stated bound was passed */
+    LZ_ERR_BUSY,        /* someone else holds it */
+    LZ_ERR_INTERNAL,    /* a broken invariant: a bug of ours */
+    LZ_CODE_COUNT
+} lz_code;
+
+typedef struct lz_err lz_err;
+
+/* Each accepts NULL, which stands for success. Texts live as long as the error. */
+LZ_API lz_code lz_err_code(const lz_err *e);
+LZ_API const char *lz_err_text(const lz_err *e);
+LZ_API lz_loc lz_err_loc(const lz_err *e);
+LZ_API const char *lz_code_name(lz_code code); /* "memory", "syntax", ... */
+LZ_API void lz_err_free(lz_err *e);
+
+/* The one door to the heap. resize(user, NULL, n, a) allocates n bytes aligned to
+ * a; resize(user, p, n, a) with n > 0 moves (only for a <= 16); resize(user, p, 0,
+ * a) frees and returns NULL. NULL otherwise means failure, the old block stays. */
+typedef struct lz_allocator {
+    void *(*resize)(void *user, void *ptr, size_t size, size_t align);
+    void *user;
+} lz_allocator;
+
+/* Process-wide; set it before anything else and only while nothing is allocated.
+ * NULL restores the C library's. */
+LZ_API void lz_allocator_set(const lz_allocator *a);
+
+typedef enum lz_level { LZ_LOG_ERROR, LZ_LOG_WARN, LZ_LOG_INFO, LZ_LOG_DEBUG, LZ_LOG_OFF = -1 } lz_level;
+
+/* Called from any thread, one call at a time; msg has no newline and is borrowed. */
+typedef void lz_log_fn(void *user, lz_level level, const char *msg);
+
+/* fn NULL (the default) keeps silent. Messages above `most` are not even made. */
+LZ_API void lz_log_set(lz_log_fn *fn, void *user, lz_level most);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

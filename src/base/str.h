@@ -1,0 +1,39 @@
+/* str.h - a borrowed run of bytes: never NUL-terminated, never owned. */
+#ifndef LZ_BASE_STR_H
+#define LZ_BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef struct lz_str {
+    const char *ptr;
+    size_t len;
+} lz_str;
+
+#define LZ_STR(literal) ((lz_str){ "" literal, sizeof(literal) - 1 })
+
+/* For "%.*s". */
+#define LZ_FMT(s) (int)(s).len, (s).ptr
+
+lz_str lz_str_of(const char *cstr);                  /* NULL gives the empty string */
+lz_str lz_str_sub(lz_str s, size_t from, size_t to); /* clamped to s */
+bool lz_str_eq(lz_str a, lz_str b);
+bool lz_str_is(lz_str a, const char *cstr);
+int lz_str_cmp(lz_str a, lz_str b); /* by bytes, shorter first */
+bool lz_str_starts(lz_str s, lz_str prefix);
+bool lz_str_ends(lz_str s, lz_str suffix);
+lz_str lz_str_trim(lz_str s); /* ASCII white space on both sides */
+
+/* Byte offset, or SIZE_MAX. */
+size_t lz_str_find(lz_str s, lz_str needle);
+size_t lz_str_rfind(lz_str s, lz_str needle);
+size_t lz_str_find_char(lz_str s, char c);
+
+/* Cuts *rest at the first separator: the part before it is returned, *rest moves
+ * behind it. Without one the whole of *rest is returned and *more becomes false.
+ * for (bool more = true; more;) { lz_str part = lz_str_cut(&rest, sep, &more); ... } */
+lz_str lz_str_cut(lz_str *rest, lz_str separator, bool *more);
+
+#endif

@@ -1,0 +1,6 @@
+#include <lazuli/base.h>
+
+const char *lz_version(void)
+{
+    return LZ_VERSION;
+}
