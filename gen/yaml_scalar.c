@@ -357,6 +357,7 @@ static const struct {
     { LZG_YAML_NULL, "tag:yaml.org,2002:null", is_null, fill_null },
     { LZG_YAML_TIMESTAMP, "tag:yaml.org,2002:timestamp", is_timestamp, fill_timestamp },
     { LZG_YAML_STR, "tag:yaml.org,2002:str", NULL, fill_null },
+    { LZG_YAML_STR, "!", NULL, fill_null },
 };
 enum { MEANINGS = sizeof meanings / sizeof *meanings };
 
@@ -421,8 +422,8 @@ int lzg_yaml_key_cmp(const lzg_yaml *a, const lzg_yaml *b)
         return three_way(a->kind<b->kind, a->kind> b->kind);
     if (!numeric)
         return a->kind == LZG_YAML_NULL ? 0 : lz_str_cmp(a->text, b->text);
-    if (isnan(x.real) || isnan(y.real)) /* unlike anything, itself included */
-        return isnan(x.real) && isnan(y.real) ? three_way(a<b, a> b) : isnan(x.real) ? 1 : -1;
+    if (isnan(x.real) || isnan(y.real)) /* there is but one .nan, and it comes last */
+        return three_way(isnan(y.real) && !isnan(x.real), isnan(x.real) && !isnan(y.real));
     int by_real = three_way(x.real<y.real, x.real> y.real);
     return by_real ? by_real : three_way(x.integer<y.integer, x.integer> y.integer);
 }
