@@ -97,16 +97,21 @@ static void assert_holds(const char *path, lz_str data)
     assert_true(lz_str_eq((lz_str){ buf, n }, data));
 }
 
-/* Bytes of every value, longer than any buffer of file.c. */
+/* Bytes of every value, longer than any buffer of file.c; main fills them in. */
+static char noise_bytes[100003];
+
 static lz_str noise(void)
 {
-    static char buf[100003];
+    return (lz_str){ noise_bytes, sizeof noise_bytes };
+}
+
+static void make_noise(void)
+{
     uint32_t x = 1;
-    for (size_t i = 0; i < sizeof buf; i++) {
+    for (size_t i = 0; i < sizeof noise_bytes; i++) {
         x = x * 1664525u + 1013904223u;
-        buf[i] = (char)(x >> 24);
+        noise_bytes[i] = (char)(x >> 24);
     }
-    return (lz_str){ buf, sizeof buf };
 }
 
 static unsigned long inode(const char *path)
@@ -493,13 +498,12 @@ static lz_err *test_lock_waits_also_when_interrupted(void)
     int lock = -1;
     LZ_TRY(lz_file_lock("lock", 0, &h.lock));
     assert_int_equal(pthread_create(&t, NULL, let_go_later, &h), 0);
-    fault.call = "flock", fault.error = EINTR, fault.times = 0;
     lz_err *e = lz_file_lock("lock", 0, &lock);
     if (!e)
         assert_true(atomic_load(&h.letting_go));
     pthread_join(t, NULL);
     lz_file_unlock(lock);
-    fault.times = 2;
+    fault.call = "flock", fault.error = EINTR, fault.times = 2;
     if (!e)
         e = lz_file_lock("lock", LZ_FILE_TRY, &lock);
     assert_true(e || fault.times == 0);
@@ -592,6 +596,7 @@ static lz_err *test_remove(void)
 /* In the scratch folder, so that bare names will do. */
 int main(void)
 {
+    make_noise();
     if (chdir(lz_check_dir()) != 0)
         return 1;
     const struct CMUnitTest tests[] = {
