@@ -36,10 +36,8 @@ struct lzg_yaml {
 
 /* Parses a whole text; `file` names it in locations and is copied. An empty
  * document gives a NULL-kind node. Errors: LZ_ERR_SYNTAX with a location. */
-LZ_MUST_USE
-lz_err *lzg_yaml_parse(lz_arena *a, lz_str text, const char *file, const lzg_yaml **out);
-LZ_MUST_USE
-lz_err *lzg_yaml_load(lz_arena *a, const char *path, const lzg_yaml **out);
+LZ_MUST_USE lz_err *lzg_yaml_parse(lz_arena *a, lz_str text, const char *file, const lzg_yaml **out);
+LZ_MUST_USE lz_err *lzg_yaml_load(lz_arena *a, const char *path, const lzg_yaml **out);
 
 /* The value under a key of a MAP, or NULL. */
 const lzg_yaml *lzg_yaml_get(const lzg_yaml *map, lz_str key);

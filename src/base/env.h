@@ -8,7 +8,8 @@
 /* id, name, what it means */
 #define LZ_ENV_VARS(X)                                                                                       \
     X(THREADS, "LAZULI_THREADS", "worker threads, from 1; by default one for each CPU the process may use")  \
-    X(LOG, "LAZULI_LOG", "what the command writes to standard error: off (the default), error, warn, info, debug")
+    X(LOG, "LAZULI_LOG",                                                                                     \
+      "what the command writes to standard error: off (the default), error, warn, info, debug")
 
 typedef enum lz_env_id {
 #define X(id, name, meaning) LZ_ENV_##id,
