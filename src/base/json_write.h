@@ -48,7 +48,6 @@ void lz_json_put_tree(lz_json_writer *w, const lz_json *v);
 
 /* LZ_ERR_ARG for a mistake (LZ_ERR_LIMIT: nested too deep), LZ_ERR_MEMORY if the text ran
  * out of memory. The text then ends somewhere in the middle. */
-LZ_MUST_USE
-lz_err *lz_json_finish(const lz_json_writer *w);
+LZ_MUST_USE lz_err *lz_json_finish(const lz_json_writer *w);
 
 #endif
