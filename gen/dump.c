@@ -245,24 +245,30 @@ static int by_key(const void *a, const void *b)
     return strcmp(lzg_dispatch_key_name((*x)->key), lzg_dispatch_key_name((*y)->key));
 }
 
+static void put_kernel(lz_json_writer *w, const lzg_backend_metadata *m)
+{
+    lz_json_put_key(w, lzg_dispatch_key_name(m->key));
+    lz_json_begin_object(w);
+    put_text(w, "kernel", m->kernel);
+    put_text(w, "ns", m->cpp_namespace);
+    put_flag(w, "structured", m->structured);
+    put_flag(w, "symint", lzg_backend_metadata_symint(m));
+    lz_json_end_object(w);
+}
+
+/* As the indices have it: by name. */
 static lz_err *put_dispatch(row *r)
 {
-    const lzg_backend_metadata **rows;
-    size_t n = r->f->ndispatch;
-    LZ_TRY(lz_arena_new(r->scratch, &rows, n));
-    for (size_t i = 0; i < n; i++)
-        rows[i] = &r->f->dispatch[i];
+    const lzg_backend_metadata *rows[LZG_KEY_COUNT];
+    size_t n = 0;
+    for (size_t i = 0; i < r->ops->nindices; i++) {
+        rows[n] = lz_map_get(&r->ops->indices[i].index, r->s->name.text);
+        n += rows[n] != NULL;
+    }
     qsort(rows, n, sizeof *rows, by_key);
     lz_json_begin_object(r->w);
-    for (size_t i = 0; i < n; i++) {
-        lz_json_put_key(r->w, lzg_dispatch_key_name(rows[i]->key));
-        lz_json_begin_object(r->w);
-        put_text(r->w, "kernel", rows[i]->kernel);
-        put_text(r->w, "ns", rows[i]->cpp_namespace);
-        put_flag(r->w, "structured", rows[i]->structured);
-        put_flag(r->w, "symint", lzg_backend_metadata_symint(rows[i]));
-        lz_json_end_object(r->w);
-    }
+    for (size_t i = 0; i < n; i++)
+        put_kernel(r->w, rows[i]);
     lz_json_end_object(r->w);
     return NULL;
 }
@@ -350,6 +356,11 @@ static lz_err *put_variants(row *r)
     return NULL;
 }
 
+static bool is_called(const lzg_function *f, const lzg_schema *s)
+{
+    return f && lz_str_eq(f->func->name.text, s->name.text);
+}
+
 static lz_err *put_group(row *r)
 {
     const lzg_group *g = lz_map_get(&r->ops->group_of, r->s->name.text);
@@ -357,10 +368,10 @@ static lz_err *put_group(row *r)
         lz_json_put_null(r->w);
         return NULL;
     }
-    const char *role = r->f == g->functional ? "functional"
-                       : r->f == g->inplace  ? "inplace"
-                       : r->f == g->mutable  ? "mutable"
-                                             : "out";
+    const char *role = is_called(g->out, r->s)       ? "out"
+                       : is_called(g->mutable, r->s) ? "mutable"
+                       : is_called(g->inplace, r->s) ? "inplace"
+                                                     : "functional";
     lz_json_begin_object(r->w);
     put_text(r->w, "id", g->functional->func->name.text);
     put_text(r->w, "role", lz_str_of(role));
@@ -376,7 +387,9 @@ static lz_err *put_view_group(row *r)
         lz_json_put_null(r->w);
         return NULL;
     }
-    const char *role = r->f == g->view ? "view" : r->f == g->view_copy ? "view_copy" : "view_inplace";
+    const char *role = is_called(g->view_inplace, r->s) ? "view_inplace"
+                       : is_called(g->view_copy, r->s)  ? "view_copy"
+                                                        : "view";
     lz_json_begin_object(r->w);
     put_flag(r->w, "composite", g->composite);
     put_text(r->w, "id", g->view->func->name.text);
