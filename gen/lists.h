@@ -13,8 +13,7 @@ typedef struct lzg_lists {
     const lz_json *root;
 } lzg_lists;
 
-LZ_MUST_USE
-lz_err *lzg_lists_load(lz_arena *a, const char *path, const lzg_lists **out); /* NULL: built in */
+LZ_MUST_USE lz_err *lzg_lists_load(lz_arena *a, const char *path, const lzg_lists **out); /* NULL: built in */
 
 /* Whether the list (an array of strings, or an object's keys) holds the name. */
 bool lzg_lists_has(const lzg_lists *l, const char *list, lz_str name);

@@ -17,8 +17,9 @@
 
 #define LZG_BASE_TYPES(X)                                                                                    \
     X(Generator)                                                                                             \
-    X(ScalarType) X(Tensor) X(int) X(DimVector) X(float) X(str) X(bool) X(Layout) X(Device) X(DeviceIndex)   \
-        X(Scalar) X(MemoryFormat) X(QScheme) X(Storage) X(Stream) X(SymInt) X(SymBool) X(GraphModule)
+    X(ScalarType)                                                                                            \
+    X(Tensor) X(int) X(DimVector) X(float) X(str) X(bool) X(Layout) X(Device) X(DeviceIndex) X(Scalar)       \
+        X(MemoryFormat) X(QScheme) X(Storage) X(Stream) X(SymInt) X(SymBool) X(GraphModule)
 
 typedef enum lzg_base_ty {
 #define X(name) LZG_TY_##name,
@@ -54,7 +55,8 @@ const char *lzg_base_ty_name(lzg_base_ty base);
 /* ---- annotations, arguments, returns ---- */
 
 typedef struct lzg_annotation {
-    char set[3], after[3]; /* letters, NUL-terminated; after may be "*" */
+    char set[3];       /* one or two letters, NUL-terminated */
+    const char *after; /* letters, NUL-terminated; "*" alone: anything; "": no after-set */
     bool write;
 } lzg_annotation;
 
@@ -101,12 +103,13 @@ bool lzg_return_writes(const lzg_return *r);
 /* ---- names ---- */
 
 typedef struct lzg_op_name {
+    lz_str ns;   /* what stands before the last "::" inside the schema; usually empty */
     lz_str base; /* without the inplace underscore, dunder underscores and _functional */
     bool inplace, dunder, functional_overload;
-    lz_str overload; /* empty: none */
-    lz_str text;     /* as printed: base.overload */
-    lz_str printed_base;
-    lz_str unambiguous; /* printed base, _, overload */
+    lz_str overload;     /* empty: none */
+    lz_str text;         /* as printed: base.overload */
+    lz_str printed_base; /* with ns:: if there is one */
+    lz_str unambiguous;  /* printed base, _, overload */
 } lzg_op_name;
 
 LZ_MUST_USE

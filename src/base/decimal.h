@@ -1,0 +1,23 @@
+/* decimal.h - between decimal digits and binary floating point, exactly.
+ *
+ * Every answer is computed with whole numbers of up to 3000 bits, so nothing here
+ * can be wrong by a rounding. It takes a microsecond or two: number.h is faster
+ * where an approximation settles the matter and asks here otherwise.
+ *
+ * A double is m * 2^e here, m < 2^53 (not 0), -1074 <= e <= 971. */
+#ifndef LZ_BASE_DECIMAL_H
+#define LZ_BASE_DECIMAL_H
+
+#include "base/number.h"
+
+/* The three ways of lz_double_digits_. `edge`: the gap below m * 2^e is half the one above. */
+size_t lz_decimal_short(uint64_t m, int e, bool edge, char digits[LZ_SHORT_DIGITS], int *exp10);
+size_t lz_decimal_fixed(uint64_t m, int e, int places, char digits[LZ_DOUBLE_DIGITS], int *exp10);
+size_t lz_decimal_exact(uint64_t m, int e, int count, char digits[LZ_DOUBLE_DIGITS], int *exp10);
+
+/* The sign of 0.d1d2d3... * 10^exp10 - m * 2^e. The digits may contain a point, which is
+ * passed over; d1 is not 0. The two must lie within a factor of 2^32 of each other. Here
+ * m < 2^54 and e >= -1075, for the number half-way between two doubles. */
+int lz_decimal_compare(lz_str digits, int exp10, uint64_t m, int e);
+
+#endif

@@ -1,0 +1,103 @@
+#include "base/dl.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+typedef void any_fn(void);
+
+struct lz_dl {
+    void *handle;
+    char path[];
+};
+
+/* Takes the handle, also on failure. */
+static lz_err *adopt(void *handle, lz_dl **out)
+{
+    struct link_map *map = NULL;
+    const char *path = dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
+    size_t size = strlen(path) + 1;
+    lz_dl *dl = lz_mem_alloc(sizeof *dl + size);
+    if (!dl) {
+        dlclose(handle);
+        return lz_err_oom();
+    }
+    dl->handle = handle;
+    memcpy(dl->path, path, size);
+    *out = dl;
+    return NULL;
+}
+
+/* The loader mostly starts its reason with the name, which we print anyway. */
+static void add_reason(lz_text *t, const char *name, const char *reason)
+{
+    lz_str why = lz_str_of(reason ? reason : "unknown reason"), n = lz_str_of(name);
+    if (n.len && lz_str_starts(why, n))
+        why = lz_str_sub(why, n.len, why.len);
+    if (lz_str_starts(why, LZ_STR(": ")))
+        why = lz_str_sub(why, 2, why.len);
+    lz_text_printf(t, "%s%s: %.*s", t->len ? "; " : "", n.len ? name : "(empty name)", LZ_FMT(why));
+}
+
+/* An empty name would mean the program itself. */
+static void *try_open(const char *name, lz_text *reasons)
+{
+    void *handle = name[0] ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!handle)
+        add_reason(reasons, name, name[0] ? dlerror() : "names no library");
+    return handle;
+}
+
+lz_err *lz_dl_open(const char *const *candidates, lz_dl **out)
+{
+    lz_text reasons = { 0 };
+    void *handle = NULL;
+    if (!candidates[0])
+        return lz_errf(LZ_ERR_ARG, "no names of libraries to try");
+    for (size_t i = 0; !handle && candidates[i]; i++)
+        handle = try_open(candidates[i], &reasons);
+    lz_err *e = handle ? adopt(handle, out) : lz_text_check(&reasons);
+    if (!handle && !e)
+        e = lz_errf(LZ_ERR_NOT_FOUND, "no library could be loaded: %.*s", LZ_FMT(lz_text_view(&reasons)));
+    lz_text_deinit(&reasons);
+    return e;
+}
+
+void lz_dl_close(lz_dl *dl)
+{
+    if (!dl)
+        return;
+    dlclose(dl->handle);
+    lz_mem_free(dl);
+}
+
+const char *lz_dl_path(const lz_dl *dl)
+{
+    return dl->path;
+}
+
+/* ISO C converts no object pointer to a function pointer; POSIX has them alike, bit by bit. */
+static void store(void *table, size_t offset, void *address)
+{
+    _Static_assert(sizeof(any_fn *) == sizeof address, "function and object pointers must be alike");
+    memcpy((char *)table + offset, &address, sizeof address);
+}
+
+lz_err *lz_dl_load(const lz_dl *dl, const lz_dl_symbol *symbols, size_t count, void *out)
+{
+    lz_text missing = { 0 };
+    for (size_t i = 0; i < count; i++) {
+        void *address = dlsym(dl->handle, symbols[i].name);
+        store(out, symbols[i].offset, address);
+        if (!address && symbols[i].required)
+            lz_text_printf(&missing, "%s%s", missing.len ? ", " : "", symbols[i].name);
+    }
+    lz_err *e = lz_text_check(&missing);
+    if (!e && missing.len)
+        e = lz_errf(LZ_ERR_NOT_FOUND, "%s lacks %.*s", dl->path, LZ_FMT(lz_text_view(&missing)));
+    for (size_t i = 0; e && i < count; i++)
+        store(out, symbols[i].offset, NULL);
+    lz_text_deinit(&missing);
+    return e;
+}

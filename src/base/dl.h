@@ -1,0 +1,33 @@
+/* dl.h - libraries found at run time.
+ *
+ * A library is looked for under several names and used through a struct of
+ * function pointers; a table says which symbol goes into which member. Its symbols
+ * stay private to the handle (RTLD_LOCAL) and are all bound at once (RTLD_NOW). */
+#ifndef LZ_BASE_DL_H
+#define LZ_BASE_DL_H
+
+#include "base/err.h"
+#include <stdbool.h>
+
+typedef struct lz_dl lz_dl;
+
+/* Tries the names (sonames or paths, ending with NULL) in turn. LZ_ERR_NOT_FOUND
+ * gives the reason for each. */
+LZ_MUST_USE lz_err *lz_dl_open(const char *const *candidates, lz_dl **out);
+void lz_dl_close(lz_dl *dl); /* accepts NULL; what was loaded must not be called any more */
+
+/* The file that was loaded, as the loader found it; lives as long as dl. */
+const char *lz_dl_path(const lz_dl *dl);
+
+typedef struct lz_dl_symbol {
+    const char *name;
+    bool required;
+    size_t offset; /* of the function pointer in the struct */
+} lz_dl_symbol;
+
+/* Fills the members that `symbols` names. An absent optional one becomes NULL;
+ * absent required ones are one LZ_ERR_NOT_FOUND that names them all, and then every
+ * member is NULL. */
+LZ_MUST_USE lz_err *lz_dl_load(const lz_dl *dl, const lz_dl_symbol *symbols, size_t count, void *out);
+
+#endif

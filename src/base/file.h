@@ -1,0 +1,62 @@
+/* file.h - whole files: reading, mapping, replacing, locking.
+ *
+ * A file is replaced in one step: whoever reads it finds all of the old contents
+ * or all of the new, whatever fails in between. Every error names the path and
+ * the reason. Descriptors are closed on exec. */
+#ifndef LZ_BASE_FILE_H
+#define LZ_BASE_FILE_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include <sys/types.h>
+
+/* All of a file (a pipe too, up to its end) and a NUL that *len leaves out; len may
+ * be NULL. Free with lz_mem_free. LZ_ERR_LIMIT if there are more than `most` bytes. */
+LZ_MUST_USE lz_err *lz_file_read(const char *path, size_t most, size_t *len, char **out);
+
+/* A regular file, read-only, in memory. An empty one has len 0 and data not NULL.
+ * Touching what someone has cut off since raises SIGBUS: map only what is replaced. */
+typedef struct lz_file_map {
+    const void *data;
+    size_t len;
+} lz_file_map;
+
+LZ_MUST_USE lz_err *lz_file_map_open(const char *path, lz_file_map *out);
+void lz_file_map_close(lz_file_map *m); /* leaves m empty; again does nothing */
+
+enum {
+    LZ_FILE_SYNC_FOLDER = 1, /* come back only when the new name, too, would survive a power cut */
+};
+
+/* Writes a new file beside `path`, syncs it and renames it over `path`. The umask
+ * applies to mode. A symbolic link at `path` is itself replaced. */
+LZ_MUST_USE lz_err *lz_file_replace(const char *path, lz_str data, mode_t mode, unsigned flags);
+
+/* The same, unless the file holds these bytes already; *out: whether it was written. */
+LZ_MUST_USE lz_err *lz_file_update(const char *path, lz_str data, mode_t mode, unsigned flags, bool *out);
+
+enum {
+    LZ_FILE_SHARED = 1, /* together with other shared locks; exclusive otherwise */
+    LZ_FILE_TRY = 2,    /* LZ_ERR_BUSY instead of waiting */
+};
+
+/* Locks the file, made if missing, against every other lock on it, of this process
+ * too. The lock ends with lz_file_unlock or with the process. The file stays: if it
+ * were removed, two could hold locks under one name. */
+LZ_MUST_USE lz_err *lz_file_lock(const char *path, unsigned flags, int *out);
+void lz_file_unlock(int lock); /* -1 does nothing */
+
+typedef struct lz_file_info {
+    uint64_t size;
+    int64_t mtime_ns; /* since 1970 */
+    uid_t owner;
+    mode_t mode; /* with the type: S_ISDIR(mode) */
+} lz_file_info;
+
+/* Of what a symbolic link points to. */
+LZ_MUST_USE lz_err *lz_file_stat(const char *path, lz_file_info *out);
+
+/* Not for folders. A missing file is LZ_ERR_NOT_FOUND. */
+LZ_MUST_USE lz_err *lz_file_remove(const char *path);
+
+#endif

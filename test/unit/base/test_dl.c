@@ -1,0 +1,148 @@
+#include "base/dl.h"
+#include "check.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* libresolv comes with the C library, and nothing else in this program uses it. */
+static const char *const resolv[] = { "liblazuli-none.so.7", "", "libresolv.so.2", "liblazuli-later.so",
+                                      NULL };
+
+typedef struct functions {
+    void *before;
+    int (*parse_ttl)(const char *text, unsigned long *out);
+    int (*fancy)(void);
+    void *after;
+} functions;
+
+static const lz_dl_symbol symbols[] = {
+    { "ns_parse_ttl", true, offsetof(functions, parse_ttl) },
+    { "lazuli_has_no_such_function", false, offsetof(functions, fancy) },
+};
+
+static lz_err *test_symbols_land_in_their_members(void)
+{
+    int mark;
+    functions f = { &mark, NULL, getpid, &mark };
+    lz_dl *dl;
+    LZ_TRY(lz_dl_open(resolv, &dl));
+    lz_err *e = lz_dl_load(dl, symbols, 2, &f);
+    if (!e) {
+        unsigned long seconds = 0;
+        assert_int_equal(f.parse_ttl("1H30M", &seconds), 0);
+        assert_int_equal(seconds, 5400);
+        assert_null(f.fancy);
+    }
+    assert_ptr_equal(f.before, &mark);
+    assert_ptr_equal(f.after, &mark);
+    lz_dl_close(dl);
+    return e;
+}
+
+static lz_err *test_symbols_stay_private(void)
+{
+    bool before = dlsym(RTLD_DEFAULT, "ns_parse_ttl");
+    lz_dl *dl;
+    LZ_TRY(lz_dl_open(resolv, &dl));
+    assert_int_equal((bool)dlsym(RTLD_DEFAULT, "ns_parse_ttl"), before);
+    lz_dl_close(dl);
+    return NULL;
+}
+
+/* The kernel knows what is mapped. */
+static bool mapped(const char *path)
+{
+    char line[4352];
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    assert_non_null(maps);
+    while (!found && fgets(line, sizeof line, maps))
+        found = strstr(line, path);
+    fclose(maps);
+    return found;
+}
+
+static lz_err *test_path_is_what_is_mapped(void)
+{
+    char path[4096], real[4096];
+    lz_dl *dl;
+    LZ_TRY(lz_dl_open(resolv, &dl));
+    snprintf(path, sizeof path, "%s", lz_dl_path(dl));
+    assert_int_equal(path[0], '/');
+    assert_non_null(strstr(path, "/libresolv.so.2"));
+    assert_non_null(realpath(path, real));
+    assert_true(mapped(real));
+    lz_dl_close(dl);
+    assert_false(mapped(real));
+    return NULL;
+}
+
+static lz_err *test_missing_functions_are_named_together(void)
+{
+    static const lz_dl_symbol wanted[] = {
+        { "lazuli_absent_one", true, offsetof(functions, before) },
+        { "ns_parse_ttl", true, offsetof(functions, parse_ttl) },
+        { "lazuli_absent_optional", false, offsetof(functions, fancy) },
+        { "lazuli_absent_two", true, offsetof(functions, after) },
+    };
+    functions f = { .before = &f, .fancy = getpid, .after = &f };
+    lz_dl *dl;
+    LZ_TRY(lz_dl_open(resolv, &dl));
+    lz_err *e = lz_dl_load(dl, wanted, 4, &f);
+    if (!lz_check_failing())
+        assert_null(strstr(lz_err_text(e), "optional"));
+    e = lz_check_err(e, LZ_ERR_NOT_FOUND, "/libresolv.so.2 lacks lazuli_absent_one, lazuli_absent_two");
+    assert_true(!f.before && !f.parse_ttl && !f.fancy && !f.after);
+    lz_dl_close(dl);
+    return e;
+}
+
+static lz_err *test_every_candidate_gets_its_reason(void)
+{
+    char broken[256], want[1024];
+    snprintf(broken, sizeof broken, "%s/libbroken.so", lz_check_dir());
+    FILE *f = fopen(broken, "w");
+    assert_non_null(f);
+    for (int i = 0; i < 1000; i++)
+        fputs("this is no library\n", f);
+    fclose(f);
+    const char *const names[] = { "liblazuli-none.so.7", "", broken, NULL };
+    lz_dl *dl;
+    snprintf(
+        want, sizeof want,
+        "no library could be loaded: liblazuli-none.so.7: cannot open shared object file: No such file or "
+        "directory; (empty name): names no library; %s: invalid ELF header",
+        broken);
+    return lz_check_err(lz_dl_open(names, &dl), LZ_ERR_NOT_FOUND, want);
+}
+
+/* libthread_db calls back into a debugger, which this program is not. */
+static lz_err *test_missing_dependencies_show_at_once(void)
+{
+    static const char *const names[] = { "libthread_db.so.1", NULL };
+    lz_dl *dl;
+    return lz_check_err(lz_dl_open(names, &dl), LZ_ERR_NOT_FOUND, "undefined symbol: ps_");
+}
+
+static lz_err *test_no_candidates(void)
+{
+    const char *const none[] = { NULL };
+    lz_dl *dl;
+    lz_dl_close(NULL);
+    return lz_check_err(lz_dl_open(none, &dl), LZ_ERR_ARG, "no names");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        LZ_TEST(test_symbols_land_in_their_members),
+        LZ_TEST(test_symbols_stay_private),
+        LZ_TEST(test_path_is_what_is_mapped),
+        LZ_TEST(test_missing_functions_are_named_together),
+        LZ_TEST(test_every_candidate_gets_its_reason),
+        LZ_TEST(test_missing_dependencies_show_at_once),
+        LZ_TEST(test_no_candidates),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
