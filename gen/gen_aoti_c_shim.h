@@ -23,8 +23,7 @@ typedef struct lzg_shim_versions {
 
 /* "AOTI_TORCH_EXPORT AOTITorchError aoti_torch_DEVICE_NAME[_vN](...);", newest version
  * first, one a line, guarded where it has a `since`. v may be NULL: one version. */
-LZ_MUST_USE
-lz_err *lzg_c_shim_declaration(lz_arena *a, const lzg_schema *s, const char *device,
-                               const lzg_shim_versions *v, lz_str *out);
+LZ_MUST_USE lz_err *lzg_c_shim_declaration(lz_arena *a, const lzg_schema *s, const char *device,
+                                           const lzg_shim_versions *v, lz_str *out);
 
 #endif

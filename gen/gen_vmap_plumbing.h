@@ -18,7 +18,6 @@ typedef enum lzg_vmap {
 const char *lzg_vmap_name(lzg_vmap v); /* torchgen's: "none", "gen_vmap_plumbing", ... */
 
 /* An error where the wrapper's signature has no C++ types. */
-LZ_MUST_USE
-lz_err *lzg_vmap_plumbing(lz_arena *a, const lzg_function *f, lzg_vmap *out);
+LZ_MUST_USE lz_err *lzg_vmap_plumbing(lz_arena *a, const lzg_function *f, lzg_vmap *out);
 
 #endif

@@ -11,14 +11,11 @@ typedef struct lzg_dispatcher_form {
     bool nosymint;
 } lzg_dispatcher_form;
 
-LZ_MUST_USE
-lz_err *lzg_dispatcher_argument(lz_arena *a, const lzg_argument *arg, lzg_local local,
-                                lzg_dispatcher_form form, lzg_binding *out);
-LZ_MUST_USE
-lz_err *lzg_dispatcher_arguments(lz_arena *a, const lzg_schema *s, lzg_local local, lzg_dispatcher_form form,
-                                 lzg_bindings *out);
-LZ_MUST_USE
-lz_err *lzg_dispatcher_signature(lz_arena *a, const lzg_schema *s, lzg_local local, lzg_dispatcher_form form,
-                                 lzg_sig *out);
+LZ_MUST_USE lz_err *lzg_dispatcher_argument(lz_arena *a, const lzg_argument *arg, lzg_local local,
+                                            lzg_dispatcher_form form, lzg_binding *out);
+LZ_MUST_USE lz_err *lzg_dispatcher_arguments(lz_arena *a, const lzg_schema *s, lzg_local local,
+                                             lzg_dispatcher_form form, lzg_bindings *out);
+LZ_MUST_USE lz_err *lzg_dispatcher_signature(lz_arena *a, const lzg_schema *s, lzg_local local,
+                                             lzg_dispatcher_form form, lzg_sig *out);
 
 #endif

@@ -59,7 +59,7 @@ typedef struct lzg_lazy_options {
     const lzg_ctype *value; /* the backend's type of operands; NULL: torch::lazy::Value */
 } lzg_lazy_options;
 
-LZ_MUST_USE
-lz_err *lzg_lazy_schema_make(lz_arena *a, const lzg_schema *s, lzg_lazy_options o, lzg_lazy_schema *out);
+LZ_MUST_USE lz_err *lzg_lazy_schema_make(lz_arena *a, const lzg_schema *s, lzg_lazy_options o,
+                                         lzg_lazy_schema *out);
 
 #endif

@@ -5,7 +5,6 @@
 #include "gen/model.h"
 
 /* The functional op's name with _ for the dot: the class is structured_<name>. */
-LZ_MUST_USE
-lz_err *lzg_meta_name(lz_arena *a, const lzg_group *g, lz_str *out);
+LZ_MUST_USE lz_err *lzg_meta_name(lz_arena *a, const lzg_group *g, lz_str *out);
 
 #endif

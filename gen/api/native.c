@@ -71,15 +71,15 @@ lz_err *lzg_native_signature(lz_arena *a, const lzg_schema *s, lzg_local local, 
     return lzg_native_arguments(a, s, local, symint, &out->args);
 }
 
-lz_err *lzg_kernel_signature(lz_arena *a, const lzg_function *f, const lzg_backend_index *index,
-                             lzg_local local, lzg_sig *out)
+lz_err *lzg_kernel_signature(lz_arena *a, const lzg_function *f, const lzg_backend_metadata *m, bool external,
+                             lzg_sig *out)
 {
-    const lzg_backend_metadata *m = lz_map_get(&index->index, f->func->name.text);
+    lzg_local local = lzg_local_of(f);
     bool symint = m && lzg_backend_metadata_symint(m);
     if (symint && !lzg_schema_has_symint(f->func))
         return lz_errf(LZ_ERR_MODEL, "%.*s: a _symint kernel needs a SymInt in the schema",
                        LZ_FMT(m->kernel));
-    if (index->external)
+    if (external)
         return lzg_dispatcher_signature(a, f->func, local, (lzg_dispatcher_form){ .nosymint = !symint }, out);
     return lzg_native_signature(a, f->func, local, symint, out);
 }

@@ -6,18 +6,16 @@
 #include "gen/api/types.h"
 #include "gen/local.h"
 
-LZ_MUST_USE
-lz_err *lzg_native_name(lz_arena *a, const lzg_schema *s, lz_str *out); /* base[_out][_overload] */
-LZ_MUST_USE
-lz_err *lzg_native_arguments(lz_arena *a, const lzg_schema *s, lzg_local local, bool symint,
-                             lzg_bindings *out);
-LZ_MUST_USE
-lz_err *lzg_native_signature(lz_arena *a, const lzg_schema *s, lzg_local local, bool symint, lzg_sig *out);
+LZ_MUST_USE lz_err *lzg_native_name(lz_arena *a, const lzg_schema *s,
+                                    lz_str *out); /* base[_out][_overload] */
+LZ_MUST_USE lz_err *lzg_native_arguments(lz_arena *a, const lzg_schema *s, lzg_local local, bool symint,
+                                         lzg_bindings *out);
+LZ_MUST_USE lz_err *lzg_native_signature(lz_arena *a, const lzg_schema *s, lzg_local local, bool symint,
+                                         lzg_sig *out);
 
-/* The signature that backend `index` expects of its kernel for f: native in tree, the
- * dispatcher's for external backends. A _symint kernel needs SymInt in the schema. */
-LZ_MUST_USE
-lz_err *lzg_kernel_signature(lz_arena *a, const lzg_function *f, const lzg_backend_index *index,
-                             lzg_local local, lzg_sig *out);
+/* The signature expected of f's kernel m (NULL: none): native in tree, the dispatcher's for
+ * external backends. A _symint kernel needs SymInt in the schema. */
+LZ_MUST_USE lz_err *lzg_kernel_signature(lz_arena *a, const lzg_function *f, const lzg_backend_metadata *m,
+                                         bool external, lzg_sig *out);
 
 #endif

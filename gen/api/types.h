@@ -92,15 +92,13 @@ static inline const lzg_ctype *lzg_ctype_of(lzg_ctype_kind wrap, lzg_cpp base)
 }
 
 /* wrap<elem>, shared where it can be. */
-LZ_MUST_USE
-lz_err *lzg_ctype_wrap(lz_arena *a, lzg_ctype_kind wrap, const lzg_ctype *elem, const lzg_ctype **out);
-LZ_MUST_USE
-lz_err *lzg_ctype_array(lz_arena *a, const lzg_ctype *elem, size_t size, const lzg_ctype **out);
-LZ_MUST_USE
-lz_err *lzg_ctype_tuple(lz_arena *a, const lzg_ctype *const *elems, size_t n, const lzg_ctype **out);
+LZ_MUST_USE lz_err *lzg_ctype_wrap(lz_arena *a, lzg_ctype_kind wrap, const lzg_ctype *elem,
+                                   const lzg_ctype **out);
+LZ_MUST_USE lz_err *lzg_ctype_array(lz_arena *a, const lzg_ctype *elem, size_t size, const lzg_ctype **out);
+LZ_MUST_USE lz_err *lzg_ctype_tuple(lz_arena *a, const lzg_ctype *const *elems, size_t n,
+                                    const lzg_ctype **out);
 /* The same without references at any depth. */
-LZ_MUST_USE
-lz_err *lzg_ctype_remove_const_ref(lz_arena *a, const lzg_ctype *t, const lzg_ctype **out);
+LZ_MUST_USE lz_err *lzg_ctype_remove_const_ref(lz_arena *a, const lzg_ctype *t, const lzg_ctype **out);
 
 bool lzg_ctype_eq(const lzg_ctype *a, const lzg_ctype *b);
 bool lzg_ctype_is(const lzg_ctype *t, lzg_cpp base);
@@ -108,8 +106,7 @@ void lzg_ctype_print(const lzg_ctype *t, lz_text *out);
 void lzg_ctype_print_value(const lzg_ctype *t, lz_text *out); /* without outer references */
 
 /* LZ_ERR_UNSUPPORTED, "why: type as printed". */
-LZ_MUST_USE
-lz_err *lzg_refuse_type(const lzg_type *t, const char *why);
+LZ_MUST_USE lz_err *lzg_refuse_type(const lzg_type *t, const char *why);
 
 /* A type and what it stands for: two bools are not exchangeable, two "pin_memory" are. */
 typedef struct lzg_nctype {

@@ -7,7 +7,7 @@
 
 /* Appends statements that read `stack` with peek(); the bindings name the variables that
  * hold the converted arguments, in the signature's order. */
-LZ_MUST_USE
-lz_err *lzg_unboxing_arguments(lz_arena *a, const lzg_function *f, lz_text *code, lzg_bindings *out);
+LZ_MUST_USE lz_err *lzg_unboxing_arguments(lz_arena *a, const lzg_function *f, lz_text *code,
+                                           lzg_bindings *out);
 
 #endif
