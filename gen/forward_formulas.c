@@ -77,8 +77,7 @@ static lz_err *refuse_bare_name(const lzg_yaml *written, lz_str formula, lz_str 
 {
     if (!lzg_ident_used(formula, name))
         return NULL;
-    size_t at = lzg_ident_find(written->text, name);
-    return lz_err_at(LZ_ERR_MODEL, lzg_yaml_at(written, at == SIZE_MAX ? 0 : at),
+    return lz_err_at(LZ_ERR_MODEL, lzg_formula_at(written, name),
                      "a forward formula may not use '%.*s'; %.*s_p is its primal, %.*s_t its tangent",
                      LZ_FMT(name), LZ_FMT(name), LZ_FMT(name));
 }
@@ -209,8 +208,7 @@ lz_err *lzg_forward_finish(const lzg_forward_entry *entry, lzg_forward *forwards
 
 static lz_err *refuse_original(const lzg_function *f, const lzg_forward *fw)
 {
-    return lz_err_at(LZ_ERR_MODEL,
-                     lzg_yaml_at(fw->written, lzg_ident_find(fw->written->text, LZ_STR("self_p"))),
+    return lz_err_at(LZ_ERR_MODEL, lzg_formula_at(fw->written, LZ_STR("self_p")),
                      "the forward formula of %.*s uses the value that it overwrites; only 'result' is left",
                      LZ_FMT(f->func->name.text));
 }

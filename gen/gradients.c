@@ -23,14 +23,13 @@ static size_t next_index(lz_str formula, size_t *from, uint64_t *index)
 lz_err *lzg_gradients_in_bounds(lz_str formula, const lzg_function *f, const lzg_yaml *written)
 {
     uint64_t index;
-    size_t from = 0;
-    while (next_index(formula, &from, &index) != SIZE_MAX)
-        if (index >= f->func->nreturns) {
-            size_t at = lz_str_find(written->text, LZ_STR("grads["));
-            return lz_err_at(LZ_ERR_MODEL, lzg_yaml_at(written, at == SIZE_MAX ? 0 : at),
-                             "grads[%llu] is out of bounds: %.*s has %zu outputs", (unsigned long long)index,
-                             LZ_FMT(f->func->name.text), f->func->nreturns);
-        }
+    size_t from = 0, at;
+    while ((at = next_index(formula, &from, &index)) != SIZE_MAX)
+        if (index >= f->func->nreturns)
+            return lz_err_at(LZ_ERR_MODEL, lzg_formula_at(written, lz_str_sub(formula, at, from)),
+                             "%.*s is out of bounds: %.*s has %zu outputs",
+                             LZ_FMT(lz_str_sub(formula, at, from)), LZ_FMT(f->func->name.text),
+                             f->func->nreturns);
     return NULL;
 }
 

@@ -117,7 +117,7 @@ static lz_err *refuse_strides_of_self(const lzg_function *f, const lzg_derivativ
         return NULL;
     for (size_t i = 0; i < d->saved_inputs.len; i++)
         if (lz_str_find(d->saved_inputs.data[i].expr, LZ_STR("strides_or_error")) != SIZE_MAX)
-            return lz_err_at(LZ_ERR_MODEL, d->written->loc,
+            return lz_err_at(LZ_ERR_MODEL, lzg_formula_at(d->written, LZ_STR("sym_strides")),
                              "the formula asks for the strides of self, which the in-place %.*s overwrites",
                              LZ_FMT(f->func->name.text));
     return NULL;

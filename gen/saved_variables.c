@@ -11,6 +11,14 @@ bool lzg_names_have(lzg_names names, lz_str name)
     return false;
 }
 
+lz_loc lzg_formula_at(const lzg_yaml *written, lz_str text)
+{
+    size_t at = lzg_ident_find(written->text, text);
+    if (at == SIZE_MAX)
+        at = lzg_find(written->text, text, 0);
+    return lzg_yaml_at(written, at == SIZE_MAX ? 0 : at);
+}
+
 /* In patterns: ? is any one character, # an optional minus and word characters, @ an
  * optional minus and digits. In suffix: # is what # matched, a minus spelled out. In
  * expr: % is the name. */
@@ -123,8 +131,7 @@ static lz_err *check_own(const work *w, const rule *r, lz_str name)
 {
     if (!r->own || (w->vars.len == 1 && lz_str_eq(w->vars.data[0], name)))
         return NULL;
-    size_t at = lz_str_find(w->written->text, name);
-    return lz_err_at(LZ_ERR_MODEL, lzg_yaml_at(w->written, at == SIZE_MAX ? 0 : at),
+    return lz_err_at(LZ_ERR_MODEL, lzg_formula_at(w->written, name),
                      "strides of '%.*s' are only to be had in the formula of that tensor alone",
                      LZ_FMT(name));
 }
