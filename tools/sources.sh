@@ -5,11 +5,11 @@
 set -eu
 cd "$1"
 shift
-if [ -e .git ]; then
+if [ -e .git ] && git rev-parse --git-dir >/dev/null 2>&1; then
     git ls-files -co --exclude-standard -- "$@"
 else
     for pattern in "$@"; do
-        find . -path ./build -prune -o -type f -name "$pattern" -print
+        find . '(' -path ./build -o -path ./.git ')' -prune -o -type f -path "./$pattern" -print
     done | sed 's|^\./||'
 fi | grep -v '^test/data/' | sort -u | while IFS= read -r file; do
     [ ! -f "$file" ] || printf '%s\n' "$file" # git also lists what was just deleted
