@@ -8,7 +8,7 @@ check="$root/tools/check-words.sh"
 todo="TO""DO"
 home="/ho""me"
 
-echo "https://example.org$home/page, \$x$home/y, ~$home/z, /tmp/x-XXXXXX, src$home/a.c, UN$todo" | write README.md
+echo "https://example.org$home/page, \$x$home/y, ~$home/z, /tmp/x-XXXXXX, src$home/a.c, $home/u/x, UN$todo" | write README.md
 passes "$check" "$tree"
 
 bad() { # LINE TEXT
