@@ -17,8 +17,9 @@
 
 #define LZG_BASE_TYPES(X)                                                                                    \
     X(Generator)                                                                                             \
-    X(ScalarType) X(Tensor) X(int) X(DimVector) X(float) X(str) X(bool) X(Layout) X(Device) X(DeviceIndex)   \
-        X(Scalar) X(MemoryFormat) X(QScheme) X(Storage) X(Stream) X(SymInt) X(SymBool) X(GraphModule)
+    X(ScalarType)                                                                                            \
+    X(Tensor) X(int) X(DimVector) X(float) X(str) X(bool) X(Layout) X(Device) X(DeviceIndex) X(Scalar)       \
+        X(MemoryFormat) X(QScheme) X(Storage) X(Stream) X(SymInt) X(SymBool) X(GraphModule)
 
 typedef enum lzg_base_ty {
 #define X(name) LZG_TY_##name,
