@@ -23,13 +23,13 @@ typedef struct lzg_set_options {
 } lzg_set_options;
 
 /* An error carries every mistake found, one "FILE:LINE:COL: reason" a line. */
-LZ_API LZ_MUST_USE lz_err *lzg_set_open(const lzg_set_options *o, lzg_set **out);
-LZ_API void lzg_set_close(lzg_set *s); /* NULL does nothing */
+LZ_MUST_USE lz_err *lzg_set_open(const lzg_set_options *o, lzg_set **out);
+void lzg_set_close(lzg_set *s); /* NULL does nothing */
 
 /* Operators: those of the files in their order, then the generated ones. */
-LZ_API size_t lzg_set_count(const lzg_set *s);
-LZ_API const lzg_function *lzg_set_at(const lzg_set *s, size_t i);           /* NULL: out of range */
-LZ_API const lzg_function *lzg_set_find(const lzg_set *s, const char *name); /* "add.Tensor"; NULL: none */
+size_t lzg_set_count(const lzg_set *s);
+const lzg_function *lzg_set_at(const lzg_set *s, size_t i);           /* NULL: out of range */
+const lzg_function *lzg_set_find(const lzg_set *s, const char *name); /* "add.Tensor"; NULL: none */
 
 /* Absent texts have ptr NULL. */
 typedef struct lzg_facts {
@@ -51,14 +51,13 @@ typedef struct lzg_kernel_facts {
     bool structured, symint;
 } lzg_kernel_facts;
 
-LZ_API lzg_facts lzg_describe(const lzg_function *f);
+lzg_facts lzg_describe(const lzg_function *f);
 /* The rest by index; LZ_ERR_ARG beyond the counts above. Returns are described as
  * arguments that have only name, type, annotation, write and the last three. */
-LZ_API LZ_MUST_USE lz_err *lzg_describe_arg(lzg_set *s, const lzg_function *f, size_t i, lzg_arg_facts *out);
-LZ_API LZ_MUST_USE lz_err *lzg_describe_return(lzg_set *s, const lzg_function *f, size_t i,
-                                               lzg_arg_facts *out);
-LZ_API LZ_MUST_USE lz_err *lzg_describe_kernel(const lzg_function *f, size_t i, lzg_kernel_facts *out);
-LZ_API LZ_MUST_USE lz_err *lzg_describe_tag(const lzg_function *f, size_t i, lz_str *out);
+LZ_MUST_USE lz_err *lzg_describe_arg(lzg_set *s, const lzg_function *f, size_t i, lzg_arg_facts *out);
+LZ_MUST_USE lz_err *lzg_describe_return(lzg_set *s, const lzg_function *f, size_t i, lzg_arg_facts *out);
+LZ_MUST_USE lz_err *lzg_describe_kernel(const lzg_function *f, size_t i, lzg_kernel_facts *out);
+LZ_MUST_USE lz_err *lzg_describe_tag(const lzg_function *f, size_t i, lz_str *out);
 
 /* Functions that differ only in where their result goes. Absent members are NULL. */
 typedef struct lzg_group_facts {
@@ -71,10 +70,10 @@ typedef struct lzg_view_facts {
     bool composite;
 } lzg_view_facts;
 
-LZ_API size_t lzg_set_groups(const lzg_set *s);
-LZ_API LZ_MUST_USE lz_err *lzg_describe_group(const lzg_set *s, size_t i, lzg_group_facts *out);
-LZ_API size_t lzg_set_views(const lzg_set *s);
-LZ_API LZ_MUST_USE lz_err *lzg_describe_view(const lzg_set *s, size_t i, lzg_view_facts *out);
+size_t lzg_set_groups(const lzg_set *s);
+LZ_MUST_USE lz_err *lzg_describe_group(const lzg_set *s, size_t i, lzg_group_facts *out);
+size_t lzg_set_views(const lzg_set *s);
+LZ_MUST_USE lz_err *lzg_describe_view(const lzg_set *s, size_t i, lzg_view_facts *out);
 
 /* Backend indices: one for each dispatch key that some operator has a kernel for. */
 typedef struct lzg_index_facts {
@@ -83,11 +82,11 @@ typedef struct lzg_index_facts {
     bool device_guard;
 } lzg_index_facts;
 
-LZ_API size_t lzg_set_indices(const lzg_set *s);
-LZ_API LZ_MUST_USE lz_err *lzg_describe_index(const lzg_set *s, size_t i, lzg_index_facts *out);
+size_t lzg_set_indices(const lzg_set *s);
+LZ_MUST_USE lz_err *lzg_describe_index(const lzg_set *s, size_t i, lzg_index_facts *out);
 /* LZ_ERR_NOT_FOUND where the operator has no kernel under that key. */
-LZ_API LZ_MUST_USE lz_err *lzg_index_kernel(const lzg_set *s, size_t i, const lzg_function *f,
-                                            lzg_kernel_facts *out);
+LZ_MUST_USE lz_err *lzg_index_kernel(const lzg_set *s, size_t i, const lzg_function *f,
+                                     lzg_kernel_facts *out);
 
 typedef enum lzg_sig_kind {
     LZG_SIG_CPP,
@@ -106,8 +105,7 @@ typedef enum lzg_sig_kind {
 
 /* The declaration as text; ptr NULL where the operator has none of that kind.
  * LZ_ERR_UNSUPPORTED: the language has no such signature, and why. */
-LZ_API LZ_MUST_USE lz_err *lzg_set_signature(lzg_set *s, const lzg_function *f, lzg_sig_kind kind,
-                                             lz_str *out);
+LZ_MUST_USE lz_err *lzg_set_signature(lzg_set *s, const lzg_function *f, lzg_sig_kind kind, lz_str *out);
 
 #ifdef __cplusplus
 }
