@@ -37,8 +37,9 @@ uint64_t lz_memory_total(void)
 void lz_cpu_name(lz_text *out)
 {
     unsigned words[12] = { 0 }, most = __get_cpuid_max(0x80000000u, NULL);
-    for (unsigned i = 0; i < 3 && most >= 0x80000004u; i++)
-        __get_cpuid(0x80000002u + i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2], &words[4 * i + 3]);
+    for (size_t i = 0; i < 3 && most >= 0x80000004u; i++)
+        __get_cpuid(0x80000002u + (unsigned)i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2],
+                    &words[4 * i + 3]);
     char name[sizeof words + 1] = { 0 };
     memcpy(name, words, sizeof words);
     lz_str s = lz_str_trim(lz_str_of(name));

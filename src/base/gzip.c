@@ -2,6 +2,8 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include <string.h>
+
+#define ZLIB_CONST
 #include <zlib.h>
 
 static voidpf z_alloc(voidpf user, uInt count, uInt size)
@@ -60,9 +62,9 @@ static lz_err *step(z_stream *z, unpacked *u, const char *path, bool *done)
     return NULL;
 }
 
-static lz_err *unpack(const char *path, char *raw, size_t raw_len, unpacked *u)
+static lz_err *unpack(const char *path, const char *raw, size_t raw_len, unpacked *u)
 {
-    z_stream z = { .zalloc = z_alloc, .zfree = z_free, .next_in = (Bytef *)raw };
+    z_stream z = { .zalloc = z_alloc, .zfree = z_free, .next_in = (const Bytef *)raw };
     if (raw_len > UINT32_MAX)
         return lz_errf(LZ_ERR_LIMIT, "%s: compressed files above 4 GiB are not read", path);
     z.avail_in = (uInt)raw_len;
