@@ -665,6 +665,26 @@ static lz_err *test_writing_too_deep(void)
     return e;
 }
 
+static lz_err *test_a_tree_after_a_mistake(void)
+{
+    const lz_json one = { .kind = LZ_JSON_INT, .i = 1 },
+                  tree = { .kind = LZ_JSON_ARRAY, .len = 1, .items = &one };
+    lz_text t = { 0 };
+    lz_json_writer w;
+    lz_json_writer_init(&w, &t, LZ_JSON_COMPACT);
+    lz_json_begin_object(&w);
+    lz_json_put_tree(&w, &tree);
+    lz_err *e = lz_check_err(lz_json_finish(&w), LZ_ERR_ARG, "a value without a key");
+    lz_text_deinit(&t);
+    return e;
+}
+
+static lz_err *test_huge_texts_are_refused(void)
+{
+    /* refused by its length alone: the bytes are not looked at */
+    return expect_bad((lz_str){ "1", INT32_MAX }, 0, 0, LZ_ERR_LIMIT, "2 GiB");
+}
+
 static uint64_t state = 88172645463325252;
 
 static uint32_t next_random(uint32_t below)
@@ -796,6 +816,8 @@ int main(void)
         LZ_TEST(test_written_as_dumps),
         LZ_TEST(test_misuse_is_told),
         LZ_TEST(test_writing_too_deep),
+        LZ_TEST(test_a_tree_after_a_mistake),
+        LZ_TEST(test_huge_texts_are_refused),
         LZ_TEST(test_round_trip),
         LZ_TEST(test_utf8),
     };
