@@ -6,8 +6,6 @@
 #include <cpuid.h>
 #endif
 
-enum { MOST_THREADS = 4096 };
-
 int lz_cpu_count(void)
 {
     cpu_set_t set;
@@ -21,7 +19,7 @@ int lz_cpu_count(void)
 lz_err *lz_cpu_threads(int *out)
 {
     int64_t n = lz_cpu_count();
-    LZ_TRY(lz_env_int(LZ_ENV_THREADS, 1, MOST_THREADS, &n));
+    LZ_TRY(lz_env_int(LZ_ENV_THREADS, 1, LZ_MOST_THREADS, &n));
     *out = (int)n;
     return NULL;
 }

@@ -1,16 +1,15 @@
 #include "base/pool.h"
 #include "base/clock.h"
+#include "base/cpu.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <unistd.h>
 
 enum {
     LINE = 64,
     STACK = 1 << 20,
-    MOST_THREADS = 4096,
     SPIN_NS = 50000, /* a sleeper takes 20 us or more to come; most loops follow sooner */
     SPINS_PER_LOOK = 16,
 };
@@ -229,14 +228,6 @@ int lz_pool_threads(const lz_pool *p)
     return p ? p->threads : 1;
 }
 
-static int allowed_cpus(void)
-{
-    cpu_set_t set;
-    bool known = sched_getaffinity(0, sizeof set, &set) == 0; /* not with more CPUs than a set has room for */
-    long n = known ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n < MOST_THREADS ? (int)n : MOST_THREADS;
-}
-
 static lz_err *start_workers(lz_pool *p)
 {
     while (p->started < p->threads - 1) {
@@ -250,15 +241,15 @@ static lz_err *start_workers(lz_pool *p)
 
 lz_err *lz_pool_create(int threads, lz_pool **out)
 {
-    int cpus = allowed_cpus();
-    threads = threads ? threads : cpus;
-    if (threads < 1 || threads > MOST_THREADS)
-        return lz_errf(LZ_ERR_ARG, "a pool has 1 to %d threads, not %d", MOST_THREADS, threads);
+    if (threads == 0)
+        LZ_TRY(lz_cpu_threads(&threads));
+    if (threads < 1 || threads > LZ_MOST_THREADS)
+        return lz_errf(LZ_ERR_ARG, "a pool has 1 to %d threads, not %d", LZ_MOST_THREADS, threads);
     size_t bytes = sizeof(lz_pool) + (size_t)threads * sizeof(worker);
     lz_pool *p = lz_mem_alloc_aligned(bytes, LINE);
     if (!p)
         return lz_err_oom();
-    *p = (lz_pool){ .threads = threads, .spin_ns = threads > cpus ? 0 : SPIN_NS };
+    *p = (lz_pool){ .threads = threads, .spin_ns = threads > lz_cpu_count() ? 0 : SPIN_NS };
     p->lock = (pthread_mutex_t)PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP; /* never held for long */
     p->work = p->done = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
     lz_err *e = start_workers(p);
