@@ -34,7 +34,7 @@ uint64_t lz_memory_total(void)
 
 void lz_cpu_name(lz_text *out)
 {
-    unsigned words[12] = { 0 }, most = __get_cpuid_max(0x80000000u, NULL);
+    unsigned words[12] = { 0 }, most = (unsigned)__get_cpuid_max(0x80000000u, NULL);
     for (size_t i = 0; i < 3 && most >= 0x80000004u; i++)
         __get_cpuid(0x80000002u + (unsigned)i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2],
                     &words[4 * i + 3]);
