@@ -220,6 +220,7 @@ static lz_err *read_tags(lzg_entry *x)
     lzg_sort_strings(tags, &n);
     f->tags = tags;
     f->ntags = n;
+    f->generated = lzg_function_has_tag(f, "generated");
     return NULL;
 }
 
