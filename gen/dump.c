@@ -509,7 +509,8 @@ static lz_err *put_hook(row *r, const lzg_dump_hook *hook)
 {
     lz_json_put_key(r->w, hook->key);
     size_t before = r->w->text->len;
-    lz_err *e = hook->put(r->ops, r->f, r->scratch, r->w);
+    lz_err *e = hook->put ? hook->put(r->ops, r->f, r->scratch, r->w)
+                          : hook->put_user(hook->user, r->f, r->scratch, r->w);
     if (!e || lz_err_code(e) == LZ_ERR_MEMORY || r->w->text->len != before)
         return e;
     lz_err_free(e);

@@ -15,9 +15,15 @@
  * value was written already. */
 typedef lz_err *lzg_dump_fn(const lzg_ops *ops, const lzg_function *f, lz_arena *scratch, lz_json_writer *w);
 
+/* The same for those that need something of their own instead of the operators. */
+typedef lz_err *lzg_dump_user_fn(const void *user, const lzg_function *f, lz_arena *scratch,
+                                 lz_json_writer *w);
+
 typedef struct lzg_dump_hook {
     const char *key;
-    lzg_dump_fn *put;
+    lzg_dump_fn *put; /* or */
+    lzg_dump_user_fn *put_user;
+    const void *user;
 } lzg_dump_hook;
 
 /* hooks: sorted by key, up to one whose key is NULL; or NULL. Appends to out. */
