@@ -9,6 +9,7 @@
 #include "gen/api/unboxing.h"
 #include "gen/gen_functionalization_type.h"
 #include "gen_text.h"
+#include "oracle.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -109,16 +110,21 @@ static lz_err *print_unboxing(lz_arena *a, const lzg_function *f, lz_text *out)
     return NULL;
 }
 
+static lz_err *print_function(lz_arena *a, const lzg_function *f, lz_text *out)
+{
+    lzg_sig sig;
+    LZ_TRY(print_op(a, f, &sig, out));
+    LZ_TRY(print_functions(a, f, &sig, out));
+    LZ_TRY(print_kernels(a, f, &sig, out));
+    return print_unboxing(a, f, out);
+}
+
 static lz_err *print_all(lz_arena *a, const char *schema, bool structured, lz_text *out)
 {
     lzg_function f;
-    lzg_sig sig;
     LZ_TRY(gen_function(a, schema, &f));
     f.structured = structured;
-    LZ_TRY(print_op(a, &f, &sig, out));
-    LZ_TRY(print_functions(a, &f, &sig, out));
-    LZ_TRY(print_kernels(a, &f, &sig, out));
-    return print_unboxing(a, &f, out);
+    return print_function(a, &f, out);
 }
 
 /* A structured kernel's meta and impl, called with what a native signature has. */
@@ -298,6 +304,40 @@ static lz_err *test_what_is_generated_compiles(void)
     return e;
 }
 
+static lz_err *print_operators(lz_arena *a, const lzg_ops *ops, lz_text *out)
+{
+    lz_text_puts(out, "#include \"mock_aten.h\"\nnamespace at {\n");
+    for (size_t i = 0; i < ops->nfunctions; i++)
+        LZ_TRY(print_function(a, ops->functions[i], out));
+    for (size_t i = 0; i < ops->nview_groups; i++)
+        if (!ops->view_groups[i].composite)
+            LZ_TRY(print_class(a, ops, &ops->view_groups[i], out));
+    lz_text_puts(out, "}\n");
+    return lz_text_check(out);
+}
+
+/* All the original's operators: some 6 MB of C++. */
+static void test_all_operators_compile(void **state)
+{
+    const char *files[2] = { NULL, NULL }, *tags;
+    lzg_ops ops = { 0 };
+    lzg_diag d;
+    lz_arena a;
+    lz_text out = { 0 };
+    (void)state;
+    lzg_diag_init(&d);
+    lz_arena_init(&a);
+    assert_null(lz_oracle_files(&files[0], &tags));
+    assert_null(lzg_ops_load(&ops, &(lzg_ops_options){ .files = files, .tags = tags }, &d));
+    assert_false(lzg_diag_any(&d));
+    assert_null(print_operators(&a, &ops, &out));
+    compile(lz_text_view(&out));
+    lz_text_deinit(&out);
+    lz_arena_deinit(&a);
+    lzg_ops_deinit(&ops);
+    lzg_diag_deinit(&d);
+}
+
 static lz_err *unboxed_text(lz_arena *a, lz_text *out)
 {
     lzg_function f;
@@ -358,6 +398,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         LZ_TEST(test_what_is_generated_compiles),
+        cmocka_unit_test(test_all_operators_compile),
         LZ_TEST(test_unboxing_in_full),
         LZ_TEST(test_unboxing_refuses_types_without_cpp_form),
     };
