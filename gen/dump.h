@@ -15,20 +15,24 @@
  * value was written already. */
 typedef lz_err *lzg_dump_fn(const lzg_ops *ops, const lzg_function *f, lz_arena *scratch, lz_json_writer *w);
 
-/* The same for those that need something of their own instead of the operators. */
-typedef lz_err *lzg_dump_user_fn(const void *user, const lzg_function *f, lz_arena *scratch,
-                                 lz_json_writer *w);
-
 typedef struct lzg_dump_hook {
     const char *key;
-    lzg_dump_fn *put; /* or */
-    lzg_dump_user_fn *put_user;
-    const void *user;
+    lzg_dump_fn *put;
 } lzg_dump_hook;
+
+/* The same for a key that needs something else than the operators. */
+typedef struct lzg_dump_user_hook {
+    const char *key;
+    lz_err *(*put)(const void *user, const lzg_function *f, lz_arena *scratch, lz_json_writer *w);
+    const void *user;
+} lzg_dump_user_hook;
 
 /* hooks: sorted by key, up to one whose key is NULL; or NULL. Appends to out. */
 LZ_MUST_USE
 lz_err *lzg_dump_model(const lzg_ops *ops, const lzg_dump_hook *hooks, lz_text *out);
+LZ_MUST_USE
+lz_err *lzg_dump_model_user(const lzg_ops *ops, const lzg_dump_hook *hooks, const lzg_dump_user_hook *users,
+                            lz_text *out);
 LZ_MUST_USE
 lz_err *lzg_dump_groups(const lzg_ops *ops, lz_text *out);
 

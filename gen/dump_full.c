@@ -8,27 +8,23 @@ static lz_err *put_python(const void *user, const lzg_function *f, lz_arena *scr
     return lzg_dump_python_key(user, f, scratch, w);
 }
 
-static lz_err *dump(const lzg_ops *ops, const lzg_python *p, lz_text *out)
-{
-    const lzg_dump_hook hooks[] = {
-        { .key = "c_shim", .put = lzg_dump_c_shim },
-        { .key = "functionalization", .put = lzg_dump_functionalization },
-        { .key = "lazy", .put = lzg_dump_lazy },
-        { .key = "python", .put_user = put_python, .user = p },
-        { .key = "return_names", .put = lzg_dump_return_names },
-        { .key = "sig", .put = lzg_dump_sig },
-        { .key = "vmap", .put = lzg_dump_vmap },
-        { 0 },
-    };
-    return lzg_dump_model(ops, hooks, out);
-}
+static const lzg_dump_hook hooks[] = {
+    { "c_shim", lzg_dump_c_shim },
+    { "functionalization", lzg_dump_functionalization },
+    { "lazy", lzg_dump_lazy },
+    { "return_names", lzg_dump_return_names },
+    { "sig", lzg_dump_sig },
+    { "vmap", lzg_dump_vmap },
+    { 0 },
+};
 
 lz_err *lzg_dump_full(const lzg_ops *ops, lz_text *out)
 {
     lzg_python p;
     lz_err *e = lzg_python_init(&p, ops);
+    const lzg_dump_user_hook users[] = { { "python", put_python, &p }, { 0 } };
     if (!e)
-        e = dump(ops, &p, out);
+        e = lzg_dump_model_user(ops, hooks, users, out);
     lzg_python_deinit(&p);
     return e;
 }

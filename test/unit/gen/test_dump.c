@@ -181,10 +181,9 @@ static lz_err *put_length(const lzg_ops *ops, const lzg_function *f, lz_arena *s
 
 static lz_err *dump_small(lzg_ops *ops, lzg_diag *d, lz_text *out)
 {
-    static const lzg_dump_hook hooks[] = { { .key = "aaa", .put = put_length },
-                                           { .key = "namf", .put = put_refused },
-                                           { .key = "zzz", .put = put_length },
-                                           { 0 } };
+    static const lzg_dump_hook hooks[] = {
+        { "aaa", put_length }, { "namf", put_refused }, { "zzz", put_length }, { 0 }
+    };
     const lzg_yaml *tree;
     LZ_TRY(lzg_yaml_parse(
         &ops->arena,
