@@ -200,7 +200,8 @@ static void rebuild(lz_text *out)
         if (n && has_entry(of_one[0]))
             assert_null(lz_vec_push(&first, of_one[0]));
     }
-    qsort(first.data, first.len, sizeof *first.data, by_node);
+    if (first.len)
+        qsort(first.data, first.len, sizeof *first.data, by_node);
     lz_json_writer_init(&json, out, 1);
     lz_json_begin_array(&json);
     for (size_t i = 0; i < first.len; i++)
