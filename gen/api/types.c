@@ -72,7 +72,7 @@ lz_err *lzg_ctype_remove_const_ref(lz_arena *a, const lzg_ctype *t, const lzg_ct
     while (t->kind == LZG_C_CONST_REF || t->kind == LZG_C_MUT_REF)
         t = t->elem;
     *out = t;
-    if (t->kind == LZG_C_BASE || t->kind == LZG_C_VECTORIZED)
+    if (t->kind == LZG_C_BASE)
         return NULL;
     if (t->kind == LZG_C_TUPLE)
         return tuple_without_refs(a, t, out);

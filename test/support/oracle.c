@@ -23,14 +23,19 @@ static const char *keep_path(const char *folder, const char *name)
     return paths[npaths++];
 }
 
-const char *lz_oracle_original(const char *name)
+const char *lz_oracle_find(const char *name)
 {
     const char *folder = getenv("LAZULI_ORACLE");
     const char *path = keep_path(folder ? folder : LZ_SOURCE_DIR "/../shared/oracle", name);
-    if (path && access(path, R_OK) == 0)
-        return path;
-    printf("skipped: no %s (LAZULI_ORACLE names the folder with the original's files)\n", name);
-    return NULL;
+    return path && access(path, R_OK) == 0 ? path : NULL;
+}
+
+const char *lz_oracle_original(const char *name)
+{
+    const char *path = lz_oracle_find(name);
+    if (!path)
+        printf("skipped: no %s (LAZULI_ORACLE names the folder with the original's files)\n", name);
+    return path;
 }
 
 lz_err *lz_oracle_read(const char *name, size_t *len, char **out)
