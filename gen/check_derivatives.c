@@ -43,11 +43,22 @@ static lz_err *find_inputs(subject *s)
     return NULL;
 }
 
+static bool listed(const subject *s, const char *list, lz_str name)
+{
+    return s->table->ops->lists && lzg_lists_has(s->table->ops->lists, list, name);
+}
+
 static bool needs_no_derivative(const subject *s)
 {
     static const char *const list = "gen_variable_type.dont_require_derivative";
-    const lzg_lists *l = s->table->ops->lists;
-    return l && (lzg_lists_has(l, list, s->func->func->name.base) || lzg_lists_has(l, list, s->cpp_name));
+    return listed(s, list, s->func->func->name.base) || listed(s, list, s->cpp_name);
+}
+
+/* Composites without a derivative are differentiated through what they call. */
+static bool has_a_kernel(const subject *s, const lzg_diff_infos *infos)
+{
+    return (s->func->is_abstract || lzg_diff_infos_any(infos))
+           && !listed(s, "gen_inplace_or_view_type.manual_autograd", s->cpp_name);
 }
 
 static lz_err *describe(subject *s)
@@ -65,6 +76,16 @@ static lz_err *describe(subject *s)
 static lz_err *refuse(const lzg_yaml *at, const subject *s, const char *why)
 {
     return lz_err_at(LZ_ERR_MODEL, at->loc, "%.*s %s", LZ_FMT(s->func->func->name.text), why);
+}
+
+/* The dispatcher calls autograd kernels only for operators that backends implement. */
+static lz_err *operator_is_abstract(const subject *s)
+{
+    bool fine = s->func->is_abstract || !differentiates(s->info);
+    return fine ? NULL
+                : refuse(
+                    s->info->written, s,
+                    "has a derivative, so it needs a dispatch table with backends or an explicit composite");
 }
 
 static size_t count_of(lzg_names names, lz_str name)
@@ -188,33 +209,23 @@ static lz_err *forward_gives_tensors(const subject *s)
 }
 
 static lz_err *(*const rules[])(const subject *) = {
-    vars_are_differentiable_inputs, derivative_has_a_use,  every_output_has_a_forward_formula,
-    forward_uses_tangents,          forward_gives_tensors, saving_conditions_are_whole,
+    operator_is_abstract,        vars_are_differentiable_inputs,
+    derivative_has_a_use,        every_output_has_a_forward_formula,
+    forward_uses_tangents,       forward_gives_tensors,
+    saving_conditions_are_whole,
 };
 
-static lz_err *check_subject(subject *s)
+static lz_err *check_subject(subject *s, const lzg_diff_infos *infos)
 {
     LZ_TRY(describe(s));
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    for (size_t i = 0; has_a_kernel(s, infos) && i < sizeof rules / sizeof *rules; i++)
         LZ_TRY(rules[i](s));
     return NULL;
-}
-
-/* The dispatcher calls autograd kernels only for operators that backends implement. */
-static lz_err *check_abstract(const lzg_differentiable *d)
-{
-    if (d->func->is_abstract || !lzg_diff_infos_any(d->infos))
-        return NULL;
-    return lz_err_at(
-        LZ_ERR_MODEL, d->infos->data[0].written->loc,
-        "%.*s has a derivative, so it needs a dispatch table with backends or an explicit composite",
-        LZ_FMT(d->func->func->name.text));
 }
 
 static lz_err *check_function(lzg_derivatives *t, const lzg_differentiable *d, lzg_diag *diag)
 {
     lz_str schema = d->func->func->text;
-    LZ_TRY(lzg_diag_take(diag, check_abstract(d), d->func->func_loc, schema));
     for (size_t i = 0; i < d->infos->len; i++) {
         subject s = { .table = t,
                       .arena = &t->arena,
@@ -222,7 +233,7 @@ static lz_err *check_function(lzg_derivatives *t, const lzg_differentiable *d, l
                       .info = &d->infos->data[i],
                       .forward = d->forward[i] };
         lz_arena_mark mark = lz_arena_save(&t->arena);
-        LZ_TRY(lzg_diag_take(diag, check_subject(&s), d->func->func_loc, schema));
+        LZ_TRY(lzg_diag_take(diag, check_subject(&s, d->infos), d->func->func_loc, schema));
         lz_arena_rewind(&t->arena, mark);
     }
     return NULL;

@@ -505,41 +505,57 @@ static const struct {
     { "view_signature", put_view_signature },
 };
 
-static lz_err *put_hook(row *r, const lzg_dump_hook *hook)
+/* What is left to write of a row, in three lists sorted by key. */
+typedef struct rest {
+    size_t column;
+    const lzg_dump_hook *hook;
+    const lzg_dump_user_hook *user;
+} rest;
+
+static const char *column_key(const rest *t)
 {
-    lz_json_put_key(r->w, hook->key);
-    size_t before = r->w->text->len;
-    lz_err *e = hook->put(r->ops, r->f, r->scratch, r->w);
-    if (!e || lz_err_code(e) == LZ_ERR_MEMORY || r->w->text->len != before)
+    return t->column < sizeof columns / sizeof *columns ? columns[t->column].key : NULL;
+}
+
+/* Whether a is there and comes before b. */
+static bool before(const char *a, const char *b)
+{
+    return a && (!b || strcmp(a, b) < 0);
+}
+
+static lz_err *put_next(row *r, rest *t)
+{
+    const char *column = column_key(t), *hook = t->hook ? t->hook->key : NULL,
+               *user = t->user ? t->user->key : NULL;
+    if (before(column, hook) && before(column, user)) {
+        lz_json_put_key(r->w, column);
+        return columns[t->column++].put(r);
+    }
+    bool plain = before(hook, user);
+    lz_json_put_key(r->w, plain ? hook : user);
+    size_t start = r->w->text->len;
+    lz_err *e = plain ? t->hook->put(r->ops, r->f, r->scratch, r->w)
+                      : t->user->put(t->user->user, r->f, r->scratch, r->w);
+    t->hook += plain;
+    t->user += !plain;
+    if (!e || lz_err_code(e) == LZ_ERR_MEMORY || r->w->text->len != start)
         return e;
     lz_err_free(e);
     lzg_dump_error(r->w);
     return NULL;
 }
 
-/* Columns and hooks, merged by key. */
-static lz_err *put_row(row *r, const lzg_dump_hook *hook)
-{
-    lz_json_begin_object(r->w);
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        for (; hook && hook->key && strcmp(hook->key, columns[i].key) < 0; hook++)
-            LZ_TRY(put_hook(r, hook));
-        lz_json_put_key(r->w, columns[i].key);
-        LZ_TRY(columns[i].put(r));
-    }
-    for (; hook && hook->key; hook++)
-        LZ_TRY(put_hook(r, hook));
-    lz_json_end_object(r->w);
-    return NULL;
-}
-
-static lz_err *dump_function(const lzg_ops *ops, const lzg_function *f, const lzg_dump_hook *hooks,
-                             lz_arena *scratch, lz_text *out)
+static lz_err *dump_function(row *r, const rest *start, lz_text *out)
 {
     lz_json_writer w;
-    row r = { .ops = ops, .f = f, .s = f->func, .scratch = scratch, .w = &w };
+    rest t = *start;
+    r->s = r->f->func;
+    r->w = &w;
     lz_json_writer_init(&w, out, LZ_JSON_COMPACT);
-    LZ_TRY(put_row(&r, hooks));
+    lz_json_begin_object(&w);
+    while (column_key(&t) || (t.hook && t.hook->key) || (t.user && t.user->key))
+        LZ_TRY(put_next(r, &t));
+    lz_json_end_object(&w);
     LZ_TRY(lz_json_finish(&w));
     lz_text_putc(out, '\n');
     return NULL;
@@ -551,8 +567,9 @@ static int by_op_name(const void *a, const void *b)
     return lz_str_cmp((*x)->func->name.text, (*y)->func->name.text);
 }
 
-static lz_err *dump_sorted(const lzg_ops *ops, const lzg_dump_hook *hooks, lz_arena *a, lz_text *out)
+static lz_err *dump_sorted(const lzg_ops *ops, const rest *start, lz_arena *a, lz_text *out)
 {
+    row r = { .ops = ops, .scratch = a };
     const lzg_function **sorted;
     LZ_TRY(lz_arena_new(a, &sorted, ops->nfunctions));
     for (size_t i = 0; i < ops->nfunctions; i++)
@@ -560,18 +577,25 @@ static lz_err *dump_sorted(const lzg_ops *ops, const lzg_dump_hook *hooks, lz_ar
     qsort(sorted, ops->nfunctions, sizeof *sorted, by_op_name);
     lz_arena_mark mark = lz_arena_save(a);
     for (size_t i = 0; i < ops->nfunctions; i++) {
-        LZ_TRY(dump_function(ops, sorted[i], hooks, a, out));
+        r.f = sorted[i];
+        LZ_TRY(dump_function(&r, start, out));
         lz_arena_rewind(a, mark);
     }
     return lz_text_check(out);
 }
 
-lz_err *lzg_dump_model(const lzg_ops *ops, const lzg_dump_hook *hooks, lz_text *out)
+lz_err *lzg_dump_model_user(const lzg_ops *ops, const lzg_dump_hook *hooks, const lzg_dump_user_hook *users,
+                            lz_text *out)
 {
     lz_arena a = { 0 };
-    lz_err *e = dump_sorted(ops, hooks, &a, out);
+    lz_err *e = dump_sorted(ops, &(rest){ .hook = hooks, .user = users }, &a, out);
     lz_arena_deinit(&a);
     return e;
+}
+
+lz_err *lzg_dump_model(const lzg_ops *ops, const lzg_dump_hook *hooks, lz_text *out)
+{
+    return lzg_dump_model_user(ops, hooks, NULL, out);
 }
 
 /* ---- groups ---- */

@@ -23,7 +23,7 @@ static lz_err *run(const lzg_ops *ops, const lzg_function *f, lz_arena *scratch,
                    put_fn *put)
 {
     dump d = { .ops = ops, .arena = scratch, .out = w };
-    lz_err *e = put(&d, f);
+    lz_err *e = (*put)(&d, f);
     lz_text_deinit(&d.text);
     return e;
 }

@@ -287,7 +287,10 @@ lz_err *lz_oracle_native(lz_text *out)
 
 static lz_err *collect_tags(const dump *d, lz_map *tags)
 {
-    LZ_TRY(lz_map_put(tags, LZ_STR("out_variant"), NULL)); /* defined, and on no operator */
+    static const char *const unused[] = { "nondeterministic_bitwise", "needs_contiguous_strides",
+                                          "flexible_layout", "cudagraph_unsafe", "out_variant" };
+    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) /* defined, and on no operator */
+        LZ_TRY(lz_map_put(tags, lz_str_of(unused[i]), NULL));
     for (size_t i = 0; i < d->rows.len; i++) {
         const lz_json *of = lz_json_get(d->rows.data[i], "tags");
         for (uint32_t k = 0; k < of->len; k++)

@@ -169,7 +169,7 @@ static lz_err *with_arena(lz_err *(*body)(lz_arena *))
 {
     lz_arena a;
     lz_arena_init(&a);
-    lz_err *e = body(&a);
+    lz_err *e = (*body)(&a);
     lz_arena_deinit(&a);
     return e;
 }

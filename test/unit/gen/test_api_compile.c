@@ -81,17 +81,18 @@ static lz_err *print_functions(lz_arena *a, const lzg_function *f, const lzg_sig
 /* The operator calls a kernel, with and without SymInt. */
 static lz_err *print_kernels(lz_arena *a, const lzg_function *f, const lzg_sig *target, lz_text *out)
 {
-    for (int symint = 0; symint <= lzg_schema_has_symint(f->func); symint++) {
+    int kinds = lzg_schema_has_symint(f->func) ? 2 : 1;
+    for (int symint = 0; symint < kinds; symint++) {
         lzg_sig kernel;
-        lz_str *exprs, name, wrapper;
+        lz_str *exprs, callee, wrapper;
         LZ_TRY(lzg_native_signature(a, f->func, lzg_local_of(f), symint, &kernel));
-        LZ_TRY(lz_arena_printf(a, &name, "kernel%d_%.*s", symint, LZ_FMT(kernel.name)));
+        LZ_TRY(lz_arena_printf(a, &callee, "kernel%d_%.*s", symint, LZ_FMT(kernel.name)));
         LZ_TRY(lz_arena_printf(a, &wrapper, "wrapper%d_%.*s", symint, LZ_FMT(kernel.name)));
         LZ_TRY(lzg_translate_bindings(a, target->args, kernel.args, &exprs));
-        kernel.name = name;
+        kernel.name = callee;
         lzg_sig_decl(&kernel, out);
         lz_text_puts(out, ";\n");
-        print_call(target, wrapper, name, exprs, kernel.args.n, out);
+        print_call(target, wrapper, callee, exprs, kernel.args.n, out);
     }
     return NULL;
 }

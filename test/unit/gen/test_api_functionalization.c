@@ -135,7 +135,7 @@ static lz_err *with_lists(lz_err *(*body)(lz_arena *, const struct lzg_lists *, 
     lz_arena_init(&a);
     lz_err *e = lzg_lists_load(&a, NULL, &lists);
     if (!e)
-        e = body(&a, lists, &out);
+        e = (*body)(&a, lists, &out);
     lz_text_deinit(&out);
     lz_arena_deinit(&a);
     return e;

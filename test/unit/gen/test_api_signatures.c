@@ -21,7 +21,7 @@ static lz_err *with_arena(lz_err *(*body)(lz_arena *, lz_text *))
     lz_arena a;
     lz_text out = { 0 };
     lz_arena_init(&a);
-    lz_err *e = body(&a, &out);
+    lz_err *e = (*body)(&a, &out);
     lz_text_deinit(&out);
     lz_arena_deinit(&a);
     return e;
