@@ -322,7 +322,7 @@ static int by_ufunc_key(const void *a, const void *b)
 
 static lz_err *put_ufunc(row *r)
 {
-    const lzg_ufunc_loop *sorted[LZG_UFUNC_COUNT];
+    const lzg_ufunc_loop *sorted[LZG_UFUNC_COUNT] = { 0 };
     for (size_t i = 0; i < r->f->nufunc; i++)
         sorted[i] = &r->f->ufunc[i];
     qsort(sorted, r->f->nufunc, sizeof *sorted, by_ufunc_key);
