@@ -33,8 +33,7 @@ bool lzg_diag_any(const lzg_diag *d);
 
 /* Takes e (NULL is fine). A memory error is handed back to be returned; any other
  * is recorded. `at` stands in for a location the error does not have. */
-LZ_MUST_USE
-lz_err *lzg_diag_take(lzg_diag *d, lz_err *e, lz_loc at, lz_str context);
+LZ_MUST_USE lz_err *lzg_diag_take(lzg_diag *d, lz_err *e, lz_loc at, lz_str context);
 
 /* "FILE:LINE:COL: reason", then an indented line of context, for each finding; a
  * closing line if some were dropped. */
@@ -42,7 +41,6 @@ void lzg_diag_print(const lzg_diag *d, lz_text *out);
 
 /* NULL if nothing was found, else one LZ_ERR_MODEL that carries the first finding's
  * place and the whole printed text. */
-LZ_MUST_USE
-lz_err *lzg_diag_error(const lzg_diag *d);
+LZ_MUST_USE lz_err *lzg_diag_error(const lzg_diag *d);
 
 #endif

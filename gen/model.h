@@ -15,11 +15,12 @@
 
 /* ---- types ---- */
 
+/* clang-format off */
 #define LZG_BASE_TYPES(X)                                                                                    \
-    X(Generator)                                                                                             \
-    X(ScalarType)                                                                                            \
-    X(Tensor) X(int) X(DimVector) X(float) X(str) X(bool) X(Layout) X(Device) X(DeviceIndex) X(Scalar)       \
-        X(MemoryFormat) X(QScheme) X(Storage) X(Stream) X(SymInt) X(SymBool) X(GraphModule)
+    X(Generator) X(ScalarType) X(Tensor) X(int) X(DimVector) X(float) X(str) X(bool) X(Layout) X(Device)     \
+    X(DeviceIndex) X(Scalar) X(MemoryFormat) X(QScheme) X(Storage) X(Stream) X(SymInt) X(SymBool)            \
+    X(GraphModule)
+/* clang-format on */
 
 typedef enum lzg_base_ty {
 #define X(name) LZG_TY_##name,
@@ -203,7 +204,7 @@ enum { LZG_VARIANT_FUNCTION = 1, LZG_VARIANT_METHOD = 2 };
 
 typedef struct lzg_precompute_replace {
     lz_str arg;
-    const lzg_argument *with; /* defaults and annotations are not allowed there */
+    const lzg_argument *with;
     size_t n;
 } lzg_precompute_replace;
 
@@ -229,8 +230,7 @@ const char *lzg_ufunc_key_name(lzg_ufunc_key key);
 typedef struct lzg_ufunc_loop {
     lzg_ufunc_key key;
     lz_str name;
-    const lz_str *dtypes; /* ScalarType names, in the order of torchgen's enumeration-set printing: sorted by
-                             declaration */
+    const lz_str *dtypes; /* ScalarType names, each once, as written; a class gives its members in order */
     size_t ndtypes;
 } lzg_ufunc_loop;
 
@@ -241,9 +241,10 @@ typedef struct lzg_function lzg_function; /* torchgen's NativeFunction */
 struct lzg_function {
     lz_str ns;
     const lzg_schema *func;
-    lz_loc loc;      /* of the entry: its first line */
-    lz_loc func_loc; /* of the schema's text */
-    lz_str written;  /* the func field as written; of a generated one, its schema */
+    lz_loc loc;                       /* of the entry: its first line */
+    lz_loc func_loc;                  /* of the schema's text */
+    lz_str written;                   /* the func field as written; of a generated one, its schema */
+    lz_str signature, view_signature; /* as printed */
     unsigned variants;
     bool structured;
     const lzg_op_name *structured_delegate; /* or NULL */
@@ -272,7 +273,6 @@ struct lzg_function {
 
 bool lzg_function_has_tag(const lzg_function *f, const char *tag);
 bool lzg_function_has_composite(const lzg_function *f); /* any of the composites */
-/* printed base plus nothing else: the C++ name of the op without _out, _symint */
 const lzg_backend_metadata *lzg_function_kernel(const lzg_function *f, lzg_dispatch_key key); /* or NULL */
 
 typedef struct lzg_group { /* NativeFunctionsGroup */
@@ -298,7 +298,8 @@ typedef struct lzg_ops {
     lz_map tags;                    /* tag name -> its lzg_yaml node */
     const lzg_function **functions; /* explicit ones in file order, then generated ones */
     size_t nfunctions, nexplicit;
-    lz_map by_name; /* "add.Tensor" -> lzg_function * */
+    size_t cfunctions; /* room in functions */
+    lz_map by_name;    /* "add.Tensor" -> lzg_function *; the last of that name */
     const lzg_group *groups;
     size_t ngroups;
     const lzg_view_group *view_groups;
@@ -307,13 +308,16 @@ typedef struct lzg_ops {
     size_t nindices;
     lz_map group_of, view_group_of; /* operator name -> lzg_group * / lzg_view_group * */
     const struct lzg_lists *lists;  /* the name lists that rules refer to (lists.h) */
+    bool ignored[LZG_KEY_COUNT];    /* keys that are skipped in dispatch tables, but counted */
+    bool broken;                    /* an entry was refused: rules across entries are not reported any more */
 } lzg_ops;
 
 typedef struct lzg_ops_options {
-    const char *const *files; /* operator files, NULL-terminated */
-    const char *tags;         /* tags file, or NULL: any tag is refused */
-    const char *lists;        /* JSON name lists, or NULL: the built-in ones */
-    bool own_fields;          /* formula, inner, shape, static are allowed */
+    const char *const *files;       /* operator files, NULL-terminated */
+    const char *tags;               /* tags file, or NULL: any tag is refused */
+    const char *lists;              /* JSON name lists, or NULL: the built-in ones */
+    bool own_fields;                /* formula, inner, shape, static are allowed */
+    const char *const *ignore_keys; /* dispatch keys to skip, NULL-terminated; or NULL */
 } lzg_ops_options;
 
 /* Reads, checks, generates and groups. Every mistake goes into d; *ops is usable
@@ -325,15 +329,18 @@ void lzg_ops_deinit(lzg_ops *ops);
 const lzg_function *lzg_ops_find(const lzg_ops *ops, lz_str name); /* or NULL */
 const lzg_backend_index *lzg_ops_index(const lzg_ops *ops, lzg_dispatch_key key);
 
-/* The stages, for those who need one alone (tests of refusals, other files). */
+/* The stages, for those who need one alone (tests of refusals, other files); deinit is
+ * due from lzg_ops_begin on. A NULL path of lists means the built-in ones. */
 LZ_MUST_USE
 lz_err *lzg_ops_begin(lzg_ops *ops, const char *tags, const char *lists, lzg_diag *d);
 LZ_MUST_USE
+lz_err *lzg_ops_add_tags(lzg_ops *ops, const lzg_yaml *tags, lzg_diag *d);
+LZ_MUST_USE
 lz_err *lzg_ops_add(lzg_ops *ops, const lzg_yaml *entries, bool own_fields, lzg_diag *d);
 LZ_MUST_USE
-lz_err *lzg_ops_generate(lzg_ops *ops, lzg_diag *d); /* autogen */
+lz_err *lzg_ops_check(lzg_ops *ops, lzg_diag *d); /* X1-X3 */
 LZ_MUST_USE
-lz_err *lzg_ops_check(lzg_ops *ops, lzg_diag *d); /* X1-X4 */
+lz_err *lzg_ops_generate(lzg_ops *ops, lzg_diag *d); /* X4, autogen */
 LZ_MUST_USE
 lz_err *lzg_ops_group(lzg_ops *ops, lzg_diag *d);
 LZ_MUST_USE

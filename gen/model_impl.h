@@ -44,6 +44,10 @@ lz_err *lzg_schema_finish(const lzg_src *src, lzg_schema *s);
 void lzg_arguments_print(const lzg_schema *s, lz_text *out);
 bool lzg_schema_is_functional_fn(const lzg_schema *s);
 
+/* The schema with the arguments of its signature: no annotations, tensor options or out. */
+LZ_MUST_USE
+lz_err *lzg_schema_without_options(lz_arena *a, const lzg_schema *s, const lzg_schema **out);
+
 /* a then b, NUL-terminated, in the arena. */
 LZ_MUST_USE
 lz_err *lzg_concat(lz_arena *a, lz_str first, lz_str second, lz_str *out);

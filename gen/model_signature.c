@@ -65,6 +65,17 @@ static lz_err *make_arguments(lz_arena *a, const lzg_schema *s, bool strip_defau
     return NULL;
 }
 
+lz_err *lzg_schema_without_options(lz_arena *a, const lzg_schema *s, const lzg_schema **out)
+{
+    lzg_schema *bare;
+    LZ_TRY(lz_arena_new(a, &bare, 1));
+    *bare = *s;
+    bare->nargs = 0;
+    LZ_TRY(make_arguments(a, s, false, bare));
+    *out = bare;
+    return NULL;
+}
+
 /* The schema of bernoulli.p lacks the default that its relatives have. */
 static lz_err *mend_bernoulli(lz_arena *a, lzg_schema *sig)
 {

@@ -1,0 +1,12 @@
+# Tests of what is shipped, from outside: system/X.sh is a ctest system/X. Exit status 77: skipped.
+function(lz_system_test name)
+    add_test(NAME system/${name} COMMAND ${CMAKE_CURRENT_LIST_DIR}/system/${name}.sh ${ARGN})
+    set_tests_properties(system/${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77
+        ENVIRONMENT "CC=${CMAKE_C_COMPILER};LZ_SANITIZE=${LZ_SANITIZE}")
+endfunction()
+
+lz_system_test(install ${CMAKE_BINARY_DIR} ${PROJECT_VERSION})
+lz_system_test(needed $<TARGET_FILE:lazuli>)
+lz_system_test(symbols $<TARGET_FILE:lazuli> ${CMAKE_SOURCE_DIR}/include)
+lz_system_test(headers ${CMAKE_SOURCE_DIR}/include)
+lz_system_test(refusals)

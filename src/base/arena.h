@@ -33,13 +33,10 @@ void lz_arena_rewind(lz_arena *a, lz_arena_mark mark);
 
 /* LZ_TRY(lz_arena_new(a, &p, n)): p points to n zeroed objects of its type. */
 #define lz_arena_new(a, out, n) lz_arena_array((a), (n), sizeof **(out), (out))
-LZ_MUST_USE
-lz_err *lz_arena_array(lz_arena *a, size_t count, size_t size, void *out);
+LZ_MUST_USE lz_err *lz_arena_array(lz_arena *a, size_t count, size_t size, void *out);
 
 /* A NUL-terminated copy; the view's len leaves the NUL out. */
-LZ_MUST_USE
-lz_err *lz_arena_copy(lz_arena *a, lz_str s, lz_str *out);
-LZ_MUST_USE
-lz_err *lz_arena_printf(lz_arena *a, lz_str *out, const char *fmt, ...) LZ_PRINTF(3, 4);
+LZ_MUST_USE lz_err *lz_arena_copy(lz_arena *a, lz_str s, lz_str *out);
+LZ_MUST_USE lz_err *lz_arena_printf(lz_arena *a, lz_str *out, const char *fmt, ...) LZ_PRINTF(3, 4);
 
 #endif

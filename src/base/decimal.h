@@ -10,6 +10,11 @@
 
 #include "base/number.h"
 
+/* Row i: the leading 128 bits of 10^(27 * (i - 13)), cut off; high half first. In steps of
+ * 27 because 5^27 is the last power of five to fit in 64 bits. */
+enum { LZ_DECIMAL_STEP = 27, LZ_DECIMAL_ZERO = 13, LZ_DECIMAL_POWERS = 26 };
+extern const uint64_t lz_decimal_powers[LZ_DECIMAL_POWERS][2];
+
 /* The three ways of lz_double_digits_. `edge`: the gap below m * 2^e is half the one above. */
 size_t lz_decimal_short(uint64_t m, int e, bool edge, char digits[LZ_SHORT_DIGITS], int *exp10);
 size_t lz_decimal_fixed(uint64_t m, int e, int places, char digits[LZ_DOUBLE_DIGITS], int *exp10);

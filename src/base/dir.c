@@ -51,7 +51,7 @@ lz_err *lz_dir_make(const char *path, mode_t mode)
     LZ_TRY(lz_path_join("", path, &part));
     lz_err *e = NULL;
     for (char *p = part; !e && *p; p++) {
-        if (p == part || *p != '/' || p[-1] == '/')
+        if (p == part || *p != '/')
             continue;
         *p = '\0';
         e = make_one(part, mode);

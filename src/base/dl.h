@@ -13,8 +13,7 @@ typedef struct lz_dl lz_dl;
 
 /* Tries the names (sonames or paths, ending with NULL) in turn. LZ_ERR_NOT_FOUND
  * gives the reason for each. */
-LZ_MUST_USE
-lz_err *lz_dl_open(const char *const *candidates, lz_dl **out);
+LZ_MUST_USE lz_err *lz_dl_open(const char *const *candidates, lz_dl **out);
 void lz_dl_close(lz_dl *dl); /* accepts NULL; what was loaded must not be called any more */
 
 /* The file that was loaded, as the loader found it; lives as long as dl. */
@@ -29,7 +28,6 @@ typedef struct lz_dl_symbol {
 /* Fills the members that `symbols` names. An absent optional one becomes NULL;
  * absent required ones are one LZ_ERR_NOT_FOUND that names them all, and then every
  * member is NULL. */
-LZ_MUST_USE
-lz_err *lz_dl_load(const lz_dl *dl, const lz_dl_symbol *symbols, size_t count, void *out);
+LZ_MUST_USE lz_err *lz_dl_load(const lz_dl *dl, const lz_dl_symbol *symbols, size_t count, void *out);
 
 #endif

@@ -36,7 +36,7 @@ static lz_err *too_long(const char *path, size_t most)
     return lz_errf(LZ_ERR_LIMIT, "read %s: longer than %zu bytes", path, most);
 }
 
-/* The size is only a hint: pipes and /proc have none, and a file may grow meanwhile. */
+/* Adds a NUL. The size is only a hint: pipes and /proc have none, and a file may grow meanwhile. */
 static lz_err *read_all(int fd, const char *path, size_t most, bytes *b)
 {
     struct stat st;
@@ -49,12 +49,16 @@ static lz_err *read_all(int fd, const char *path, size_t most, bytes *b)
     for (;;) {
         LZ_TRY(lz_vec_reserve(b, 2));
         ssize_t got = read_some(fd, b->data + b->len, b->cap - b->len - 1);
-        if (got <= 0)
-            return got < 0 ? lz_err_errno(errno, "read", path) : NULL;
+        if (got < 0)
+            return lz_err_errno(errno, "read", path);
+        if (got == 0)
+            break;
         b->len += (size_t)got;
         if (b->len > most)
             return too_long(path, most);
     }
+    b->data[b->len] = '\0';
+    return NULL;
 }
 
 lz_err *lz_file_read(const char *path, size_t most, size_t *len, char **out)
@@ -68,7 +72,6 @@ lz_err *lz_file_read(const char *path, size_t most, size_t *len, char **out)
         lz_vec_deinit(&b);
         return e;
     }
-    b.data[b.len] = '\0';
     if (len)
         *len = b.len;
     *out = b.data;
@@ -106,7 +109,7 @@ lz_err *lz_file_map_open(const char *path, lz_file_map *out)
 void lz_file_map_close(lz_file_map *m)
 {
     if (m->len)
-        munmap((void *)(uintptr_t)m->data, m->len);
+        munmap((void *)m->data, m->len);
     *m = (lz_file_map){ "", 0 };
 }
 

@@ -12,8 +12,7 @@
 
 /* All of a file (a pipe too, up to its end) and a NUL that *len leaves out; len may
  * be NULL. Free with lz_mem_free. LZ_ERR_LIMIT if there are more than `most` bytes. */
-LZ_MUST_USE
-lz_err *lz_file_read(const char *path, size_t most, size_t *len, char **out);
+LZ_MUST_USE lz_err *lz_file_read(const char *path, size_t most, size_t *len, char **out);
 
 /* A regular file, read-only, in memory. An empty one has len 0 and data not NULL.
  * Touching what someone has cut off since raises SIGBUS: map only what is replaced. */
@@ -22,8 +21,7 @@ typedef struct lz_file_map {
     size_t len;
 } lz_file_map;
 
-LZ_MUST_USE
-lz_err *lz_file_map_open(const char *path, lz_file_map *out);
+LZ_MUST_USE lz_err *lz_file_map_open(const char *path, lz_file_map *out);
 void lz_file_map_close(lz_file_map *m); /* leaves m empty; again does nothing */
 
 enum {
@@ -32,12 +30,10 @@ enum {
 
 /* Writes a new file beside `path`, syncs it and renames it over `path`. The umask
  * applies to mode. A symbolic link at `path` is itself replaced. */
-LZ_MUST_USE
-lz_err *lz_file_replace(const char *path, lz_str data, mode_t mode, unsigned flags);
+LZ_MUST_USE lz_err *lz_file_replace(const char *path, lz_str data, mode_t mode, unsigned flags);
 
 /* The same, unless the file holds these bytes already; *out: whether it was written. */
-LZ_MUST_USE
-lz_err *lz_file_update(const char *path, lz_str data, mode_t mode, unsigned flags, bool *out);
+LZ_MUST_USE lz_err *lz_file_update(const char *path, lz_str data, mode_t mode, unsigned flags, bool *out);
 
 enum {
     LZ_FILE_SHARED = 1, /* together with other shared locks; exclusive otherwise */
@@ -47,8 +43,7 @@ enum {
 /* Locks the file, made if missing, against every other lock on it, of this process
  * too. The lock ends with lz_file_unlock or with the process. The file stays: if it
  * were removed, two could hold locks under one name. */
-LZ_MUST_USE
-lz_err *lz_file_lock(const char *path, unsigned flags, int *out);
+LZ_MUST_USE lz_err *lz_file_lock(const char *path, unsigned flags, int *out);
 void lz_file_unlock(int lock); /* -1 does nothing */
 
 typedef struct lz_file_info {
@@ -59,11 +54,9 @@ typedef struct lz_file_info {
 } lz_file_info;
 
 /* Of what a symbolic link points to. */
-LZ_MUST_USE
-lz_err *lz_file_stat(const char *path, lz_file_info *out);
+LZ_MUST_USE lz_err *lz_file_stat(const char *path, lz_file_info *out);
 
 /* Not for folders. A missing file is LZ_ERR_NOT_FOUND. */
-LZ_MUST_USE
-lz_err *lz_file_remove(const char *path);
+LZ_MUST_USE lz_err *lz_file_remove(const char *path);
 
 #endif

@@ -89,7 +89,7 @@ lz_err *lz_map_put(lz_map *m, lz_str key, void *value)
         old->value = value;
         return NULL;
     }
-    if (m->len == m->cap)
+    if (!m->entries || m->len == m->cap)
         LZ_TRY(grow(m));
     uint64_t hash = lz_hash64(key.ptr, key.len);
     m->slots[probe(m, key, hash)] = (uint32_t)m->len + 1;

@@ -25,8 +25,7 @@ void lz_map_init(lz_map *m); /* allocates nothing; { 0 } does the same */
 void lz_map_deinit(lz_map *m);
 
 /* Adds or replaces; replacing keeps the place in the order and the first key's bytes. */
-LZ_MUST_USE
-lz_err *lz_map_put(lz_map *m, lz_str key, void *value);
+LZ_MUST_USE lz_err *lz_map_put(lz_map *m, lz_str key, void *value);
 bool lz_map_remove(lz_map *m, lz_str key);
 
 lz_map_entry *lz_map_find(const lz_map *m, lz_str key); /* NULL: absent */

@@ -7,7 +7,6 @@ enum {
     MANTISSA = 52, /* stored bits */
     EXP_MIN = -1074,
     EXP_NAN = 2047,
-    STEP = 27,    /* 5^27 fits in 64 bits */
     Q_MIN = -343, /* below it even 10^19 * 10^q rounds to 0, */
     Q_MAX = 308,  /* and above it even 1 * 10^q to infinity */
 };
@@ -26,38 +25,8 @@ static double from_bits(uint64_t bits)
     return v;
 }
 
-/* The leading 128 bits of 10^(27 * i), i from -13, cut off. */
-static const uint64_t steps[][2] = {
-    { 0x8049a4ac0c5811ae, 0x205b896d777d6278 }, /* 10^-351 */
-    { 0xcf42894a5dce35ea, 0x52064cac828675b9 }, /* 10^-324 */
-    { 0xa76c582338ed2621, 0xaf2af2b80af6f24e }, /* 10^-297 */
-    { 0x873e4f75e2224e68, 0x5a7744a6e804a291 }, /* 10^-270 */
-    { 0xda7f5bf590966848, 0xaf39a475506a899e }, /* 10^-243 */
-    { 0xb080392cc4349dec, 0xbd8d794d96aacfb3 }, /* 10^-216 */
-    { 0x8e938662882af53e, 0x547eb47b7282ee9c }, /* 10^-189 */
-    { 0xe65829b3046b0afa, 0x0cb4a5a3112a5112 }, /* 10^-162 */
-    { 0xba121a4650e4ddeb, 0x92f34d62616ce413 }, /* 10^-135 */
-    { 0x964e858c91ba2655, 0x3a6a07f8d510f86f }, /* 10^-108 */
-    { 0xf2d56790ab41c2a2, 0xfae27299423fb9c3 }, /* 10^-81 */
-    { 0xc428d05aa4751e4c, 0xaa97e14c3c26b886 }, /* 10^-54 */
-    { 0x9e74d1b791e07e48, 0x775ea264cf55347d }, /* 10^-27 */
-    { 0x8000000000000000, 0x0000000000000000 }, /* 10^0 */
-    { 0xcecb8f27f4200f3a, 0x0000000000000000 }, /* 10^27 */
-    { 0xa70c3c40a64e6c51, 0x999090b65f67d924 }, /* 10^54 */
-    { 0x86f0ac99b4e8dafd, 0x69a028bb3ded71a3 }, /* 10^81 */
-    { 0xda01ee641a708de9, 0xe80e6f4820cc9495 }, /* 10^108 */
-    { 0xb01ae745b101e9e4, 0x5ec05dcff72e7f8f }, /* 10^135 */
-    { 0x8e41ade9fbebc27d, 0x14588f13be847307 }, /* 10^162 */
-    { 0xe5d3ef282a242e81, 0x8f1668c8a86da5fa }, /* 10^189 */
-    { 0xb9a74a0637ce2ee1, 0x6d953e2bd7173692 }, /* 10^216 */
-    { 0x95f83d0a1fb69cd9, 0x4abdaf101564f98e }, /* 10^243 */
-    { 0xf24a01a73cf2dccf, 0xbc633b39673c8cec }, /* 10^270 */
-    { 0xc3b8358109e84f07, 0x0a862f80ec4700c8 }, /* 10^297 */
-    { 0x9e19db92b4e31ba9, 0x6c07a2c26a8346d1 }, /* 10^324 */
-};
-
-/* 5^j for j < STEP, shifted up to 64 bits: the leading bits of 10^j. */
-static const uint64_t fives[STEP] = {
+/* 5^j for j < LZ_DECIMAL_STEP, shifted up to 64 bits: the leading bits of 10^j. */
+static const uint64_t fives[LZ_DECIMAL_STEP] = {
     0x8000000000000000, 0xa000000000000000, 0xc800000000000000, 0xfa00000000000000, 0x9c40000000000000,
     0xc350000000000000, 0xf424000000000000, 0x9896800000000000, 0xbebc200000000000, 0xee6b280000000000,
     0x9502f90000000000, 0xba43b74000000000, 0xe8d4a51000000000, 0x9184e72a00000000, 0xb5e620f480000000,
@@ -78,8 +47,9 @@ static u128 mul_high(u128 a, uint64_t b)
  * less than 1, and making the top bit 1 doubles them. */
 static u128 power_of_ten(int q, int *exp)
 {
-    int i = (q + 13 * STEP) / STEP, j = (q + 13 * STEP) % STEP;
-    u128 g = mul_high((u128)steps[i][0] << 64 | steps[i][1], fives[j]);
+    int up = q + LZ_DECIMAL_ZERO * LZ_DECIMAL_STEP; /* not negative */
+    const uint64_t *step = lz_decimal_powers[up / LZ_DECIMAL_STEP];
+    u128 g = mul_high((u128)step[0] << 64 | step[1], fives[up % LZ_DECIMAL_STEP]);
     *exp = (q * 217706 >> 16) - 127; /* floor(log2(10^q)) - 127 */
     return g >> 127 ? g : g << 1;
 }

@@ -30,14 +30,11 @@ void lz_text_int(lz_text *t, int64_t v);
 void lz_text_double(lz_text *t, double v); /* shortest that reads back, as Python's repr */
 
 lz_str lz_text_view(const lz_text *t); /* until the next addition */
-LZ_MUST_USE
-lz_err *lz_text_check(const lz_text *t);
+LZ_MUST_USE lz_err *lz_text_check(const lz_text *t);
 
 /* Hands over a NUL-terminated string to be freed with lz_mem_free, and empties t. */
-LZ_MUST_USE
-lz_err *lz_text_take(lz_text *t, char **out);
+LZ_MUST_USE lz_err *lz_text_take(lz_text *t, char **out);
 /* The same into an arena; t is left empty but keeps its memory. */
-LZ_MUST_USE
-lz_err *lz_text_save(lz_text *t, lz_arena *a, lz_str *out);
+LZ_MUST_USE lz_err *lz_text_save(lz_text *t, lz_arena *a, lz_str *out);
 
 #endif

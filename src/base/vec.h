@@ -26,8 +26,7 @@
     })
 #define lz_vec_deinit(v) lz_vec_free((v))
 
-LZ_MUST_USE
-lz_err *lz_vec_grow(void *vec, size_t elem, size_t extra);
+LZ_MUST_USE lz_err *lz_vec_grow(void *vec, size_t elem, size_t extra);
 void lz_vec_free(void *vec);
 
 #endif

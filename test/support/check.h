@@ -48,8 +48,7 @@ bool lz_check_failing(void);
 
 /* Asserts code and that the text contains `part`; frees e. Under a failing
  * allocation LZ_ERR_MEMORY is fine too and is passed back to be returned. */
-LZ_MUST_USE
-lz_err *lz_check_err(lz_err *e, lz_code code, const char *part);
+LZ_MUST_USE lz_err *lz_check_err(lz_err *e, lz_code code, const char *part);
 
 /* A fresh directory, removed with everything in it when the process ends. */
 const char *lz_check_dir(void);

@@ -116,6 +116,7 @@ static lz_err *list(const char *path, const char *const *want, size_t n)
     size_t count = 99;
     lz_arena_init(&a);
     lz_err *e = lz_dir_list(path, &a, &count, &got);
+    assert_true(!e || a.total == 0);
     if (!e) {
         assert_int_equal(count, n);
         for (size_t i = 0; i < n; i++) {

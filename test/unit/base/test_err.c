@@ -29,7 +29,7 @@ static lz_err *test_file_name_is_copied(void)
 {
     char name[] = "first.txt";
     lz_err *e = lz_err_at(LZ_ERR_IO, (lz_loc){ name, 1, 1 }, "x");
-    memcpy(name, "XXXXX", 5);
+    name[0] = name[1] = 'X';
     if (lz_err_code(e) == LZ_ERR_IO) {
         assert_string_equal(lz_err_loc(e).file, "first.txt");
         lz_err_free(e);

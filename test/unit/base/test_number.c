@@ -421,6 +421,78 @@ static lz_err *test_exact_matches_printf(void)
     return NULL;
 }
 
+/* Least significant first; enough for 10^351 * 2^128. */
+typedef struct wide {
+    uint32_t part[44];
+} wide;
+
+static wide times(wide a, uint32_t factor)
+{
+    uint64_t carry = 0;
+    for (size_t i = 0; i < 44; i++) {
+        carry += (uint64_t)a.part[i] * factor;
+        a.part[i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    return a;
+}
+
+static wide times_power_of_ten(wide a, int n)
+{
+    while (n-- > 0)
+        a = times(a, 10);
+    return a;
+}
+
+static int top_bit(const wide *a)
+{
+    int i = 44 * 32 - 1;
+    while (!(a->part[i / 32] >> i % 32 & 1))
+        i--;
+    return i;
+}
+
+/* Bits n to n + 31, zeros beyond either end. */
+static uint32_t bits_from(const wide *a, int n)
+{
+    uint32_t out = 0;
+    for (int i = 0; i < 32; i++)
+        if (n + i >= 0 && n + i < 44 * 32)
+            out |= (a->part[(n + i) / 32] >> (n + i) % 32 & 1) << i;
+    return out;
+}
+
+static wide row_plus(const uint64_t row[2], uint32_t extra)
+{
+    wide w = { { (uint32_t)row[1], (uint32_t)(row[1] >> 32), (uint32_t)row[0], (uint32_t)(row[0] >> 32) } };
+    for (size_t i = 0; extra; i++) {
+        w.part[i] += extra;
+        extra = w.part[i] < extra;
+    }
+    return w;
+}
+
+/* A power's row holds its leading bits; a negative power's row g, of 10^-n, is the one
+ * with g * 10^n < 2^k < (g + 1) * 10^n for a suitable k. */
+static lz_err *test_table_of_powers(void)
+{
+    for (int i = 0; i < LZ_DECIMAL_POWERS; i++) {
+        const uint64_t *row = lz_decimal_powers[i];
+        int n = LZ_DECIMAL_STEP * (i - LZ_DECIMAL_ZERO);
+        assert_true(row[0] >> 63);
+        if (n >= 0) {
+            wide one = { { 1 } }, p = times_power_of_ten(one, n), w = row_plus(row, 0);
+            for (int j = 1; j <= 4; j++)
+                assert_int_equal(bits_from(&p, top_bit(&p) + 1 - 32 * j), w.part[4 - j]);
+        } else {
+            wide low = times_power_of_ten(row_plus(row, 0), -n);
+            wide high = times_power_of_ten(row_plus(row, 1), -n);
+            assert_int_equal(top_bit(&high), top_bit(&low) + 1);
+        }
+    }
+    return NULL;
+}
+
 static lz_err *test_longest_expansion_fits(void)
 {
     char digits[LZ_DOUBLE_DIGITS];
@@ -502,6 +574,7 @@ int main(void)
         LZ_TEST(test_other_words),
         LZ_TEST(test_fixed_matches_printf),
         LZ_TEST(test_exact_matches_printf),
+        LZ_TEST(test_table_of_powers),
         LZ_TEST(test_longest_expansion_fits),
         LZ_TEST(test_integers),
         LZ_TEST(test_integers_print),

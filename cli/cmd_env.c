@@ -1,0 +1,110 @@
+/* lazuli env - what this program, this machine and its environment are. */
+#include "base/cpu.h"
+#include "base/env.h"
+#include "base/json_write.h"
+#include "cli/command.h"
+#include <stdio.h>
+#include <string.h>
+
+#if defined(__clang__)
+#define COMPILER "clang " __clang_version__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
+typedef struct facts {
+    lz_text cpu, features;
+    int cpus, threads;
+    uint64_t memory;
+} facts;
+
+static lz_err *look(facts *f)
+{
+    lz_cpu_name(&f->cpu);
+    lz_cpu_features(&f->features);
+    f->cpus = lz_cpu_count();
+    f->memory = lz_memory_total();
+    LZ_TRY(lz_text_check(&f->cpu));
+    LZ_TRY(lz_text_check(&f->features));
+    return lz_cpu_threads(&f->threads);
+}
+
+static void as_text(const facts *f, lz_text *out)
+{
+    lz_text_printf(out, "lazuli %s, compiled by %s\n", lz_version(), COMPILER);
+    lz_text_printf(out, "machine\n  cpu       %.*s\n", LZ_FMT(lz_text_view(&f->cpu)));
+    lz_text_printf(out, "  vectors   %.*s\n", LZ_FMT(lz_text_view(&f->features)));
+    lz_text_printf(out, "  cpus      %d usable, %d threads\n", f->cpus, f->threads);
+    lz_text_printf(out, "  memory    %llu MiB\nvariables\n", (unsigned long long)(f->memory >> 20));
+    for (int i = 0; i < LZ_ENV_COUNT; i++) {
+        const char *value = lz_env_text((lz_env_id)i);
+        lz_text_printf(out, "  %-16s %-8s %s\n", lz_env_vars[i].name, value ? value : "(unset)",
+                       lz_env_vars[i].meaning);
+    }
+}
+
+static void put_variables(lz_json_writer *w)
+{
+    lz_json_put_key(w, "variables");
+    lz_json_begin_object(w);
+    for (int i = 0; i < LZ_ENV_COUNT; i++) {
+        const char *value = lz_env_text((lz_env_id)i);
+        lz_json_put_key(w, lz_env_vars[i].name);
+        if (value)
+            lz_json_put_cstr(w, value);
+        else
+            lz_json_put_null(w);
+    }
+    lz_json_end_object(w);
+}
+
+static lz_err *as_json(const facts *f, lz_text *out)
+{
+    lz_json_writer w;
+    lz_json_writer_init(&w, out, 1);
+    lz_json_begin_object(&w);
+    lz_json_put_key(&w, "version");
+    lz_json_put_cstr(&w, lz_version());
+    lz_json_put_key(&w, "compiler");
+    lz_json_put_cstr(&w, COMPILER);
+    lz_json_put_key(&w, "cpu");
+    lz_json_put_str(&w, lz_text_view(&f->cpu));
+    lz_json_put_key(&w, "vectors");
+    lz_json_put_str(&w, lz_text_view(&f->features));
+    lz_json_put_key(&w, "cpus");
+    lz_json_put_int(&w, f->cpus);
+    lz_json_put_key(&w, "threads");
+    lz_json_put_int(&w, f->threads);
+    lz_json_put_key(&w, "memory");
+    lz_json_put_uint(&w, f->memory);
+    put_variables(&w);
+    lz_json_end_object(&w);
+    lz_text_putc(out, '\n');
+    return lz_json_finish(&w);
+}
+
+static lz_err *show(bool json)
+{
+    facts f = { 0 };
+    lz_text out = { 0 };
+    lz_err *e = look(&f);
+    if (!e && json)
+        e = as_json(&f, &out);
+    else if (!e)
+        as_text(&f, &out);
+    e = lz_err_first(e, lz_text_check(&out));
+    if (!e)
+        fwrite(lz_text_view(&out).ptr, 1, out.len, stdout);
+    lz_text_deinit(&f.cpu);
+    lz_text_deinit(&f.features);
+    lz_text_deinit(&out);
+    return e;
+}
+
+int cli_env(int argc, char **argv)
+{
+    bool json = argc == 2 && !strcmp(argv[1], "--json");
+    if (argc > 1 && !json)
+        return cli_misuse("env takes only --json, not '%s'", argv[1]);
+    return cli_report(show(json));
+}

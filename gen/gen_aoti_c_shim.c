@@ -1,0 +1,193 @@
+#include "gen/gen_aoti_c_shim.h"
+#include "gen/api/types.h"
+
+/* Device is passed as two numbers and has no row. */
+static const char *const c_types[LZG_TY_COUNT] = {
+    [LZG_TY_Tensor] = "AtenTensorHandle",
+    [LZG_TY_bool] = "int32_t",
+    [LZG_TY_int] = "int64_t",
+    [LZG_TY_SymInt] = "int64_t",
+    [LZG_TY_Scalar] = "double",
+    [LZG_TY_float] = "double",
+    [LZG_TY_str] = "const char*",
+    [LZG_TY_DeviceIndex] = "int32_t",
+    [LZG_TY_Layout] = "int32_t",
+    [LZG_TY_MemoryFormat] = "int32_t",
+    [LZG_TY_ScalarType] = "int32_t",
+    [LZG_TY_Generator] = "AtenGeneratorHandle",
+};
+
+/* The C parameters of one argument: the first is always named like it. */
+typedef struct params {
+    lz_str type;
+    const char *second, *suffix; /* type and name ending of a second one, or NULL */
+} params;
+
+static lz_err *convert(lz_arena *a, const lzg_type *t, params *out);
+
+static lz_err *convert_base(const lzg_type *t, params *out)
+{
+    if (t->base == LZG_TY_Device) {
+        *out = (params){ LZ_STR("int32_t"), "int32_t", "_index_" };
+        return NULL;
+    }
+    if (!c_types[t->base])
+        return lzg_refuse_type(t, "no C type stands for this type");
+    *out = (params){ .type = lz_str_of(c_types[t->base]) };
+    return NULL;
+}
+
+static lz_err *convert_list(lz_arena *a, const lzg_type *t, params *out)
+{
+    params elem;
+    LZ_TRY(convert(a, t->elem, &elem));
+    if (elem.second)
+        return lzg_refuse_type(t, "a list's elements must be one C value each");
+    if (lzg_type_is(t->elem, LZG_TY_bool) && t->size < 0)
+        return lzg_refuse_type(t, "a list of bools needs a size");
+    *out = (params){ .second = "int64_t", .suffix = "_len_" };
+    return lz_arena_printf(a, &out->type, "const %.*s*", LZ_FMT(elem.type));
+}
+
+static lz_err *convert(lz_arena *a, const lzg_type *t, params *out)
+{
+    if (t->kind == LZG_TYPE_BASE)
+        return convert_base(t, out);
+    if (t->kind == LZG_TYPE_LIST)
+        return convert_list(a, t, out);
+    if (t->kind == LZG_TYPE_CLASS)
+        return lzg_refuse_type(t, "no C type stands for this type");
+    LZ_TRY(convert(a, t->elem, out));
+    return lz_arena_printf(a, &out->type, "%.*s*", LZ_FMT(out->type));
+}
+
+typedef struct printer {
+    lz_arena *arena;
+    const lzg_shim_versions *versions;
+    size_t version; /* 0 is version 1, i is versions->at[i - 1] */
+    lz_text text;
+    bool first;
+} printer;
+
+static void separate(printer *p)
+{
+    lz_text_puts(&p->text, p->first ? "" : ", ");
+    p->first = false;
+}
+
+/* Whether a version after the present one brought the argument. */
+static bool is_later(const printer *p, lz_str name)
+{
+    for (size_t v = p->version; p->versions && v < p->versions->n; v++)
+        for (size_t i = 0; i < p->versions->at[v].nnew_args; i++)
+            if (lz_str_eq(p->versions->at[v].new_args[i], name))
+                return true;
+    return false;
+}
+
+static lz_err *print_argument(printer *p, const lzg_argument *arg)
+{
+    params c;
+    if (is_later(p, arg->name))
+        return NULL;
+    LZ_TRY(convert(p->arena, arg->type, &c));
+    separate(p);
+    lz_text_printf(&p->text, "%.*s %.*s", LZ_FMT(c.type), LZ_FMT(arg->name));
+    if (c.second)
+        lz_text_printf(&p->text, ", %s %.*s%s", c.second, LZ_FMT(arg->name), c.suffix);
+    return NULL;
+}
+
+static lz_err *print_arguments(printer *p, const lzg_schema *s, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        LZ_TRY(print_argument(p, &s->args[i]));
+    return NULL;
+}
+
+static lz_err *print_returns(printer *p, const lzg_schema *s)
+{
+    for (size_t i = 0; i < s->nreturns; i++) {
+        const lzg_type *t = s->returns[i].type;
+        if (t->kind != LZG_TYPE_BASE || !c_types[t->base])
+            return lzg_refuse_type(t, "no C type stands for this return type");
+        separate(p);
+        lz_text_printf(&p->text, "%s* ret%zu", c_types[t->base], i);
+    }
+    return NULL;
+}
+
+/* Out arguments come first; what an inplace or out op returns is already at hand. */
+static lz_err *print_function(printer *p, const lzg_schema *s, const char *device)
+{
+    size_t outs = s->first[LZG_OUT];
+    lz_text_printf(&p->text, "AOTI_TORCH_EXPORT AOTITorchError aoti_torch_%s_%.*s", device,
+                   LZ_FMT(s->name.unambiguous));
+    if (p->version)
+        lz_text_printf(&p->text, "_v%u", p->versions->at[p->version - 1].number);
+    lz_text_putc(&p->text, '(');
+    p->first = true;
+    LZ_TRY(print_arguments(p, s, outs, s->nargs));
+    LZ_TRY(print_arguments(p, s, 0, outs));
+    if (!lzg_schema_is_out_fn(s) && !s->name.inplace)
+        LZ_TRY(print_returns(p, s));
+    lz_text_puts(&p->text, ");");
+    return NULL;
+}
+
+/* TORCH_VERSION_1_2_3 */
+static bool is_version(lz_str since)
+{
+    lz_str prefix = LZ_STR("TORCH_VERSION_");
+    if (!lz_str_starts(since, prefix))
+        return false;
+    lz_str rest = lz_str_sub(since, prefix.len, since.len);
+    int fields = 0;
+    for (bool more = true; more; fields++) {
+        lz_str part = lz_str_cut(&rest, LZ_STR("_"), &more);
+        for (size_t i = 0; i < part.len; i++)
+            if (part.ptr[i] < '0' || part.ptr[i] > '9')
+                return false;
+        if (!part.len)
+            return false;
+    }
+    return fields == 3;
+}
+
+static lz_err *print_version(printer *p, const lzg_schema *s, const char *device)
+{
+    lz_str since = { 0 };
+    if (p->versions)
+        since = p->version ? p->versions->at[p->version - 1].since : p->versions->since;
+    if (since.ptr && !is_version(since))
+        return lz_errf(LZ_ERR_MODEL, "since: %.*s is not TORCH_VERSION_X_Y_Z", LZ_FMT(since));
+    if (since.ptr)
+        lz_text_printf(&p->text, "#if TORCH_FEATURE_VERSION >= %.*s\n", LZ_FMT(since));
+    LZ_TRY(print_function(p, s, device));
+    if (since.ptr)
+        lz_text_printf(&p->text, "\n#endif // TORCH_FEATURE_VERSION >= %.*s", LZ_FMT(since));
+    return NULL;
+}
+
+static lz_err *print_versions(printer *p, const lzg_schema *s, const char *device)
+{
+    size_t newest = p->versions ? p->versions->n : 0;
+    for (size_t v = newest + 1; v-- > 0;) {
+        if (v < newest)
+            lz_text_putc(&p->text, '\n');
+        p->version = v;
+        LZ_TRY(print_version(p, s, device));
+    }
+    return NULL;
+}
+
+lz_err *lzg_c_shim_declaration(lz_arena *a, const lzg_schema *s, const char *device,
+                               const lzg_shim_versions *v, lz_str *out)
+{
+    printer p = { .arena = a, .versions = v };
+    lz_err *e = print_versions(&p, s, device);
+    if (!e)
+        e = lz_text_save(&p.text, a, out);
+    lz_text_deinit(&p.text);
+    return e;
+}

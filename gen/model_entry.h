@@ -1,0 +1,81 @@
+/* model_entry.h - one operator entry while it is read.
+ *
+ * The fields of the mapping are sorted into places first; then each is read in a
+ * fixed order, so that a reader may rely on what was read before it. */
+#ifndef LZG_MODEL_ENTRY_H
+#define LZG_MODEL_ENTRY_H
+
+#include "gen/model_impl.h"
+
+/* In the order of reading. */
+/* clang-format off */
+#define LZG_FIELDS(X)                                                                                        \
+    X(func) X(cpp_no_default_args) X(use_const_ref_for_mutable_tensors) X(variants)                          \
+    X(manual_kernel_registration) X(manual_cpp_binding) X(device_guard) X(device_check) X(structured)        \
+    X(structured_delegate) X(structured_inherits) X(python_module) X(category_override) X(precomputed)       \
+    X(tags) X(dispatch) X(autogen) X(ufunc_inner_loop)
+#define LZG_OWN_FIELDS(X) X(formula) X(inner) X(shape) X(static)
+/* clang-format on */
+
+typedef enum lzg_field {
+#define X(name) LZG_F_##name,
+    LZG_FIELDS(X) LZG_OWN_FIELDS(X)
+#undef X
+        LZG_FIELD_COUNT
+} lzg_field;
+
+typedef struct lzg_entry {
+    lzg_ops *ops;
+    lz_arena *arena;
+    const lzg_yaml *field[LZG_FIELD_COUNT]; /* NULL: absent */
+    lzg_function *f;
+} lzg_entry;
+
+/* "FIELD must be WANT, not KIND" at the value. */
+LZ_MUST_USE
+lz_err *lzg_entry_wrong(lzg_field field, const lzg_yaml *value, const char *want);
+/* LZ_ERR_MODEL at the field if the entry has it, else at the schema. x may be NULL for a generated function.
+ */
+LZ_MUST_USE
+lz_err *lzg_entry_error(const lzg_entry *x, const lzg_function *f, lzg_field field, const char *fmt, ...)
+    LZ_PRINTF(4, 5);
+
+/* "a::b::c" gives the namespace "a::b" and the name "c"; an error above so many levels. */
+LZ_MUST_USE
+lz_err *lzg_split_namespace(const lzg_yaml *value, size_t levels, lz_str *ns, lz_str *name);
+
+LZ_MUST_USE
+lz_err *lzg_entry_precomputed(lzg_entry *x, const lzg_yaml *value);
+LZ_MUST_USE
+lz_err *lzg_entry_ufunc(lzg_entry *x, const lzg_yaml *value);
+/* The dispatch table, its default, what ufunc loops add, and what follows from the keys. */
+LZ_MUST_USE
+lz_err *lzg_entry_dispatch(lzg_entry *x);
+
+/* What the fields of one function must fulfil together. */
+LZ_MUST_USE
+lz_err *lzg_function_check(const lzg_entry *x, const lzg_function *f);
+/* View facts and the printed signatures. */
+LZ_MUST_USE
+lz_err *lzg_function_derive(lz_arena *a, lzg_function *f);
+
+/* Reads one entry; NULL in *out stands for a memory error only. */
+LZ_MUST_USE
+lz_err *lzg_entry_read(lzg_ops *ops, const lzg_yaml *entry, bool own_fields, lzg_function **out);
+
+/* Adds a function to the list, by name and to the backend indices (D10). */
+LZ_MUST_USE
+lz_err *lzg_ops_add_function(lzg_ops *ops, lzg_function *f);
+
+/* Takes an error of a rule across entries: dropped once an entry was refused, because
+ * it may only be an echo of that. */
+LZ_MUST_USE
+lz_err *lzg_ops_report(lzg_ops *ops, lzg_diag *d, lz_err *e, const lzg_function *about);
+
+/* The C++ name: the printed base, and _out behind that of an out function. */
+LZ_MUST_USE
+lz_err *lzg_cpp_base_name(lz_arena *a, const lzg_schema *s, lz_str *out);
+
+void lzg_sort_strings(lz_str *strings, size_t *n); /* and drops doubles */
+
+#endif

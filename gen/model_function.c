@@ -1,0 +1,317 @@
+#include "gen/model_entry.h"
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+static const char *const field_names[LZG_FIELD_COUNT] = {
+#define X(name) #name,
+    LZG_FIELDS(X) LZG_OWN_FIELDS(X)
+#undef X
+};
+
+lz_err *lzg_entry_wrong(lzg_field field, const lzg_yaml *value, const char *want)
+{
+    return lz_err_at(LZ_ERR_MODEL, value->loc, "%s must be %s, not %s", field_names[field], want,
+                     lzg_yaml_kind_name(value->kind));
+}
+
+lz_err *lzg_entry_error(const lzg_entry *x, const lzg_function *f, lzg_field field, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const lzg_yaml *value = x ? x->field[field] : NULL;
+    lz_err *e = lz_err_vat(LZ_ERR_MODEL, value ? value->loc : f->func_loc, fmt, ap);
+    va_end(ap);
+    return e;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return lz_str_cmp(*(const lz_str *)a, *(const lz_str *)b);
+}
+
+void lzg_sort_strings(lz_str *strings, size_t *n)
+{
+    size_t kept = 0;
+    if (*n)
+        qsort(strings, *n, sizeof *strings, by_bytes);
+    for (size_t i = 0; i < *n; i++)
+        if (i == 0 || !lz_str_eq(strings[i], strings[kept - 1]))
+            strings[kept++] = strings[i];
+    *n = kept;
+}
+
+lz_err *lzg_cpp_base_name(lz_arena *a, const lzg_schema *s, lz_str *out)
+{
+    *out = s->name.printed_base;
+    return lzg_schema_is_out_fn(s) ? lzg_concat(a, *out, LZ_STR("_out"), out) : NULL;
+}
+
+lz_err *lzg_split_namespace(const lzg_yaml *value, size_t levels, lz_str *ns, lz_str *name)
+{
+    lz_str colons = LZ_STR("::"), rest = value->text;
+    size_t n = lzg_count(rest, colons);
+    if (n > levels)
+        return lz_err_at(LZ_ERR_MODEL, value->loc, "more than %zu level%s of namespace in '%.*s'", levels,
+                         levels == 1 ? "" : "s", LZ_FMT(value->text));
+    for (bool more = true; more;)
+        *name = lz_str_cut(&rest, colons, &more);
+    *ns = lz_str_sub(value->text, 0, n ? value->text.len - name->len - colons.len : 0);
+    return NULL;
+}
+
+/* ---- readers of single fields ---- */
+
+static lz_err *read_func(lzg_entry *x, const lzg_yaml *v)
+{
+    lzg_function *f = x->f;
+    lz_str schema;
+    if (v->kind != LZG_YAML_STR)
+        return lzg_entry_wrong(LZG_F_func, v, "a string");
+    LZ_TRY(lzg_split_namespace(v, 1, &f->ns, &schema));
+    if (f->ns.len == 0)
+        f->ns = LZ_STR("aten");
+    f->written = v->text;
+    f->func_loc = lzg_yaml_at(v, v->text.len - schema.len);
+    return lzg_schema_parse(x->arena, schema, f->func_loc, &f->func);
+}
+
+static lz_err *read_no_defaults(lzg_entry *x, const lzg_yaml *v)
+{
+    lz_str *names;
+    if (v->kind != LZG_YAML_LIST)
+        return lzg_entry_wrong(LZG_F_cpp_no_default_args, v, "a list");
+    LZ_TRY(lz_arena_new(x->arena, &names, v->len));
+    for (size_t i = 0; i < v->len; i++) {
+        const lzg_argument *arg = lzg_schema_arg(x->f->func, v->items[i]->text);
+        names[i] = v->items[i]->text;
+        if (v->items[i]->kind != LZG_YAML_STR || !arg || !arg->deflt.ptr)
+            return lz_err_at(LZ_ERR_MODEL, v->items[i]->loc, "'%.*s' is no argument with a default",
+                             LZ_FMT(names[i]));
+    }
+    x->f->ncpp_no_default_args = v->len;
+    lzg_sort_strings(names, &x->f->ncpp_no_default_args);
+    x->f->cpp_no_default_args = names;
+    return NULL;
+}
+
+static lz_err *read_variants(lzg_entry *x, const lzg_yaml *v)
+{
+    if (v->kind != LZG_YAML_STR)
+        return lzg_entry_wrong(LZG_F_variants, v, "a string");
+    x->f->variants = 0;
+    lz_str rest = v->text;
+    for (bool more = true; more;) {
+        lz_str one = lz_str_cut(&rest, LZ_STR(", "), &more);
+        unsigned bit = lz_str_is(one, "function") ? LZG_VARIANT_FUNCTION
+                       : lz_str_is(one, "method") ? LZG_VARIANT_METHOD
+                                                  : 0;
+        if (!bit)
+            return lz_err_at(LZ_ERR_MODEL, lzg_yaml_at(v, (size_t)(one.ptr - v->text.ptr)),
+                             "unknown variant '%.*s'", LZ_FMT(one));
+        x->f->variants |= bit;
+    }
+    return NULL;
+}
+
+static lz_err *read_device_check(lzg_entry *x, const lzg_yaml *v)
+{
+    if (v->kind == LZG_YAML_NULL)
+        return NULL;
+    if (v->kind != LZG_YAML_STR)
+        return lzg_entry_wrong(LZG_F_device_check, v, "a string");
+    x->f->device_check = lz_str_is(v->text, "ExactSame");
+    if (!x->f->device_check && !lz_str_is(v->text, "NoCheck"))
+        return lz_err_at(LZ_ERR_MODEL, v->loc, "device_check is NoCheck or ExactSame, not '%.*s'",
+                         LZ_FMT(v->text));
+    return NULL;
+}
+
+static lz_err *no_namespace(lzg_field field, const lzg_yaml *v)
+{
+    if (lz_str_find(v->text, LZ_STR("::")) != SIZE_MAX)
+        return lz_err_at(LZ_ERR_MODEL, v->loc, "%s takes no namespace: it is the operator's own",
+                         field_names[field]);
+    return NULL;
+}
+
+static lz_err *read_delegate(lzg_entry *x, const lzg_yaml *v)
+{
+    lzg_op_name *name;
+    if (v->kind == LZG_YAML_NULL)
+        return NULL;
+    if (v->kind != LZG_YAML_STR)
+        return lzg_entry_wrong(LZG_F_structured_delegate, v, "a string");
+    LZ_TRY(no_namespace(LZG_F_structured_delegate, v));
+    LZ_TRY(lz_arena_new(x->arena, &name, 1));
+    x->f->structured_delegate = name;
+    return lzg_op_name_parse(x->arena, v->text, lzg_yaml_at(v, 0), name);
+}
+
+static lz_err *read_bool(lzg_field field, const lzg_yaml *v, void *into)
+{
+    if (v->kind != LZG_YAML_BOOL)
+        return lzg_entry_wrong(field, v, "a boolean");
+    *(bool *)into = v->truth;
+    return NULL;
+}
+
+static lz_err *read_optional(lzg_field field, const lzg_yaml *v, void *into)
+{
+    if (v->kind == LZG_YAML_NULL)
+        return NULL;
+    if (v->kind != LZG_YAML_STR)
+        return lzg_entry_wrong(field, v, "a string");
+    *(lz_str *)into = v->text;
+    return field == LZG_F_structured_inherits ? no_namespace(field, v) : NULL;
+}
+
+static lz_err *read_autogen(lzg_entry *x, const lzg_yaml *v)
+{
+    if (v->kind != LZG_YAML_STR)
+        return lzg_entry_wrong(LZG_F_autogen, v, "a string");
+    lz_str rest = v->text;
+    lzg_op_name *names;
+    LZ_TRY(lz_arena_new(x->arena, &names, lzg_count(rest, LZ_STR(", ")) + 1));
+    x->f->autogen = names;
+    for (bool more = rest.len > 0; more; x->f->nautogen++) {
+        lz_str one = lz_str_cut(&rest, LZ_STR(", "), &more);
+        LZ_TRY(lzg_op_name_parse(x->arena, one, lzg_yaml_at(v, (size_t)(one.ptr - v->text.ptr)),
+                                 &names[x->f->nautogen]));
+    }
+    return NULL;
+}
+
+/* ---- tags ---- */
+
+/* A tag is known if tags.yaml has it, as the same kind of scalar. */
+static lz_err *known_tag(const lzg_entry *x, const lzg_yaml *tag)
+{
+    const lzg_yaml *known = lz_map_get(&x->ops->tags, tag->text);
+    if (known && tag->kind < LZG_YAML_LIST && known->kind == tag->kind)
+        return NULL;
+    return lz_err_at(LZ_ERR_MODEL, tag->loc, "unknown tag '%.*s'", LZ_FMT(tag->text));
+}
+
+static void add_own_tag(const lzg_entry *x, bool wanted, lz_str tag, lz_str *tags, size_t *n)
+{
+    if (wanted && lz_map_find(&x->ops->tags, tag))
+        tags[(*n)++] = tag;
+}
+
+static lz_err *read_tags(lzg_entry *x)
+{
+    const lzg_yaml *v = x->field[LZG_F_tags];
+    lzg_function *f = x->f;
+    bool list = v && v->kind == LZG_YAML_LIST;
+    size_t written = list ? v->len : v ? 1 : 0, n = 0;
+    lz_str *tags;
+    if (v && !list && v->kind != LZG_YAML_STR)
+        return lzg_entry_wrong(LZG_F_tags, v, "a string or a list");
+    LZ_TRY(lz_arena_new(x->arena, &tags, written + 3));
+    for (; n < written; n++) {
+        const lzg_yaml *tag = list ? v->items[n] : v;
+        LZ_TRY(known_tag(x, tag));
+        tags[n] = tag->text;
+    }
+    add_own_tag(x, lz_str_is(f->ns, "aten"), LZ_STR("pt2_compliant_tag"), tags, &n);
+    add_own_tag(x, lzg_schema_is_out_fn(f->func), LZ_STR("out"), tags, &n);
+    add_own_tag(x, f->func->name.inplace, LZ_STR("inplace"), tags, &n);
+    lzg_sort_strings(tags, &n);
+    f->tags = tags;
+    f->ntags = n;
+    return NULL;
+}
+
+/* ---- the entry ---- */
+
+/* A field is read either by a function of its own, or by a common one into a member. */
+typedef struct reader {
+    lz_err *(*own)(lzg_entry *x, const lzg_yaml *v);
+    lz_err *(*common)(lzg_field field, const lzg_yaml *v, void *into);
+    size_t offset;
+} reader;
+
+#define OWN(fn)                                                                                              \
+    {                                                                                                        \
+        .own = (fn)                                                                                          \
+    }
+#define INTO(fn, member)                                                                                     \
+    {                                                                                                        \
+        .common = (fn), .offset = offsetof(lzg_function, member)                                             \
+    }
+static const reader readers[LZG_FIELD_COUNT] = {
+    [LZG_F_func] = OWN(read_func),
+    [LZG_F_cpp_no_default_args] = OWN(read_no_defaults),
+    [LZG_F_use_const_ref_for_mutable_tensors] = INTO(read_bool, use_const_ref),
+    [LZG_F_variants] = OWN(read_variants),
+    [LZG_F_manual_kernel_registration] = INTO(read_bool, manual_kernel_registration),
+    [LZG_F_manual_cpp_binding] = INTO(read_bool, manual_cpp_binding),
+    [LZG_F_device_guard] = INTO(read_bool, device_guard),
+    [LZG_F_device_check] = OWN(read_device_check),
+    [LZG_F_structured] = INTO(read_bool, structured),
+    [LZG_F_structured_delegate] = OWN(read_delegate),
+    [LZG_F_structured_inherits] = INTO(read_optional, structured_inherits),
+    [LZG_F_python_module] = INTO(read_optional, python_module),
+    [LZG_F_category_override] = INTO(read_optional, category_override),
+    [LZG_F_precomputed] = OWN(lzg_entry_precomputed),
+    [LZG_F_autogen] = OWN(read_autogen),
+    [LZG_F_ufunc_inner_loop] = OWN(lzg_entry_ufunc),
+};
+
+static lz_err *read_field(lzg_entry *x, lzg_field field)
+{
+    const lzg_yaml *v = x->field[field];
+    const reader *r = &readers[field];
+    if (!v)
+        return NULL;
+    if (r->own)
+        return r->own(x, v);
+    return r->common ? r->common(field, v, (char *)x->f + r->offset) : NULL;
+}
+
+static lz_err *place_field(lzg_entry *x, const lzg_yaml *key, const lzg_yaml *value, bool own_fields)
+{
+    int last = own_fields ? LZG_FIELD_COUNT : LZG_F_formula;
+    for (int i = 0; i < last && key->kind == LZG_YAML_STR; i++)
+        if (lz_str_is(key->text, field_names[i])) {
+            x->field[i] = value;
+            return NULL;
+        }
+    if (key->kind == LZG_YAML_STR && lz_str_is(key->text, "__line__"))
+        return NULL; /* the original keeps line numbers under this key, and so passes over it */
+    return lz_err_at(LZ_ERR_MODEL, key->loc, "unknown field '%.*s'", LZ_FMT(key->text));
+}
+
+static lz_err *place_fields(lzg_entry *x, const lzg_yaml *entry, bool own_fields)
+{
+    for (size_t i = 0; i < entry->len; i++)
+        LZ_TRY(place_field(x, entry->items[2 * i], entry->items[2 * i + 1], own_fields));
+    if (!x->field[LZG_F_func] || x->field[LZG_F_func]->kind == LZG_YAML_NULL)
+        return lz_err_at(LZ_ERR_MODEL, entry->loc, "entry without func");
+    x->f->formula = x->field[LZG_F_formula];
+    x->f->inner = x->field[LZG_F_inner];
+    x->f->shape = x->field[LZG_F_shape];
+    x->f->statics = x->field[LZG_F_static];
+    return NULL;
+}
+
+lz_err *lzg_entry_read(lzg_ops *ops, const lzg_yaml *entry, bool own_fields, lzg_function **out)
+{
+    lzg_entry x = { .ops = ops, .arena = &ops->arena };
+    if (entry->kind != LZG_YAML_MAP)
+        return lz_err_at(LZ_ERR_MODEL, entry->loc, "an operator entry is a mapping, not %s",
+                         lzg_yaml_kind_name(entry->kind));
+    LZ_TRY(lz_arena_new(x.arena, out, 1));
+    x.f = *out;
+    *x.f = (lzg_function){
+        .loc = entry->loc, .variants = LZG_VARIANT_FUNCTION, .device_check = true, .device_guard = true
+    };
+    LZ_TRY(place_fields(&x, entry, own_fields));
+    for (int i = 0; i < LZG_FIELD_COUNT; i++)
+        LZ_TRY(read_field(&x, (lzg_field)i));
+    LZ_TRY(read_tags(&x));
+    LZ_TRY(lzg_entry_dispatch(&x));
+    LZ_TRY(lzg_function_check(&x, x.f));
+    return lzg_function_derive(x.arena, x.f);
+}

@@ -1,0 +1,46 @@
+/* saved_variables.h - what a backward formula keeps from the forward call.
+ *
+ * A formula that asks only for a property of a tensor (self.sym_sizes()) keeps the
+ * property; whatever else it names is kept whole. The rewriting rules are a table,
+ * applied name by name in its order, each to what the one before left. */
+#ifndef LZG_SAVED_VARIABLES_H
+#define LZG_SAVED_VARIABLES_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "gen/yaml_utils.h"
+
+typedef struct lzg_names {
+    const lz_str *data;
+    size_t len;
+} lzg_names;
+
+bool lzg_names_have(lzg_names names, lz_str name);
+
+/* A C++ argument or return; the type is printed without const and references. */
+typedef struct lzg_named_type {
+    lz_str name, type;
+} lzg_named_type;
+
+typedef struct lzg_saved {
+    lz_str name; /* of the field: self, self_sym_sizes, ... */
+    lz_str type; /* C++ */
+    lz_str expr; /* what gives its value when it is saved */
+} lzg_saved;
+
+typedef struct lzg_saved_list {
+    const lzg_saved *data;
+    size_t len;
+} lzg_saved_list;
+
+/* Rewrites *formula and lists what it then needs of `names`. `vars`: the arguments
+ * that the formula differentiates; `written`: the formula's node, for error places. */
+LZ_MUST_USE
+lz_err *lzg_saved_variables(lz_arena *a, const lzg_named_type *names, size_t n, lzg_names vars,
+                            const lzg_yaml *written, lz_str *formula, lzg_saved_list *out);
+
+/* The first of each name, in order. */
+LZ_MUST_USE
+lz_err *lzg_saved_unique(lz_arena *a, lzg_saved_list list, lzg_saved_list *out);
+
+#endif

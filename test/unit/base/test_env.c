@@ -1,0 +1,59 @@
+#include "base/env.h"
+#include "check.h"
+#include <stdlib.h>
+
+static lz_err *test_numbers(void)
+{
+    int64_t n = 5;
+    unsetenv("LAZULI_THREADS");
+    LZ_TRY(lz_env_int(LZ_ENV_THREADS, 1, 64, &n));
+    assert_int_equal(n, 5);
+    setenv("LAZULI_THREADS", "", 1);
+    LZ_TRY(lz_env_int(LZ_ENV_THREADS, 1, 64, &n));
+    assert_int_equal(n, 5);
+    setenv("LAZULI_THREADS", "12", 1);
+    LZ_TRY(lz_env_int(LZ_ENV_THREADS, 1, 64, &n));
+    assert_int_equal(n, 12);
+    const char *bad[] = { "0", "65", "x", "1x", "99999999999999999999", " 2" };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        setenv("LAZULI_THREADS", bad[i], 1);
+        LZ_TRY(lz_check_err(lz_env_int(LZ_ENV_THREADS, 1, 64, &n), LZ_ERR_ARG, "whole number from 1 to 64"));
+        assert_int_equal(n, 12);
+    }
+    return NULL;
+}
+
+static lz_err *test_words(void)
+{
+    const char *const words[] = { "off", "error", "warn", NULL };
+    int i = 7;
+    unsetenv("LAZULI_LOG");
+    LZ_TRY(lz_env_word(LZ_ENV_LOG, words, &i));
+    assert_int_equal(i, 7);
+    setenv("LAZULI_LOG", "warn", 1);
+    LZ_TRY(lz_env_word(LZ_ENV_LOG, words, &i));
+    assert_int_equal(i, 2);
+    setenv("LAZULI_LOG", "loud", 1);
+    LZ_TRY(lz_check_err(lz_env_word(LZ_ENV_LOG, words, &i), LZ_ERR_ARG,
+                        "LAZULI_LOG=loud: not one of off, error, warn"));
+    return NULL;
+}
+
+static lz_err *test_the_table_is_whole(void)
+{
+    for (int i = 0; i < LZ_ENV_COUNT; i++) {
+        assert_int_equal(strncmp(lz_env_vars[i].name, "LAZULI_", 7), 0);
+        assert_true(strlen(lz_env_vars[i].meaning) > 10);
+    }
+    return NULL;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        LZ_TEST(test_numbers),
+        LZ_TEST(test_words),
+        LZ_TEST(test_the_table_is_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,94 @@
+#include "base/gzip.h"
+#include "base/mem.h"
+#include "check.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+static char path[512];
+
+static const char *at(const char *name)
+{
+    snprintf(path, sizeof path, "%s/%s", lz_check_dir(), name);
+    return path;
+}
+
+static void put(const char *file, const char *mode, const void *data, size_t n)
+{
+    FILE *f = fopen(file, mode);
+    assert_non_null(f);
+    assert_int_equal(fwrite(data, 1, n, f), n);
+    fclose(f);
+}
+
+/* zlib's own writer makes the files. */
+static void put_gz(const char *file, const char *mode, const char *data, size_t n)
+{
+    gzFile f = gzopen(file, mode);
+    assert_non_null(f);
+    assert_int_equal(gzwrite(f, data, (unsigned)n), (int)n);
+    gzclose(f);
+}
+
+static lz_err *expect(const char *file, const char *want, size_t n)
+{
+    char *got = NULL;
+    size_t len = 0;
+    LZ_TRY(lz_gzip_read(file, 1 << 20, &len, &got));
+    assert_int_equal(len, n);
+    assert_memory_equal(got, want, n);
+    assert_int_equal(got[n], 0);
+    lz_mem_free(got);
+    return NULL;
+}
+
+static lz_err *test_plain_and_packed_read_alike(void)
+{
+    static char big[300000];
+    for (size_t i = 0; i < sizeof big; i++)
+        big[i] = (char)("lazy tensors"[i % 12] + (char)(i / 5000 % 7));
+    put(at("plain"), "wb", big, sizeof big);
+    LZ_TRY(expect(path, big, sizeof big));
+    put_gz(at("packed.gz"), "wb9", big, sizeof big);
+    LZ_TRY(expect(path, big, sizeof big));
+    put_gz(at("members.gz"), "wb", big, 1000);
+    put_gz(path, "ab", big + 1000, 2000);
+    LZ_TRY(expect(path, big, 3000));
+    put_gz(at("empty.gz"), "wb", "", 0);
+    return expect(path, "", 0);
+}
+
+static lz_err *refused(const char *file, size_t limit, lz_code code, const char *part)
+{
+    char *got = NULL;
+    size_t len = 0;
+    lz_err *e = lz_gzip_read(file, limit, &len, &got);
+    assert_null(got);
+    return lz_check_err(e, code, part);
+}
+
+static lz_err *test_bad_files_are_refused(void)
+{
+    static char zeros[100000];
+    put_gz(at("bomb.gz"), "wb9", zeros, sizeof zeros);
+    LZ_TRY(refused(path, 5000, LZ_ERR_LIMIT, "more than 5000 bytes"));
+    char *got = NULL;
+    size_t len = 0;
+    LZ_TRY(lz_gzip_read(path, sizeof zeros, &len, &got)); /* the limit itself is fine */
+    assert_int_equal(len, sizeof zeros);
+    lz_mem_free(got);
+    put(at("cut.gz"), "wb", "\x1f\x8b\x08\0\0\0\0\0\0\3\x4b", 11);
+    LZ_TRY(refused(path, 5000, LZ_ERR_SYNTAX, "end too early"));
+    put(at("bad.gz"), "wb", "\x1f\x8b\x08\0\0\0\0\0\0\3\xff\xff\xff\xff\xff\xff", 16);
+    LZ_TRY(refused(path, 5000, LZ_ERR_SYNTAX, "broken gzip data"));
+    return refused(at("absent"), 5000, LZ_ERR_NOT_FOUND, "absent");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        LZ_TEST(test_plain_and_packed_read_alike),
+        LZ_TEST(test_bad_files_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
