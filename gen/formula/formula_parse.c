@@ -115,7 +115,7 @@ static lz_err *push_name(parser *p)
 /* Decodes escapes of raw up to `end` into the arena. */
 static lz_err *unescape(parser *p, lz_str raw, lz_loc loc, bool braces, lz_str *out)
 {
-    static const char from[] = "\\\"n", to[] = "\\\"\n";
+    static const char from[] = "\\\"'n", to[] = "\\\"'\n";
     char *text = lz_arena_zalloc(p->arena, raw.len + 1);
     size_t n = 0;
     if (!text)
@@ -125,7 +125,7 @@ static lz_err *unescape(parser *p, lz_str raw, lz_loc loc, bool braces, lz_str *
         if (c == '\\') {
             const char *hit = ++i < raw.len && raw.ptr[i] ? strchr(from, raw.ptr[i]) : NULL;
             if (!hit)
-                return lz_err_at(LZ_ERR_SYNTAX, loc, "an escape other than \\\\, \\\" and \\n");
+                return lz_err_at(LZ_ERR_SYNTAX, loc, "an escape other than \\\\, \\\", \\' and \\n");
             c = to[hit - from];
         }
         i += braces && (c == '{' || c == '}');
