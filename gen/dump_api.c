@@ -10,10 +10,28 @@
 #include "gen/gen_functionalization_type.h"
 #include "gen/gen_vmap_plumbing.h"
 
+typedef struct dump {
+    const lzg_ops *ops;
+    lz_arena *arena;
+    lz_json_writer *out;
+    lz_text text; /* for one value at a time */
+} dump;
+
+typedef lz_err *put_fn(dump *d, const lzg_function *f);
+
+static lz_err *run(const lzg_ops *ops, const lzg_function *f, lz_arena *scratch, lz_json_writer *w,
+                   put_fn *put)
+{
+    dump d = { .ops = ops, .arena = scratch, .out = w };
+    lz_err *e = (*put)(&d, f);
+    lz_text_deinit(&d.text);
+    return e;
+}
+
 /* ---- values ---- */
 
 /* Writes what was printed into d->text. */
-static lz_err *put_text(lzg_dump *d)
+static lz_err *put_text(dump *d)
 {
     LZ_TRY(lz_text_check(&d->text));
     lz_json_put_str(d->out, lz_text_view(&d->text));
@@ -21,13 +39,13 @@ static lz_err *put_text(lzg_dump *d)
     return NULL;
 }
 
-static lz_err *put_decl(lzg_dump *d, const lzg_sig *sig)
+static lz_err *put_decl(dump *d, const lzg_sig *sig)
 {
     lzg_sig_decl(sig, &d->text);
     return put_text(d);
 }
 
-static lz_err *put_bindings(lzg_dump *d, lzg_bindings b)
+static lz_err *put_bindings(dump *d, lzg_bindings b)
 {
     lz_json_begin_array(d->out);
     for (size_t i = 0; i < b.n; i++) {
@@ -38,35 +56,27 @@ static lz_err *put_bindings(lzg_dump *d, lzg_bindings b)
     return NULL;
 }
 
-static void put_named(lzg_dump *d, const char *key, lz_str value)
+static void put_named(dump *d, const char *key, lz_str value)
 {
     lz_json_put_key(d->out, key);
     lz_json_put_str(d->out, value);
 }
 
-static void put_error(lzg_dump *d)
-{
-    lz_json_begin_object(d->out);
-    lz_json_put_key(d->out, "error");
-    lz_json_put_bool(d->out, true);
-    lz_json_end_object(d->out);
-}
-
 /* A refusal becomes {"error":true} and *refused; running out of memory stays an error. */
-static lz_err *forgive(lzg_dump *d, lz_err *e, bool *refused)
+static lz_err *forgive(dump *d, lz_err *e, bool *refused)
 {
     *refused = e != NULL;
     if (!e || lz_err_code(e) == LZ_ERR_MEMORY)
         return e;
     lz_err_free(e);
-    put_error(d);
+    lzg_dump_error(d->out);
     return NULL;
 }
 
 /* ---- sig ---- */
 
 /* One of the four C++ forms, or null where f does not have it. */
-static lz_err *put_cpp(lzg_dump *d, const lzg_function *f, bool faithful, bool symint)
+static lz_err *put_cpp(dump *d, const lzg_function *f, bool faithful, bool symint)
 {
     lzg_cpp_form forms[4];
     size_t n = lzg_cpp_forms(f->func, (lzg_cpp_form){ .fallback = f->manual_cpp_binding }, forms);
@@ -81,27 +91,27 @@ static lz_err *put_cpp(lzg_dump *d, const lzg_function *f, bool faithful, bool s
     return NULL;
 }
 
-static lz_err *put_plain(lzg_dump *d, const lzg_function *f)
+static lz_err *put_plain(dump *d, const lzg_function *f)
 {
     return put_cpp(d, f, false, false);
 }
 
-static lz_err *put_faithful(lzg_dump *d, const lzg_function *f)
+static lz_err *put_faithful(dump *d, const lzg_function *f)
 {
     return put_cpp(d, f, true, false);
 }
 
-static lz_err *put_symint(lzg_dump *d, const lzg_function *f)
+static lz_err *put_symint(dump *d, const lzg_function *f)
 {
     return put_cpp(d, f, false, true);
 }
 
-static lz_err *put_symint_faithful(lzg_dump *d, const lzg_function *f)
+static lz_err *put_symint_faithful(dump *d, const lzg_function *f)
 {
     return put_cpp(d, f, true, true);
 }
 
-static lz_err *put_methods(lzg_dump *d, const lzg_function *f)
+static lz_err *put_methods(dump *d, const lzg_function *f)
 {
     lzg_cpp_form forms[4], like = { .method = true, .fallback = f->manual_cpp_binding };
     size_t n = lzg_cpp_forms(f->func, like, forms);
@@ -115,20 +125,20 @@ static lz_err *put_methods(lzg_dump *d, const lzg_function *f)
     return NULL;
 }
 
-static lz_err *dispatcher(lzg_dump *d, const lzg_function *f, bool nosymint, lzg_sig *out)
+static lz_err *dispatcher(dump *d, const lzg_function *f, bool nosymint, lzg_sig *out)
 {
     return lzg_dispatcher_signature(d->arena, f->func, lzg_local_of(f),
                                     (lzg_dispatcher_form){ .nosymint = nosymint }, out);
 }
 
-static lz_err *put_dispatcher(lzg_dump *d, const lzg_function *f)
+static lz_err *put_dispatcher(dump *d, const lzg_function *f)
 {
     lzg_sig sig;
     LZ_TRY(dispatcher(d, f, false, &sig));
     return put_decl(d, &sig);
 }
 
-static lz_err *put_dispatcher_type(lzg_dump *d, const lzg_function *f)
+static lz_err *put_dispatcher_type(dump *d, const lzg_function *f)
 {
     lzg_sig sig;
     LZ_TRY(dispatcher(d, f, false, &sig));
@@ -136,7 +146,7 @@ static lz_err *put_dispatcher_type(lzg_dump *d, const lzg_function *f)
     return put_text(d);
 }
 
-static lz_err *put_dispatcher_nosymint(lzg_dump *d, const lzg_function *f)
+static lz_err *put_dispatcher_nosymint(dump *d, const lzg_function *f)
 {
     lzg_sig sig;
     if (!lzg_schema_has_symint(f->func)) {
@@ -147,14 +157,14 @@ static lz_err *put_dispatcher_nosymint(lzg_dump *d, const lzg_function *f)
     return put_decl(d, &sig);
 }
 
-static lz_err *put_native(lzg_dump *d, const lzg_function *f)
+static lz_err *put_native(dump *d, const lzg_function *f)
 {
     lzg_sig sig;
     LZ_TRY(lzg_native_signature(d->arena, f->func, lzg_local_of(f), false, &sig));
     return put_decl(d, &sig);
 }
 
-static lz_err *put_native_symint(lzg_dump *d, const lzg_function *f)
+static lz_err *put_native_symint(dump *d, const lzg_function *f)
 {
     lzg_sig sig;
     if (!lzg_schema_has_symint(f->func)) {
@@ -165,13 +175,13 @@ static lz_err *put_native_symint(lzg_dump *d, const lzg_function *f)
     return put_decl(d, &sig);
 }
 
-static lz_err *group_of(lzg_dump *d, const lzg_function *f, const lzg_group **out)
+static lz_err *group_of(dump *d, const lzg_function *f, const lzg_group **out)
 {
     *out = lz_map_get(&d->ops->group_of, f->func->name.text);
     return *out ? NULL : lz_err_at(LZ_ERR_MODEL, f->loc, "a structured operator outside a group");
 }
 
-static lz_err *put_meta(lzg_dump *d, const lzg_function *f)
+static lz_err *put_meta(dump *d, const lzg_function *f)
 {
     const lzg_group *g;
     lzg_sig sig = { .name = LZ_STR("meta"), .returns = lzg_ctype_base(LZG_CPP_void) };
@@ -180,7 +190,7 @@ static lz_err *put_meta(lzg_dump *d, const lzg_function *f)
     return put_decl(d, &sig);
 }
 
-static lz_err *put_impl(lzg_dump *d, const lzg_function *f)
+static lz_err *put_impl(dump *d, const lzg_function *f)
 {
     const lzg_group *g;
     lzg_sig sig = { .name = LZ_STR("impl"), .returns = lzg_ctype_base(LZG_CPP_void) };
@@ -189,7 +199,7 @@ static lz_err *put_impl(lzg_dump *d, const lzg_function *f)
     return put_decl(d, &sig);
 }
 
-static lz_err *put_structured_name(lzg_dump *d, const lzg_function *f)
+static lz_err *put_structured_name(dump *d, const lzg_function *f)
 {
     const lzg_group *g;
     lz_str name;
@@ -218,7 +228,7 @@ static bool is_structured(const lzg_function *f)
 static const struct {
     const char *key;
     bool (*holds)(const lzg_function *f);
-    lz_err *(*put)(lzg_dump *d, const lzg_function *f);
+    put_fn *put;
 } signatures[] = {
     { "cpp", always, put_plain },
     { "cpp_faithful", always, put_faithful },
@@ -235,7 +245,7 @@ static const struct {
     { "structured_name", is_structured, put_structured_name },
 };
 
-lz_err *lzg_dump_sig(lzg_dump *d, const lzg_function *f)
+static lz_err *sig_value(dump *d, const lzg_function *f)
 {
     lz_json_begin_object(d->out);
     for (size_t i = 0; i < sizeof signatures / sizeof signatures[0]; i++) {
@@ -250,7 +260,7 @@ lz_err *lzg_dump_sig(lzg_dump *d, const lzg_function *f)
 
 /* ---- lazy ---- */
 
-static lz_err *put_lazy_arguments(lzg_dump *d, const char *key, const lzg_lazy_schema *s, bool values)
+static lz_err *put_lazy_arguments(dump *d, const char *key, const lzg_lazy_schema *s, bool values)
 {
     lz_json_put_key(d->out, key);
     lz_json_begin_array(d->out);
@@ -269,7 +279,7 @@ static lz_err *put_lazy_arguments(lzg_dump *d, const char *key, const lzg_lazy_s
     return NULL;
 }
 
-static void put_wrapped_scalars(lzg_dump *d, const lzg_lazy_schema *s)
+static void put_wrapped_scalars(dump *d, const lzg_lazy_schema *s)
 {
     lz_json_put_key(d->out, "wrapped_scalars");
     lz_json_begin_array(d->out);
@@ -279,7 +289,7 @@ static void put_wrapped_scalars(lzg_dump *d, const lzg_lazy_schema *s)
     lz_json_end_array(d->out);
 }
 
-static lz_err *put_lazy(lzg_dump *d, const lzg_function *f, bool symint)
+static lz_err *put_lazy(dump *d, const lzg_function *f, bool symint)
 {
     lzg_lazy_schema s;
     bool refused;
@@ -302,7 +312,7 @@ static lz_err *put_lazy(lzg_dump *d, const lzg_function *f, bool symint)
     return NULL;
 }
 
-lz_err *lzg_dump_lazy(lzg_dump *d, const lzg_function *f)
+static lz_err *lazy_value(dump *d, const lzg_function *f)
 {
     lz_json_begin_object(d->out);
     lz_json_put_key(d->out, "int");
@@ -317,7 +327,7 @@ lz_err *lzg_dump_lazy(lzg_dump *d, const lzg_function *f)
 
 /* ---- functionalization ---- */
 
-static lz_err *put_view_meta(lzg_dump *d, const lzg_view_group *g, const lzg_function *f)
+static lz_err *put_view_meta(dump *d, const lzg_view_group *g, const lzg_function *f)
 {
     lzg_view_meta m;
     bool refused;
@@ -342,7 +352,7 @@ static lz_err *put_view_meta(lzg_dump *d, const lzg_view_group *g, const lzg_fun
     return NULL;
 }
 
-lz_err *lzg_dump_functionalization(lzg_dump *d, const lzg_function *f)
+static lz_err *functionalization_value(dump *d, const lzg_function *f)
 {
     const lzg_view_group *g = lz_map_get(&d->ops->view_group_of, f->func->name.text);
     bool has_class = g && !g->composite && f != g->view_copy;
@@ -364,7 +374,7 @@ lz_err *lzg_dump_functionalization(lzg_dump *d, const lzg_function *f)
 
 /* ---- the others ---- */
 
-lz_err *lzg_dump_vmap(lzg_dump *d, const lzg_function *f)
+static lz_err *vmap_value(dump *d, const lzg_function *f)
 {
     lzg_vmap kind;
     lz_err *e = lzg_vmap_plumbing(d->arena, f, &kind);
@@ -375,7 +385,7 @@ lz_err *lzg_dump_vmap(lzg_dump *d, const lzg_function *f)
     return NULL;
 }
 
-lz_err *lzg_dump_c_shim(lzg_dump *d, const lzg_function *f)
+static lz_err *c_shim_value(dump *d, const lzg_function *f)
 {
     lz_str decl;
     bool refused;
@@ -385,7 +395,7 @@ lz_err *lzg_dump_c_shim(lzg_dump *d, const lzg_function *f)
     return NULL;
 }
 
-lz_err *lzg_dump_return_names(lzg_dump *d, const lzg_function *f)
+static lz_err *return_names_value(dump *d, const lzg_function *f)
 {
     lz_str *names;
     LZ_TRY(lzg_cpp_return_names(d->arena, f, "result", &names));
@@ -394,4 +404,35 @@ lz_err *lzg_dump_return_names(lzg_dump *d, const lzg_function *f)
         lz_json_put_str(d->out, names[i]);
     lz_json_end_array(d->out);
     return NULL;
+}
+
+lz_err *lzg_dump_sig(const lzg_ops *ops, const lzg_function *f, lz_arena *scratch, lz_json_writer *w)
+{
+    return run(ops, f, scratch, w, sig_value);
+}
+
+lz_err *lzg_dump_lazy(const lzg_ops *ops, const lzg_function *f, lz_arena *scratch, lz_json_writer *w)
+{
+    return run(ops, f, scratch, w, lazy_value);
+}
+
+lz_err *lzg_dump_functionalization(const lzg_ops *ops, const lzg_function *f, lz_arena *scratch,
+                                   lz_json_writer *w)
+{
+    return run(ops, f, scratch, w, functionalization_value);
+}
+
+lz_err *lzg_dump_vmap(const lzg_ops *ops, const lzg_function *f, lz_arena *scratch, lz_json_writer *w)
+{
+    return run(ops, f, scratch, w, vmap_value);
+}
+
+lz_err *lzg_dump_c_shim(const lzg_ops *ops, const lzg_function *f, lz_arena *scratch, lz_json_writer *w)
+{
+    return run(ops, f, scratch, w, c_shim_value);
+}
+
+lz_err *lzg_dump_return_names(const lzg_ops *ops, const lzg_function *f, lz_arena *scratch, lz_json_writer *w)
+{
+    return run(ops, f, scratch, w, return_names_value);
 }

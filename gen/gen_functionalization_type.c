@@ -62,22 +62,20 @@ static lz_err *print_call(const view *v, const char *before, lz_str callee, cons
     return NULL;
 }
 
-/* One output of several is one slice of the base, from a chunk size or from all of them. */
+/* One output of several is one slice of the base: of split_size, or of its entry in split_sizes. */
 static lz_err *print_slice(const view *v, bool reapply, lz_text *out)
 {
-    const lzg_schema *s = v->f->func;
-    const lzg_argument *size = s->nargs > 1 ? &s->args[1] : NULL;
     const char *slice = reapply ? "at::_ops::slice_Tensor::call" : "at::_ops::slice_copy_Tensor::call";
-    if (!size || !lzg_type_is_symint_like(size->type))
-        return lz_errf(LZ_ERR_MODEL, "a view replayed by slices has SymInt sizes");
-    if (size->type->kind == LZG_TYPE_BASE)
-        lz_text_printf(out, "auto start = %.*s * out_index; return %s(base, dim, start, start + %.*s, 1);",
-                       LZ_FMT(size->name), slice, LZ_FMT(size->name));
+    if (lzg_schema_arg(v->f->func, LZ_STR("split_sizes")))
+        lz_text_printf(out,
+                       "c10::SymInt start = 0; for (int64_t i = 0; i < out_index; ++i) { start += "
+                       "split_sizes[i]; } return %s(base, dim, start, start + split_sizes[out_index], 1);",
+                       slice);
     else
         lz_text_printf(out,
-                       "c10::SymInt start = 0; for (int64_t i = 0; i < out_index; ++i) { start += %.*s[i]; } "
-                       "return %s(base, dim, start, start + %.*s[out_index], 1);",
-                       LZ_FMT(size->name), slice, LZ_FMT(size->name));
+                       "auto start = split_size * out_index; "
+                       "return %s(base, dim, start, start + split_size, 1);",
+                       slice);
     return NULL;
 }
 

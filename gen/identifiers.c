@@ -24,10 +24,10 @@ size_t lzg_digit_run(lz_str s, size_t from)
     return run(s, from, lzg_is_digit);
 }
 
-static size_t find_from(lz_str s, lz_str what, size_t from)
+size_t lzg_find(lz_str s, lz_str what, size_t from)
 {
-    size_t at = from <= s.len ? lz_str_find(lz_str_sub(s, from, s.len), what) : SIZE_MAX;
-    return at == SIZE_MAX ? SIZE_MAX : from + at;
+    const char *at = from < s.len ? memmem(s.ptr + from, s.len - from, what.ptr, what.len) : NULL;
+    return at ? (size_t)(at - s.ptr) : SIZE_MAX;
 }
 
 /* How a kind of occurrence is told, and how far it reaches beyond the text itself. */
@@ -44,9 +44,9 @@ static bool stands_free(lz_str s, size_t at, size_t end, size_t taken, manner m)
 /* The next occurrence at or after *taken, which moves behind what it consumes. */
 static size_t next(lz_str s, lz_str what, size_t *taken, manner m)
 {
-    size_t at = what.len ? find_from(s, what, *taken) : SIZE_MAX;
+    size_t at = what.len ? lzg_find(s, what, *taken) : SIZE_MAX;
     while (at != SIZE_MAX && m.whole_word && !stands_free(s, at, at + what.len, *taken, m))
-        at = find_from(s, what, at + 1);
+        at = lzg_find(s, what, at + 1);
     if (at != SIZE_MAX)
         *taken = at + what.len + (m.consumes && at + what.len < s.len);
     return at;

@@ -17,7 +17,8 @@ bool lzg_is_digit(char c);
 size_t lzg_word_run(lz_str s, size_t from);
 size_t lzg_digit_run(lz_str s, size_t from);
 
-size_t lzg_ident_find(lz_str formula, lz_str name); /* byte offset, or SIZE_MAX */
+size_t lzg_find(lz_str s, lz_str what, size_t from); /* byte offset, or SIZE_MAX; any text */
+size_t lzg_ident_find(lz_str formula, lz_str name);  /* byte offset, or SIZE_MAX */
 bool lzg_ident_used(lz_str formula, lz_str name);
 size_t lzg_ident_count(lz_str formula, lz_str name);
 LZ_MUST_USE

@@ -263,7 +263,8 @@ struct lzg_function {
     size_t ntags;
     const lzg_backend_metadata *dispatch; /* in file order, without ignored keys */
     size_t ndispatch;
-    bool is_abstract, generated;
+    bool is_abstract;
+    bool generated; /* has the tag generated: made for autogen, or said to be */
     bool composite_implicit, composite_implicit_nested, composite_explicit, composite_non_functional;
     bool is_view_op;
     lzg_view_kind view_kind;

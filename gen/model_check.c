@@ -26,7 +26,7 @@ static lz_err *check_out(const lzg_entry *x, const lzg_function *f)
         return NULL;
     if (f->variants != LZG_VARIANT_FUNCTION)
         return lzg_entry_error(x, f, LZG_F_variants, "an out function is a function, never a method");
-    if (f->use_const_ref && !f->generated)
+    if (x && f->use_const_ref) /* a generated one inherits it */
         return lzg_entry_error(x, f, LZG_F_use_const_ref_for_mutable_tensors,
                                "use_const_ref_for_mutable_tensors on an out function");
     return NULL;

@@ -164,14 +164,17 @@ static lz_err *check_delegate(const lzg_ops *ops, const lzg_function *f)
 
 static bool is_python_keyword(lz_str s)
 {
-    static const char *const words[] = {
-        "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
-        "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
-        "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
-        "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",
+    static const lz_str words[] = {
+#define W(word) { word, sizeof word - 1 }
+        W("False"),  W("None"),   W("True"),    W("and"),      W("as"),       W("assert"), W("async"),
+        W("await"),  W("break"),  W("class"),   W("continue"), W("def"),      W("del"),    W("elif"),
+        W("else"),   W("except"), W("finally"), W("for"),      W("from"),     W("global"), W("if"),
+        W("import"), W("in"),     W("is"),      W("lambda"),   W("nonlocal"), W("not"),    W("or"),
+        W("pass"),   W("raise"),  W("return"),  W("try"),      W("while"),    W("with"),   W("yield"),
+#undef W
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (lz_str_is(s, words[i]))
+        if (words[i].len == s.len && words[i].ptr[0] == s.ptr[0] && lz_str_eq(words[i], s))
             return true;
     return false;
 }

@@ -179,7 +179,7 @@ static size_t room(const lzg_yaml *v)
 {
     size_t n = 1 + 2; /* the default, and what ufunc loops add */
     for (size_t i = 0; v && v->kind == LZG_YAML_MAP && i < v->len; i++)
-        n += 1 + lzg_count(v->items[2 * i]->text, LZ_STR(","));
+        n += 1 + lzg_count(v->items[2 * i]->text, ',');
     return n;
 }
 

@@ -47,6 +47,7 @@ static lz_err *insert(compiler *c, size_t where, step s)
 
 static lz_err *alternatives(compiler *c, size_t depth);
 
+/* NOLINTNEXTLINE(misc-no-recursion): groups nest DEEPEST deep at most */
 static lz_err *group(compiler *c, size_t depth)
 {
     enum { DEEPEST = 16 };
@@ -79,6 +80,7 @@ static lz_err *suffix(compiler *c, size_t first)
     return strchr("?*+", peek(c)) && peek(c) ? refuse(c, "nothing to repeat") : NULL;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as group */
 static lz_err *piece(compiler *c, size_t depth)
 {
     static const struct {
@@ -101,6 +103,7 @@ static lz_err *piece(compiler *c, size_t depth)
     return suffix(c, first);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as group; and each '|' takes two of the STEPS */
 static lz_err *alternatives(compiler *c, size_t depth)
 {
     size_t first = c->n;

@@ -11,6 +11,14 @@ bool lzg_names_have(lzg_names names, lz_str name)
     return false;
 }
 
+lz_loc lzg_formula_at(const lzg_yaml *written, lz_str text)
+{
+    size_t at = lzg_ident_find(written->text, text);
+    if (at == SIZE_MAX)
+        at = lzg_find(written->text, text, 0);
+    return lzg_yaml_at(written, at == SIZE_MAX ? 0 : at);
+}
+
 /* In patterns: ? is any one character, # an optional minus and word characters, @ an
  * optional minus and digits. In suffix: # is what # matched, a minus spelled out. In
  * expr: % is the name. */
@@ -79,7 +87,7 @@ static size_t special(char kind, lz_str s, size_t at)
 static size_t match(const char *pattern, lz_str s, size_t at, lz_str *hole)
 {
     for (; *pattern; pattern++) {
-        bool literal = !strchr("?#@", *pattern);
+        bool literal = *pattern != '?' && *pattern != '#' && *pattern != '@';
         size_t n = literal ? at < s.len && s.ptr[at] == *pattern : special(*pattern, s, at);
         if (n == 0)
             return SIZE_MAX;
@@ -93,9 +101,10 @@ static size_t match(const char *pattern, lz_str s, size_t at, lz_str *hole)
 static lz_err *refuse_fixed_sizes(lz_str formula, const lzg_yaml *written)
 {
     lz_str hole;
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        for (size_t at = 0; at < formula.len; at++)
-            if (match(refused[i].pattern, formula, at, &hole) != SIZE_MAX)
+    for (size_t at = 0; at < formula.len; at++)
+        for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+            if (formula.ptr[at] == refused[i].pattern[0]
+                && match(refused[i].pattern, formula, at, &hole) != SIZE_MAX)
                 return lz_err_at(LZ_ERR_MODEL, lzg_yaml_at(written, at),
                                  "a derivative formula may not ask for a fixed size; use %s",
                                  refused[i].instead);
@@ -122,8 +131,7 @@ static lz_err *check_own(const work *w, const rule *r, lz_str name)
 {
     if (!r->own || (w->vars.len == 1 && lz_str_eq(w->vars.data[0], name)))
         return NULL;
-    size_t at = lz_str_find(w->written->text, name);
-    return lz_err_at(LZ_ERR_MODEL, lzg_yaml_at(w->written, at == SIZE_MAX ? 0 : at),
+    return lz_err_at(LZ_ERR_MODEL, lzg_formula_at(w->written, name),
                      "strides of '%.*s' are only to be had in the formula of that tensor alone",
                      LZ_FMT(name));
 }
@@ -147,15 +155,10 @@ static lz_err *save(work *w, const rule *r, lz_str name, lz_str matched, lz_str 
 /* The next place at or after `from` where the name stands with `before` in front, or SIZE_MAX. */
 static size_t next_name(lz_str s, size_t from, lz_str before, lz_str name)
 {
-    for (size_t at = from + before.len; at < s.len; at++) {
-        size_t found = lz_str_find(lz_str_sub(s, at, s.len), name);
-        if (found == SIZE_MAX)
-            return SIZE_MAX;
-        at += found;
-        if (lz_str_ends(lz_str_sub(s, from, at), before))
-            return at;
-    }
-    return SIZE_MAX;
+    size_t at = lzg_find(s, name, from + before.len);
+    while (at != SIZE_MAX && !lz_str_ends(lz_str_sub(s, from, at), before))
+        at = lzg_find(s, name, at + 1);
+    return at;
 }
 
 /* Applies one rule wherever it matches, from left to right. */
@@ -191,7 +194,7 @@ static lz_err *view_string(work *w, const lzg_named_type *n)
 
 static lz_err *treat(work *w, const lzg_named_type *n)
 {
-    if (lz_str_find(w->formula, n->name) == SIZE_MAX)
+    if (lzg_find(w->formula, n->name, 0) == SIZE_MAX)
         return NULL;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         LZ_TRY(apply(w, &rules[i], n->name));

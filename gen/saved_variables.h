@@ -17,6 +17,9 @@ typedef struct lzg_names {
 
 bool lzg_names_have(lzg_names names, lz_str name);
 
+/* Where a formula as written has that text; else where it begins. */
+lz_loc lzg_formula_at(const lzg_yaml *written, lz_str text);
+
 /* A C++ argument or return; the type is printed without const and references. */
 typedef struct lzg_named_type {
     lz_str name, type;

@@ -131,7 +131,7 @@ static size_t characters(lz_str s)
 static bool stands_as_written(const yaml_event_t *event, lz_str text, bool quoted)
 {
     size_t from = event->start_mark.column, to = event->end_mark.column;
-    return event->start_mark.line == event->end_mark.line && to - from == characters(text) + 2 * quoted;
+    return event->start_mark.line == event->end_mark.line && to - from == characters(text) + (quoted ? 2 : 0);
 }
 
 static lz_err *resolve(const yaml_event_t *event, lzg_yaml *node)

@@ -37,6 +37,7 @@ static lz_err *suffixed(unboxer *u, lz_str name, const char *suffix, lz_str *out
     return lz_arena_printf(u->arena, out, "%.*s%s", LZ_FMT(name), suffix);
 }
 
+/* NOLINTBEGIN(misc-no-recursion): a type is not nested deeper than its parser allows */
 static lz_err *convert_optional(unboxer *u, const lzg_type *t, lz_str name, held *out)
 {
     lz_str in;
@@ -110,6 +111,7 @@ static lz_err *convert(unboxer *u, const lzg_type *t, lz_str name, bool writes, 
     line(u, "% $_base = $.to<%>();", name, out->type);
     return suffixed(u, name, "_base", &out->name);
 }
+/* NOLINTEND(misc-no-recursion) */
 
 static lz_err *unbox(unboxer *u, const lzg_sig *sig, lzg_binding *at, lz_text *code)
 {

@@ -20,6 +20,15 @@ extern "C" {
 /* "0.1.0" */
 LZ_API const char *lz_version(void);
 
+/* A borrowed run of bytes; not NUL-terminated. */
+typedef struct lz_str {
+    const char *ptr;
+    size_t len;
+} lz_str;
+
+/* printf("%.*s", LZ_FMT(s)) */
+#define LZ_FMT(s) (int)(s).len, (s).ptr
+
 /* A place in some text: the user's source, a YAML file, a graph. Borrowed. */
 typedef struct lz_loc {
     const char *file; /* NULL: unknown */

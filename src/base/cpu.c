@@ -6,8 +6,6 @@
 #include <cpuid.h>
 #endif
 
-enum { MOST_THREADS = 4096 };
-
 int lz_cpu_count(void)
 {
     cpu_set_t set;
@@ -21,7 +19,7 @@ int lz_cpu_count(void)
 lz_err *lz_cpu_threads(int *out)
 {
     int64_t n = lz_cpu_count();
-    LZ_TRY(lz_env_int(LZ_ENV_THREADS, 1, MOST_THREADS, &n));
+    LZ_TRY(lz_env_int(LZ_ENV_THREADS, 1, LZ_MOST_THREADS, &n));
     *out = (int)n;
     return NULL;
 }
@@ -36,7 +34,7 @@ uint64_t lz_memory_total(void)
 
 void lz_cpu_name(lz_text *out)
 {
-    unsigned words[12] = { 0 }, most = __get_cpuid_max(0x80000000u, NULL);
+    unsigned words[12] = { 0 }, most = (unsigned)__get_cpuid_max(0x80000000u, NULL);
     for (size_t i = 0; i < 3 && most >= 0x80000004u; i++)
         __get_cpuid(0x80000002u + (unsigned)i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2],
                     &words[4 * i + 3]);

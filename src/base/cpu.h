@@ -5,6 +5,8 @@
 #include "base/err.h"
 #include "base/text.h"
 
+enum { LZ_MOST_THREADS = 4096 };
+
 int lz_cpu_count(void); /* the CPUs this process may run on; at least 1 */
 
 /* Threads to use: LAZULI_THREADS, else lz_cpu_count. */

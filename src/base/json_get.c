@@ -110,27 +110,59 @@ lz_err *lz_json_as_object(const lz_json *v, const char *what, const lz_json **ou
     return as_kind(v, what, LZ_JSON_OBJECT, out);
 }
 
-lz_err *lz_json_get_any(const lz_json *v, const char *key, const lz_json **out)
+LZ_MUST_USE
+static lz_err *missing(const lz_json *v, const char *key)
 {
     if (v->kind != LZ_JSON_OBJECT)
         return lz_err_at(LZ_ERR_MODEL, v->loc, "expected an object with the key \"%s\", found %s", key,
                          lz_json_kind_name(v->kind));
-    *out = lz_json_get(v, key);
-    return *out ? NULL : lz_err_at(LZ_ERR_NOT_FOUND, v->loc, "the key \"%s\" is missing", key);
+    return lz_err_at(LZ_ERR_NOT_FOUND, v->loc, "the key \"%s\" is missing", key);
 }
 
-/* lz_json_get_X(v, key, out): what lz_json_as_X makes of the value under the key. */
-#define GETTER(name, type)                                                                                   \
-    lz_err *lz_json_get_##name(const lz_json *v, const char *key, type *out)                                 \
-    {                                                                                                        \
-        const lz_json *value;                                                                                \
-        LZ_TRY(lz_json_get_any(v, key, &value));                                                             \
-        return lz_json_as_##name(value, key, out);                                                           \
-    }
-GETTER(bool, bool)
-GETTER(int, int64_t)
-GETTER(uint, uint64_t)
-GETTER(double, double)
-GETTER(str, lz_str)
-GETTER(array, const lz_json *)
-GETTER(object, const lz_json *)
+lz_err *lz_json_get_any(const lz_json *v, const char *key, const lz_json **out)
+{
+    *out = lz_json_get(v, key);
+    return *out ? NULL : missing(v, key);
+}
+
+lz_err *lz_json_get_bool(const lz_json *v, const char *key, bool *out)
+{
+    const lz_json *value = lz_json_get(v, key);
+    return value ? lz_json_as_bool(value, key, out) : missing(v, key);
+}
+
+lz_err *lz_json_get_int(const lz_json *v, const char *key, int64_t *out)
+{
+    const lz_json *value = lz_json_get(v, key);
+    return value ? lz_json_as_int(value, key, out) : missing(v, key);
+}
+
+lz_err *lz_json_get_uint(const lz_json *v, const char *key, uint64_t *out)
+{
+    const lz_json *value = lz_json_get(v, key);
+    return value ? lz_json_as_uint(value, key, out) : missing(v, key);
+}
+
+lz_err *lz_json_get_double(const lz_json *v, const char *key, double *out)
+{
+    const lz_json *value = lz_json_get(v, key);
+    return value ? lz_json_as_double(value, key, out) : missing(v, key);
+}
+
+lz_err *lz_json_get_str(const lz_json *v, const char *key, lz_str *out)
+{
+    const lz_json *value = lz_json_get(v, key);
+    return value ? lz_json_as_str(value, key, out) : missing(v, key);
+}
+
+lz_err *lz_json_get_array(const lz_json *v, const char *key, const lz_json **out)
+{
+    const lz_json *value = lz_json_get(v, key);
+    return value ? lz_json_as_array(value, key, out) : missing(v, key);
+}
+
+lz_err *lz_json_get_object(const lz_json *v, const char *key, const lz_json **out)
+{
+    const lz_json *value = lz_json_get(v, key);
+    return value ? lz_json_as_object(value, key, out) : missing(v, key);
+}

@@ -293,13 +293,13 @@ static uint64_t nearest(const scan *s)
 {
     const uint64_t infinite = (uint64_t)EXP_NAN << MANTISSA;
     const u128 half = (u128)1 << 74;
-    int exp, spare = __builtin_clzll(s->first);
-    int q = (int)(s->exp - s->count);
+    unsigned spare = (unsigned)__builtin_clzll(s->first);
+    int exp, q = (int)(s->exp - s->count);
     u128 x = mul_high(power_of_ten(q, &exp), s->first << spare);
     /* 4 from the power, 1 from the product, doubled below. 19 digits leave 4 bits to
      * spare at most, so the unknown rest of the digits is less than 2^(4 + 64). */
     u128 error = 10 + (s->more ? (u128)1 << 69 : 0);
-    exp += 64 - spare + 127 + 1023;
+    exp += 64 - (int)spare + 127 + 1023;
     if (!(x >> 127)) {
         x <<= 1;
         exp--;

@@ -1,21 +1,12 @@
-/* str.h - a borrowed run of bytes: never NUL-terminated, never owned. */
+/* str.h - what can be done with an lz_str. */
 #ifndef LZ_BASE_STR_H
 #define LZ_BASE_STR_H
 
+#include <lazuli/base.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-typedef struct lz_str {
-    const char *ptr;
-    size_t len;
-} lz_str;
-
 #define LZ_STR(literal) ((lz_str){ "" literal, sizeof(literal) - 1 })
-
-/* For "%.*s". */
-#define LZ_FMT(s) (int)(s).len, (s).ptr
 
 lz_str lz_str_of(const char *cstr);                  /* NULL gives the empty string */
 lz_str lz_str_sub(lz_str s, size_t from, size_t to); /* clamped to s */

@@ -92,7 +92,8 @@ void lz_text_printf(lz_text *t, const char *fmt, ...)
 
 void lz_text_int(lz_text *t, int64_t v)
 {
-    lz_text_printf(t, "%lld", (long long)v);
+    char buf[LZ_INT_CHARS];
+    lz_text_add(t, (lz_str){ buf, lz_int64_print(v, buf) });
 }
 
 void lz_text_double(lz_text *t, double v)

@@ -1,0 +1,113 @@
+/* gen.h - operator files as a library (liblazuli-gen.a).
+ *
+ * Reads operator definitions, checks them against every rule of the language, and
+ * answers questions about them. What is handed out belongs to the set and lives
+ * until lzg_set_close; a set is used by one thread at a time. */
+#ifndef LAZULI_GEN_H
+#define LAZULI_GEN_H
+
+#include <lazuli/base.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct lzg_set lzg_set;           /* some operator files, read and checked */
+typedef struct lzg_function lzg_function; /* one operator */
+
+typedef struct lzg_set_options {
+    const char *const *files; /* operator files, NULL-terminated */
+    const char *tags;         /* a tags file; NULL: no operator may have a tag */
+    bool own_fields;          /* Lazuli's fields formula, inner, shape and static are allowed */
+} lzg_set_options;
+
+/* An error carries every mistake found, one "FILE:LINE:COL: reason" a line. */
+LZ_MUST_USE lz_err *lzg_set_open(const lzg_set_options *o, lzg_set **out);
+void lzg_set_close(lzg_set *s); /* NULL does nothing */
+
+/* Operators: those of the files in their order, then the generated ones. */
+size_t lzg_set_count(const lzg_set *s);
+const lzg_function *lzg_set_at(const lzg_set *s, size_t i);           /* NULL: out of range */
+const lzg_function *lzg_set_find(const lzg_set *s, const char *name); /* "add.Tensor"; NULL: none */
+
+/* Absent texts have ptr NULL. */
+typedef struct lzg_facts {
+    lz_str ns, name, base, overload, schema, signature;
+    lz_str kind; /* functional, inplace, out, mutable, scratch */
+    lz_str python_module;
+    lz_loc loc;
+    bool structured, generated, is_view, is_abstract, has_function, has_method;
+    size_t nargs, nreturns, ntags, nkernels;
+} lzg_facts;
+
+typedef struct lzg_arg_facts {
+    lz_str name, type, deflt, annotation;
+    bool keyword_only, out, write, tensor_like, symint_like, nullable;
+} lzg_arg_facts;
+
+typedef struct lzg_kernel_facts {
+    lz_str key, kernel, ns; /* dispatch key, kernel, C++ namespace */
+    bool structured, symint;
+} lzg_kernel_facts;
+
+lzg_facts lzg_describe(const lzg_function *f);
+/* The rest by index; LZ_ERR_ARG beyond the counts above. Returns are described as
+ * arguments that have only name, type, annotation, write and the last three. */
+LZ_MUST_USE lz_err *lzg_describe_arg(lzg_set *s, const lzg_function *f, size_t i, lzg_arg_facts *out);
+LZ_MUST_USE lz_err *lzg_describe_return(lzg_set *s, const lzg_function *f, size_t i, lzg_arg_facts *out);
+LZ_MUST_USE lz_err *lzg_describe_kernel(const lzg_function *f, size_t i, lzg_kernel_facts *out);
+LZ_MUST_USE lz_err *lzg_describe_tag(const lzg_function *f, size_t i, lz_str *out);
+
+/* Functions that differ only in where their result goes. Absent members are NULL. */
+typedef struct lzg_group_facts {
+    const lzg_function *functional, *inplace, *mutable_, *out;
+    bool structured;
+} lzg_group_facts;
+
+typedef struct lzg_view_facts {
+    const lzg_function *view, *view_copy, *view_inplace;
+    bool composite;
+} lzg_view_facts;
+
+size_t lzg_set_groups(const lzg_set *s);
+LZ_MUST_USE lz_err *lzg_describe_group(const lzg_set *s, size_t i, lzg_group_facts *out);
+size_t lzg_set_views(const lzg_set *s);
+LZ_MUST_USE lz_err *lzg_describe_view(const lzg_set *s, size_t i, lzg_view_facts *out);
+
+/* Backend indices: one for each dispatch key that some operator has a kernel for. */
+typedef struct lzg_index_facts {
+    lz_str key;
+    size_t nkernels;
+    bool device_guard;
+} lzg_index_facts;
+
+size_t lzg_set_indices(const lzg_set *s);
+LZ_MUST_USE lz_err *lzg_describe_index(const lzg_set *s, size_t i, lzg_index_facts *out);
+/* LZ_ERR_NOT_FOUND where the operator has no kernel under that key. */
+LZ_MUST_USE lz_err *lzg_index_kernel(const lzg_set *s, size_t i, const lzg_function *f,
+                                     lzg_kernel_facts *out);
+
+typedef enum lzg_sig_kind {
+    LZG_SIG_CPP,
+    LZG_SIG_CPP_FAITHFUL, /* NULL where it would be the plain one; likewise the SymInt ones */
+    LZG_SIG_CPP_SYMINT,
+    LZG_SIG_CPP_SYMINT_FAITHFUL,
+    LZG_SIG_DISPATCHER,
+    LZG_SIG_DISPATCHER_TYPE, /* as a function type */
+    LZG_SIG_NATIVE,
+    LZG_SIG_NATIVE_SYMINT,
+    LZG_SIG_C_SHIM,
+    LZG_SIG_PYTHON,
+    LZG_SIG_PYI,
+    LZG_SIG_COUNT
+} lzg_sig_kind;
+
+/* The declaration as text; ptr NULL where the operator has none of that kind.
+ * LZ_ERR_UNSUPPORTED: the language has no such signature, and why. */
+LZ_MUST_USE lz_err *lzg_set_signature(lzg_set *s, const lzg_function *f, lzg_sig_kind kind, lz_str *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

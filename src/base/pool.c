@@ -1,0 +1,275 @@
+#include "base/pool.h"
+#include "base/clock.h"
+#include "base/cpu.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+enum {
+    LINE = 64,
+    STACK = 1 << 20,
+    SPIN_NS = 50000, /* a sleeper takes 20 us or more to come; most loops follow sooner */
+    SPINS_PER_LOOK = 16,
+};
+
+/* One lz_pool_for, on its caller's stack. A worker counts as a guest from finding
+ * it in the list to its last look at it; the caller unlists it and waits for them. */
+typedef struct task task;
+struct task {
+    task *next;
+    lz_range_fn *fn;
+    void *user;
+    int64_t n, grain, chunks;
+    int64_t failed; /* the chunk err is of; with the pool's lock, as the next two */
+    lz_err *err;
+    bool sleeping; /* the caller waits on `done` */
+    _Alignas(LINE) atomic_int_fast64_t claimed;
+    atomic_uint guests;
+};
+
+typedef struct worker {
+    lz_pool *pool;
+    int index;
+    pthread_t thread;
+} worker;
+
+struct lz_pool {
+    int threads, started; /* started: beside the caller */
+    uint64_t spin_ns;
+    pthread_mutex_t lock;
+    pthread_cond_t work, done;
+    task *tasks;
+    int sleepers;
+    bool stop;
+    _Alignas(LINE) atomic_uint posted; /* what idle workers watch before they sleep */
+    worker workers[];
+};
+
+/* The pool whose chunk this thread is in, and as which worker. */
+static _Thread_local struct {
+    const lz_pool *pool;
+    int worker;
+} here;
+
+static lz_err *run_chunk(const task *t, int64_t i, int w)
+{
+    int64_t begin = i * t->grain;
+    int64_t end = t->n - begin < t->grain ? t->n : begin + t->grain;
+    return t->fn(t->user, begin, end, w);
+}
+
+static lz_err *run_inline(const task *t, int w)
+{
+    lz_err *e = NULL;
+    for (int64_t i = 0; !e && i < t->chunks; i++)
+        e = run_chunk(t, i, w);
+    return e;
+}
+
+/* Chunks are claimed in order, so all below a failed one have begun: cutting off the
+ * rest cannot hide a lower failure. */
+static void fail(lz_pool *p, task *t, int64_t i, lz_err *e)
+{
+    atomic_store_explicit(&t->claimed, t->chunks, memory_order_relaxed);
+    pthread_mutex_lock(&p->lock);
+    bool lower = !t->err || i < t->failed;
+    lz_err *lost = lower ? t->err : e;
+    t->err = lower ? e : t->err;
+    t->failed = lower ? i : t->failed;
+    pthread_mutex_unlock(&p->lock);
+    lz_err_free(lost);
+}
+
+static void run_chunks(lz_pool *p, task *t, int w)
+{
+    const lz_pool *outer = here.pool;
+    int outer_worker = here.worker;
+    here.pool = p;
+    here.worker = w;
+    for (int64_t i; (i = atomic_fetch_add_explicit(&t->claimed, 1, memory_order_relaxed)) < t->chunks;) {
+        lz_err *e = run_chunk(t, i, w);
+        if (e)
+            fail(p, t, i, e);
+    }
+    here.pool = outer;
+    here.worker = outer_worker;
+}
+
+/* Returns when (*word == value) == equal, or when the pool's patience is over. */
+static void spin(const lz_pool *p, const atomic_uint *word, unsigned value, bool equal)
+{
+    uint64_t end = lz_clock_ns() + p->spin_ns;
+    for (unsigned i = 1; (atomic_load_explicit(word, memory_order_acquire) == value) != equal; i++) {
+        lz_cpu_relax();
+        if (i % SPINS_PER_LOOK)
+            continue;
+        if (lz_clock_ns() >= end)
+            return;
+        sched_yield(); /* whoever is waited for may share this core */
+    }
+}
+
+static task *open_task(const lz_pool *p)
+{
+    task *t = p->tasks;
+    while (t && atomic_load_explicit(&t->claimed, memory_order_relaxed) >= t->chunks)
+        t = t->next;
+    return t;
+}
+
+/* With the lock, which it gives up meanwhile. */
+static void idle(lz_pool *p)
+{
+    unsigned seen = atomic_load_explicit(&p->posted, memory_order_relaxed);
+    pthread_mutex_unlock(&p->lock);
+    spin(p, &p->posted, seen, false);
+    pthread_mutex_lock(&p->lock);
+    if (p->stop || open_task(p))
+        return;
+    p->sleepers++;
+    pthread_cond_wait(&p->work, &p->lock);
+    p->sleepers--;
+}
+
+/* NULL when the pool stops. */
+static task *next_task(lz_pool *p)
+{
+    task *t = NULL;
+    while (!p->stop && !(t = open_task(p)))
+        idle(p);
+    return p->stop ? NULL : t;
+}
+
+/* Waking costs the waker a microsecond or two, so it is shared: everyone who comes
+ * wakes two more while there are chunks beside the one it takes itself. */
+static int64_t to_wake(const lz_pool *p, const task *t)
+{
+    int64_t left = t->chunks - 1 - atomic_load_explicit(&t->claimed, memory_order_relaxed);
+    int64_t most = p->sleepers < 2 ? p->sleepers : 2;
+    return left < most ? left : most;
+}
+
+static void wake(lz_pool *p, int64_t n)
+{
+    for (; n > 0; n--)
+        pthread_cond_signal(&p->work);
+}
+
+static void *work(void *arg)
+{
+    const worker *w = arg;
+    lz_pool *p = w->pool;
+    pthread_mutex_lock(&p->lock);
+    for (task *t; (t = next_task(p));) {
+        atomic_fetch_add_explicit(&t->guests, 1, memory_order_relaxed);
+        int64_t more = to_wake(p, t);
+        pthread_mutex_unlock(&p->lock);
+        wake(p, more);
+        run_chunks(p, t, w->index);
+        pthread_mutex_lock(&p->lock);
+        bool sleeping = t->sleeping;
+        atomic_fetch_sub_explicit(&t->guests, 1, memory_order_release); /* t may be gone now */
+        if (sleeping)
+            pthread_cond_broadcast(&p->done);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+static void post(lz_pool *p, task *t)
+{
+    pthread_mutex_lock(&p->lock);
+    t->next = p->tasks;
+    p->tasks = t;
+    int64_t more = to_wake(p, t);
+    pthread_mutex_unlock(&p->lock);
+    /* After the lock is free, so that those who spin find it so. */
+    atomic_fetch_add_explicit(&p->posted, 1, memory_order_release);
+    wake(p, more);
+}
+
+static void finish(lz_pool *p, task *t)
+{
+    pthread_mutex_lock(&p->lock);
+    task **link = &p->tasks;
+    while (*link != t)
+        link = &(*link)->next;
+    *link = t->next;
+    pthread_mutex_unlock(&p->lock);
+    spin(p, &t->guests, 0, true);
+    if (!atomic_load_explicit(&t->guests, memory_order_acquire))
+        return;
+    pthread_mutex_lock(&p->lock);
+    t->sleeping = true;
+    while (atomic_load_explicit(&t->guests, memory_order_relaxed))
+        pthread_cond_wait(&p->done, &p->lock);
+    pthread_mutex_unlock(&p->lock);
+}
+
+lz_err *lz_pool_for(lz_pool *p, int64_t n, int64_t grain, lz_range_fn *fn, void *user)
+{
+    if (n <= 0)
+        return NULL;
+    grain = grain < 1 ? 1 : grain;
+    task t = { .fn = fn, .user = user, .n = n, .grain = grain, .chunks = (n - 1) / grain + 1 };
+    bool nested = here.pool == p;
+    if (nested || t.chunks == 1 || lz_pool_threads(p) == 1)
+        return run_inline(&t, nested ? here.worker : 0);
+    post(p, &t);
+    run_chunks(p, &t, 0);
+    finish(p, &t);
+    return t.err;
+}
+
+int lz_pool_threads(const lz_pool *p)
+{
+    return p ? p->threads : 1;
+}
+
+static lz_err *start_workers(lz_pool *p)
+{
+    while (p->started < p->threads - 1) {
+        worker *w = &p->workers[p->started];
+        *w = (worker){ .pool = p, .index = p->started + 1 };
+        LZ_TRY(lz_thread_start("lz-pool", STACK, work, w, &w->thread));
+        p->started++;
+    }
+    return NULL;
+}
+
+lz_err *lz_pool_create(int threads, lz_pool **out)
+{
+    if (threads == 0)
+        LZ_TRY(lz_cpu_threads(&threads));
+    if (threads < 1 || threads > LZ_MOST_THREADS)
+        return lz_errf(LZ_ERR_ARG, "a pool has 1 to %d threads, not %d", LZ_MOST_THREADS, threads);
+    size_t bytes = sizeof(lz_pool) + (size_t)threads * sizeof(worker);
+    lz_pool *p = lz_mem_alloc_aligned(bytes, LINE);
+    if (!p)
+        return lz_err_oom();
+    *p = (lz_pool){ .threads = threads, .spin_ns = threads > lz_cpu_count() ? 0 : SPIN_NS };
+    p->lock = (pthread_mutex_t)PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP; /* never held for long */
+    p->work = p->done = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    lz_err *e = start_workers(p);
+    if (e)
+        lz_pool_destroy(p);
+    else
+        *out = p;
+    return e;
+}
+
+void lz_pool_destroy(lz_pool *p)
+{
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->lock);
+    p->stop = true;
+    pthread_cond_broadcast(&p->work);
+    pthread_mutex_unlock(&p->lock);
+    atomic_fetch_add_explicit(&p->posted, 1, memory_order_release);
+    for (int i = 0; i < p->started; i++)
+        pthread_join(p->workers[i].thread, NULL);
+    lz_mem_free(p);
+}

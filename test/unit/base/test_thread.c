@@ -1,0 +1,125 @@
+/* Threads as the library starts them, and what happens when the system refuses
+ * one: this program's own pthread_create stands before the system's. */
+#include "base/pool.h"
+#include "base/queue.h"
+#include "base/thread.h"
+#include "check.h"
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <time.h>
+
+typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+/* Ours, the first the linker finds, and that of a sanitizer linked in statically. */
+create_fn create_or_refuse __asm__("pthread_create");
+extern create_fn sanitized_create __asm__("__interceptor_pthread_create") __attribute__((weak));
+
+static int refuse_at; /* the how many-th call fails; 0: none */
+
+int create_or_refuse(pthread_t *out, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+{
+    create_fn *real = sanitized_create;
+    if (refuse_at && --refuse_at == 0)
+        return EAGAIN;
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+    return real(out, attr, run, arg);
+}
+
+typedef struct view {
+    size_t stack;
+    sigset_t blocked;
+} view;
+
+static void *look(void *arg)
+{
+    view *v = arg;
+    pthread_attr_t attr;
+    pthread_getattr_np(pthread_self(), &attr);
+    pthread_attr_getstacksize(&attr, &v->stack);
+    pthread_attr_destroy(&attr);
+    pthread_sigmask(SIG_SETMASK, NULL, &v->blocked);
+    return arg;
+}
+
+static lz_err *test_stack_and_signals(void)
+{
+    view v = { 0 };
+    void *result;
+    pthread_t t;
+    sigset_t before, after;
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    LZ_TRY(lz_thread_start("lz-test", 3 << 20, look, &v, &t));
+    assert_int_equal(pthread_join(t, &result), 0);
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    assert_ptr_equal(result, &v);
+    assert_true(v.stack >= 3 << 20);
+    assert_true(sigismember(&v.blocked, SIGINT) == 1 && sigismember(&v.blocked, SIGCHLD) == 1);
+    assert_true(sigismember(&v.blocked, SIGSEGV) == 0 && sigismember(&v.blocked, SIGPROF) == 0);
+    for (int sig = 1; sig <= SIGRTMAX; sig++)
+        assert_int_equal(sigismember(&before, sig), sigismember(&after, sig));
+    return NULL;
+}
+
+static int count_threads(void)
+{
+    DIR *d = opendir("/proc/self/task");
+    int n = 0;
+    assert_non_null(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+/* A joined thread may be listed a moment longer. */
+static void check_threads(int want)
+{
+    for (int i = 0; i < 1000 && count_threads() != want; i++)
+        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    assert_int_equal(count_threads(), want);
+}
+
+static lz_err *test_refused_threads_are_an_error(void)
+{
+    pthread_t t;
+    lz_pool *p;
+    lz_queue *q;
+    view v;
+    int threads = count_threads();
+    refuse_at = 1;
+    LZ_TRY(lz_check_err(lz_thread_start("lz-test", 1 << 20, look, &v, &t), LZ_ERR_IO, "lz-test"));
+    for (int at = 1; at <= 3; at++) {
+        refuse_at = at;
+        LZ_TRY(lz_check_err(lz_pool_create(4, &p), LZ_ERR_IO, "start thread"));
+        refuse_at = at;
+        LZ_TRY(lz_check_err(lz_queue_create(3, &q), LZ_ERR_IO, "start thread"));
+        check_threads(threads);
+    }
+    refuse_at = 1;
+    LZ_TRY(lz_pool_create(1, &p)); /* starts none */
+    assert_int_equal(refuse_at, 1);
+    refuse_at = 0;
+    lz_pool_destroy(p);
+    return NULL;
+}
+
+static lz_err *test_impossible_stack_is_an_error(void)
+{
+    pthread_t t;
+    view v;
+    LZ_TRY(lz_check_err(lz_thread_start("lz-test", 16, look, &v, &t), LZ_ERR_IO, "start thread"));
+    return NULL;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        LZ_TEST(test_stack_and_signals),
+        LZ_TEST(test_refused_threads_are_an_error),
+        LZ_TEST(test_impossible_stack_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
