@@ -54,6 +54,34 @@ LZ_MUST_USE
 lz_err *lzg_show(lzg_checker *c, const lzg_fty *t, const char **out);
 /* Whether the name is bound here. */
 bool lzg_is_bound(const lzg_checker *c, lz_str name);
+/* Makes a slot; hiding another name is an error. "_" is none. */
+LZ_MUST_USE
+lz_err *lzg_bind(lzg_checker *c, lzg_name name, const lzg_fty *type, bool dynamic);
+void lzg_leave(lzg_checker *c, size_t from);
+/* Slots `from` and following become those of a term. */
+LZ_MUST_USE
+lz_err *lzg_take_slots(lzg_checker *c, size_t from, size_t n, lzg_term *t);
+/* A bool; unless `run_time`, known before the run. */
+LZ_MUST_USE
+lz_err *lzg_check_condition(lzg_checker *c, const lzg_expr *e, bool run_time, const lzg_term **out);
+/* e, knowing that `known` is `truth`. */
+LZ_MUST_USE
+lz_err *lzg_check_knowing(lzg_checker *c, const lzg_expr *e, const lzg_expr *known, bool truth,
+                          const lzg_term **out);
+
+/* ---- formula_list.c: tuples, lists and what goes over them ---- */
+LZ_MUST_USE
+lz_err *lzg_check_tuple(lzg_checker *c, const lzg_expr *e, const lzg_term **out);
+LZ_MUST_USE
+lz_err *lzg_check_list(lzg_checker *c, const lzg_expr *e, const lzg_term **out);
+LZ_MUST_USE
+lz_err *lzg_check_index(lzg_checker *c, const lzg_expr *e, const lzg_term **out); /* and slices */
+LZ_MUST_USE
+lz_err *lzg_check_map(lzg_checker *c, const lzg_expr *e, const lzg_term **out);
+LZ_MUST_USE
+lz_err *lzg_check_fold(lzg_checker *c, const lzg_expr *e, const lzg_term **out);
+LZ_MUST_USE
+lz_err *lzg_check_loop(lzg_checker *c, const lzg_expr *e, const lzg_term **out);
 
 /* ---- formula_number.c: what is done with values that are no tensors ---- */
 LZ_MUST_USE
