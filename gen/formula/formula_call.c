@@ -181,24 +181,29 @@ static lz_err *explain_type(lzg_checker *c, const lzg_call *call, const candidat
     const lzg_schema *s = k->callee->function->func;
     const lzg_actual *arg = &call->args[k->arg];
     const char *got, *wanted;
-    LZ_TRY(lzg_show(c, arg->term->type, &got));
-    LZ_TRY(lzg_show(c, k->callee->params[k->param], &wanted));
     if (arg->term->type->kind == LZG_FTY_OPTIONAL
         && lzg_fty_cost(arg->term->type->elem, k->callee->params[k->param]) >= 0)
-        return lz_err_at(LZ_ERR_MODEL, arg->loc, "%s may be None here: ask 'is None' first", got);
+        return lzg_maybe_none(c, arg->loc, arg->term->type);
+    LZ_TRY(lzg_show(c, arg->term->type, &got));
+    LZ_TRY(lzg_show(c, k->callee->params[k->param], &wanted));
     return lz_err_at(LZ_ERR_MODEL, arg->loc, "argument '%.*s' of %.*s is %s, not %s",
                      LZ_FMT(s->args[k->param].name), LZ_FMT(s->name.text), wanted, got);
 }
 
-static lz_err *explain_keyword(lzg_checker *c, const lzg_call *call, const candidate *k)
+/* None of the overloads knows the keyword. */
+static lz_err *explain_keyword(lzg_checker *c, const lzg_call *call, const candidate *ks, size_t n)
 {
-    const lzg_schema *s = k->callee->function->func;
-    lzg_name keyword = call->args[k->arg].keyword;
+    const lzg_schema *s = ks[0].callee->function->func;
+    lzg_name keyword = call->args[ks[0].arg].keyword;
     lzg_suggestion hint = lzg_suggest(keyword.text);
     const char *text;
-    for (size_t i = 0; i < k->callee->nparams; i++)
-        lzg_suggest_offer(&hint, s->args[i].name);
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = 0; i < ks[k].callee->nparams; i++)
+            lzg_suggest_offer(&hint, ks[k].callee->function->func->args[i].name);
     LZ_TRY(lzg_suggest_text(&hint, c->arena, &text));
+    if (n > 1)
+        return lz_err_at(LZ_ERR_MODEL, keyword.loc, "no overload of '%.*s' has an argument '%.*s'%s",
+                         LZ_FMT(call->name), LZ_FMT(keyword.text), text);
     return lz_err_at(LZ_ERR_MODEL, keyword.loc, "%.*s has no argument '%.*s'%s", LZ_FMT(s->name.text),
                      LZ_FMT(keyword.text), text);
 }
@@ -215,7 +220,7 @@ static lz_err *explain(lzg_checker *c, const lzg_call *call, const candidate *k)
         return lz_err_at(LZ_ERR_MODEL, loc, "%.*s takes %zu arguments by position", LZ_FMT(name),
                          k->callee->npositional);
     case UNKNOWN_KEYWORD:
-        return explain_keyword(c, call, k);
+        return explain_keyword(c, call, k, 1);
     case TWICE:
         return lz_err_at(LZ_ERR_MODEL, call->args[k->arg].keyword.loc,
                          "argument '%.*s' of %.*s is given twice", LZ_FMT(param), LZ_FMT(name));
@@ -271,16 +276,18 @@ static lz_err *no_choice(lzg_checker *c, const lzg_call *call, const candidate *
 
 static lz_err *unknown_operator(lzg_checker *c, const lzg_call *call)
 {
-    lzg_suggestion s = lzg_suggest(call->name);
     const char *hint;
+    lz_str name;
     if (call->spelling)
         return lz_err_at(LZ_ERR_MODEL, call->at,
                          "'%s' on a Tensor needs the operator '%.*s', which is unknown", call->spelling,
                          LZ_FMT(call->name));
+    LZ_TRY(key_of(c->arena, call->ns, call->name, &name));
+    lzg_suggestion s = lzg_suggest(name);
     lzg_suggest_offer_functions(&s);
     lzg_suggest_offer_operators(&s, c->callees);
     LZ_TRY(lzg_suggest_text(&s, c->arena, &hint));
-    return lz_err_at(LZ_ERR_MODEL, call->at, "unknown operator '%.*s'%s", LZ_FMT(call->name), hint);
+    return lz_err_at(LZ_ERR_MODEL, call->at, "unknown operator '%.*s'%s", LZ_FMT(name), hint);
 }
 
 /* Some overloads may be out of question. */
@@ -338,8 +345,9 @@ static lz_err *explain_all(lzg_checker *c, const lzg_call *call, const candidate
         agree = agree && ks[i].misfit == ks[0].misfit && ks[i].arg == ks[0].arg;
         fitting = fitting || ks[i].misfit == FITS;
     }
-    bool own = ks[0].misfit == UNKNOWN_KEYWORD || ks[0].misfit == NO_SELF;
-    if (!fitting && (n == 1 || (agree && own)))
+    if (agree && ks[0].misfit == UNKNOWN_KEYWORD)
+        return explain_keyword(c, call, ks, n);
+    if (!fitting && (n == 1 || (agree && ks[0].misfit == NO_SELF)))
         return explain(c, call, &ks[0]);
     for (size_t i = 0; !fitting && i < n; i++)
         if (ks[i].misfit == RUN_TIME)

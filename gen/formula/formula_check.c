@@ -55,6 +55,13 @@ lz_err *lzg_show(lzg_checker *c, const lzg_fty *t, const char **out)
     return e;
 }
 
+lz_err *lzg_maybe_none(lzg_checker *c, lz_loc loc, const lzg_fty *type)
+{
+    const char *shown;
+    LZ_TRY(lzg_show(c, type, &shown));
+    return lz_err_at(LZ_ERR_MODEL, loc, "%s may be None here: ask 'is None' first", shown);
+}
+
 /* ---- names in scope ---- */
 
 static lzg_binding *find(const lzg_checker *c, lz_str name)
@@ -346,12 +353,12 @@ static lz_err *check_method(lzg_checker *c, const lzg_expr *e, const lzg_term **
     lzg_call call = { .name = e->text, .loc = e->loc, .at = e->at, .method = true };
     LZ_TRY(check_actuals(c, e, 0, &call));
     const lzg_fty *type = call.args[0].term->type;
-    LZ_TRY(lzg_show(c, type, &shown));
     if (type->kind == LZG_FTY_OPTIONAL)
-        return lz_err_at(LZ_ERR_MODEL, who->loc, "%s may be None here: ask 'is None' first", shown);
-    if (!lzg_fty_is(type, LZG_TY_Tensor))
-        return lz_err_at(LZ_ERR_MODEL, e->at, "%s has no methods", shown);
-    return lzg_check_call(c, &call, out);
+        return lzg_maybe_none(c, who->loc, type);
+    if (lzg_fty_is(type, LZG_TY_Tensor))
+        return lzg_check_call(c, &call, out);
+    LZ_TRY(lzg_show(c, type, &shown));
+    return lz_err_at(LZ_ERR_MODEL, e->at, "%s has no methods", shown);
 }
 
 /* ---- let and check ---- */

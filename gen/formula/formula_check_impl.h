@@ -52,6 +52,9 @@ lz_err *lzg_term_convert(lzg_checker *c, const lzg_term *t, const lzg_fty *to, c
 lz_str lzg_term_culprit(const lzg_checker *c, const lzg_term *t);
 LZ_MUST_USE
 lz_err *lzg_show(lzg_checker *c, const lzg_fty *t, const char **out);
+/* The error for an optional where a value is due. */
+LZ_MUST_USE
+lz_err *lzg_maybe_none(lzg_checker *c, lz_loc loc, const lzg_fty *type);
 /* Whether the name is bound here. */
 bool lzg_is_bound(const lzg_checker *c, lz_str name);
 /* Makes a slot; hiding another name is an error. "_" is none. */
@@ -93,12 +96,14 @@ LZ_MUST_USE
 lz_err *lzg_check_attribute(lzg_checker *c, const lzg_expr *e, const lzg_term *whose, const lzg_term **out);
 /* NULL in *out if the name means none of them. */
 LZ_MUST_USE
+lz_err *lzg_check_constant(lzg_checker *c, const lzg_expr *e, const lzg_term **out);
+bool lzg_is_constant(lz_str name);
+
+/* ---- formula_builtin.c: functions that are no operators; NULL in *out likewise ---- */
+LZ_MUST_USE
 lz_err *lzg_check_scalar_call(lzg_checker *c, const lzg_call *call, const lzg_term **out);
 LZ_MUST_USE
 lz_err *lzg_check_builtin(lzg_checker *c, const lzg_call *call, const lzg_term **out);
-LZ_MUST_USE
-lz_err *lzg_check_constant(lzg_checker *c, const lzg_expr *e, const lzg_term **out);
-bool lzg_is_constant(lz_str name);
 
 /* ---- formula_call.c ---- */
 lzg_callee *lzg_callees_find(const lzg_callees *t, lz_str ns, lz_str name);

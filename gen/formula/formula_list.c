@@ -73,7 +73,7 @@ lz_err *lzg_check_list(lzg_checker *c, const lzg_expr *e, const lzg_term **out)
     LZ_TRY(join_items(c, e, items, &elem));
     for (size_t i = 0; i < e->nkids; i++)
         LZ_TRY(lzg_term_convert(c, items[i], elem, &items[i]));
-    LZ_TRY(lzg_fty_list(c->arena, elem, &proto.type));
+    LZ_TRY(lzg_fty_list(c->arena, elem, lzg_fty_is(elem, LZG_TY_bool) ? (int32_t)e->nkids : -1, &proto.type));
     proto.dynamic = any_dynamic(items, e->nkids);
     return lzg_term_make(c, proto, items, e->nkids, out);
 }
@@ -97,11 +97,11 @@ static lz_err *check_get(lzg_checker *c, const lzg_expr *e, const lzg_term *tupl
 static lz_err *not_a_list(lzg_checker *c, lz_loc loc, const lzg_fty *type)
 {
     const char *shown;
-    LZ_TRY(lzg_show(c, type, &shown));
     if (lzg_fty_is(type, LZG_TY_Tensor))
         return lz_err_at(LZ_ERR_MODEL, loc, "a Tensor has no []: use select or slice");
     if (type->kind == LZG_FTY_OPTIONAL)
-        return lz_err_at(LZ_ERR_MODEL, loc, "%s may be None here: ask 'is None' first", shown);
+        return lzg_maybe_none(c, loc, type);
+    LZ_TRY(lzg_show(c, type, &shown));
     return lz_err_at(LZ_ERR_MODEL, loc, "%s is not a list", shown);
 }
 
@@ -112,12 +112,12 @@ static lz_err *check_position(lzg_checker *c, const lzg_expr *e, const lzg_term 
     if (!e)
         return lzg_term_make(c, (lzg_term){ .kind = LZG_TERM_NONE, .type = &lzg_fty_none }, NULL, 0, out);
     LZ_TRY(lzg_check_expr(c, e, out));
-    LZ_TRY(lzg_show(c, (*out)->type, &shown));
-    if (!lzg_fty_is_int((*out)->type))
-        return lz_err_at(LZ_ERR_MODEL, e->loc, "a position is an int, not %s", shown);
     if ((*out)->dynamic)
         return lz_err_at(LZ_ERR_MODEL, e->loc, "a position must be known before the run");
-    return NULL;
+    if (lzg_fty_is_int((*out)->type))
+        return NULL;
+    LZ_TRY(lzg_show(c, (*out)->type, &shown));
+    return lz_err_at(LZ_ERR_MODEL, e->loc, "a position is an int, not %s", shown);
 }
 
 lz_err *lzg_check_index(lzg_checker *c, const lzg_expr *e, const lzg_term **out)
@@ -140,7 +140,7 @@ lz_err *lzg_check_index(lzg_checker *c, const lzg_expr *e, const lzg_term **out)
                        .type = slice ? type : type->elem,
                        .dynamic = kids[0]->dynamic };
     if (slice && type->elem)
-        LZ_TRY(lzg_fty_list(c->arena, type->elem, &proto.type));
+        LZ_TRY(lzg_fty_list(c->arena, type->elem, -1, &proto.type));
     return lzg_term_make(c, proto, kids, e->nkids, out);
 }
 
@@ -179,7 +179,7 @@ lz_err *lzg_check_map(lzg_checker *c, const lzg_expr *e, const lzg_term **out)
     if (holds_tuple(kids[0]->type))
         return lz_err_at(LZ_ERR_MODEL, e->kids[0]->loc, "a tuple inside a list");
     LZ_TRY(lzg_take_slots(c, first, 1, &proto));
-    LZ_TRY(lzg_fty_list(c->arena, kids[0]->type, &proto.type));
+    LZ_TRY(lzg_fty_list(c->arena, kids[0]->type, -1, &proto.type));
     proto.dynamic = kids[0]->dynamic;
     return lzg_term_make(c, proto, kids, 3, out);
 }
@@ -201,7 +201,9 @@ static lz_err *check_start(lzg_checker *c, const lzg_expr *e, size_t n, turns *t
     for (size_t i = 0; i < n; i++) {
         LZ_TRY(lzg_check_expr(c, e->kids[i], &t->kids[i]));
         t->types[i] = t->kids[i]->type;
-        t->dynamic[i] = t->kids[i]->dynamic;
+        t->dynamic[i] = t->kids[i]->dynamic || c->inner;
+        if (c->inner && lzg_fty_is_number(t->types[i]))
+            t->types[i] = lzg_fty_base(LZG_TY_Scalar);
         if (holds_tuple(t->types[i]))
             return lz_err_at(LZ_ERR_MODEL, e->kids[i]->loc, "a tuple as a state");
     }

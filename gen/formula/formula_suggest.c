@@ -28,12 +28,13 @@ lzg_suggestion lzg_suggest(lz_str wrong)
     return (lzg_suggestion){ .wrong = wrong, .distance = wrong.len / 3 + 1 };
 }
 
-/* The first of the nearest stays. */
+/* Of the nearest, one of equal length, else the first. */
 void lzg_suggest_offer(lzg_suggestion *s, lz_str name)
 {
     if (s->wrong.len > LONGEST || name.len > LONGEST || s->wrong.len == 0 || name.len == 0)
         return;
-    size_t d = distance(s->wrong, name), bound = s->distance + (s->best.len == 0);
+    bool tie = s->best.len == 0 || (name.len == s->wrong.len && s->best.len != s->wrong.len);
+    size_t d = distance(s->wrong, name), bound = s->distance + tie;
     if (d < bound && d < name.len) {
         s->best = name;
         s->distance = d;

@@ -37,7 +37,7 @@ lz_err *lzg_fty_of(lz_arena *a, const lzg_type *t, const lzg_fty **out)
     LZ_TRY(lzg_fty_of(a, t->elem, &elem));
     if (t->kind == LZG_TYPE_OPTIONAL)
         return lzg_fty_optional(a, elem, out);
-    return make(a, (lzg_fty){ .kind = LZG_FTY_LIST, .elem = elem, .size = t->size }, out);
+    return lzg_fty_list(a, elem, t->size, out);
 }
 
 static void print_tuple(const lzg_fty *t, lz_text *out)
@@ -202,7 +202,7 @@ static lz_err *join_lists(lz_arena *a, const lzg_fty *x, const lzg_fty *y, const
         return NULL;
     LZ_TRY(lzg_fty_join(a, x->elem, y->elem, &elem));
     *out = elem;
-    return elem ? lzg_fty_list(a, elem, out) : NULL;
+    return elem ? lzg_fty_list(a, elem, -1, out) : NULL;
 }
 
 lz_err *lzg_fty_join(lz_arena *a, const lzg_fty *x, const lzg_fty *y, const lzg_fty **out)
@@ -237,9 +237,9 @@ lz_err *lzg_fty_optional(lz_arena *a, const lzg_fty *elem, const lzg_fty **out)
     return make(a, (lzg_fty){ .kind = LZG_FTY_OPTIONAL, .elem = elem }, out);
 }
 
-lz_err *lzg_fty_list(lz_arena *a, const lzg_fty *elem, const lzg_fty **out)
+lz_err *lzg_fty_list(lz_arena *a, const lzg_fty *elem, int32_t size, const lzg_fty **out)
 {
-    return make(a, (lzg_fty){ .kind = LZG_FTY_LIST, .elem = elem, .size = -1 }, out);
+    return make(a, (lzg_fty){ .kind = LZG_FTY_LIST, .elem = elem, .size = size }, out);
 }
 
 lz_err *lzg_fty_tuple(lz_arena *a, const lzg_fty *const *items, size_t n, const lzg_fty **out)

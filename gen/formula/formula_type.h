@@ -35,7 +35,7 @@ lz_err *lzg_fty_of(lz_arena *a, const lzg_type *t, const lzg_fty **out);
 LZ_MUST_USE
 lz_err *lzg_fty_optional(lz_arena *a, const lzg_fty *elem, const lzg_fty **out); /* never of an optional */
 LZ_MUST_USE
-lz_err *lzg_fty_list(lz_arena *a, const lzg_fty *elem, const lzg_fty **out);
+lz_err *lzg_fty_list(lz_arena *a, const lzg_fty *elem, int32_t size, const lzg_fty **out);
 /* Keeps `items`. */
 LZ_MUST_USE
 lz_err *lzg_fty_tuple(lz_arena *a, const lzg_fty *const *items, size_t n, const lzg_fty **out);
