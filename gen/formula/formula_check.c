@@ -23,8 +23,10 @@ lz_err *lzg_term_make(lzg_checker *c, lzg_term proto, const lzg_term *const *kid
 lz_err *lzg_term_convert(lzg_checker *c, const lzg_term *t, const lzg_fty *to, const lzg_term **out)
 {
     int cost = lzg_fty_cost(t->type, to);
-    *out = cost < 0 ? NULL : t;
-    if (cost <= 0)
+    *out = t;
+    if (cost < 0)
+        return lz_err_at(LZ_ERR_INTERNAL, t->loc, "a conversion that should have been refused");
+    if (cost == 0)
         return NULL;
     lzg_term proto = { .kind = LZG_TERM_CONVERT, .type = to, .loc = t->loc };
     proto.dynamic = t->dynamic && cost < LZG_COST_WRAP;

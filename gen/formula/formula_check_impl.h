@@ -45,7 +45,7 @@ lz_err *lzg_check_expr(lzg_checker *c, const lzg_expr *e, const lzg_term **out);
 LZ_MUST_USE
 lz_err *lzg_term_make(lzg_checker *c, lzg_term proto, const lzg_term *const *kids, size_t n,
                       const lzg_term **out);
-/* NULL in *out where there is no way. */
+/* Where lzg_fty_cost allows it. */
 LZ_MUST_USE
 lz_err *lzg_term_convert(lzg_checker *c, const lzg_term *t, const lzg_fty *to, const lzg_term **out);
 /* The name of a slot that makes a term dynamic. */

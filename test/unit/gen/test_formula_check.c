@@ -383,6 +383,7 @@ static lz_err *test_values_that_do_not_go_together(void)
         { "self", 1, "the formula gives Tensor, op returns (Tensor, Tensor)", "(Tensor, Tensor)" },
         { "let a = dim; a", 14, "the formula gives int, op returns Tensor", NULL },
         { "(self, self, self)", 1, "the formula gives (Tensor, Tensor, Tensor)", "(Tensor, Tensor)" },
+        { "flag ? [1] : tensors", 6, "the two cases are int[] and Tensor[]", "Tensor[]" },
         { "[1, \"a\"]", 5, "str in a list of int", "int[]" },
         { "[(1, 2)]", 2, "a tuple inside a list", "int[]" },
         { "((1, 2), 3)", 2, "a tuple inside a tuple", "int" },
