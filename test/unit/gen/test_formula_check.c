@@ -358,6 +358,8 @@ static lz_err *test_values_that_do_not_go_together(void)
         { "dim ? self : other", 1, "a condition is a bool, not int", NULL },
         { "alpha > 0 ? self : other", 1,
           "the condition depends on the run-time value of 'alpha': use where()", NULL },
+        { "let b = alpha * 2; b > 0 ? self : other", 20, "the run-time value of 'alpha'", NULL },
+        { "item(self) > 0 ? self : other", 1, "the run-time value of 'item'", NULL },
         { "check(self, \"x\"); self", 7, "a Tensor cannot decide", NULL },
         { "flag ? self : \"a\"", 6, "the two cases are Tensor and str", NULL },
         { "self && flag", 6, "'&&' cannot take a Tensor: use logical_and", NULL },
