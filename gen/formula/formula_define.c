@@ -136,8 +136,11 @@ static lz_err *read_rule(definer *p, lzg_definition *def)
 {
     const lzg_yaml *node = def->function->shape;
     lz_loc loc = node ? node->loc : def->function->inner->loc;
-    def->rule = lzg_shape_rule_find(node ? node->text : LZ_STR("pointwise"));
-    if (!def->rule)
+    size_t n;
+    def->rule = lzg_shape_rules(&n); /* the first is pointwise */
+    if (node)
+        def->rule = lzg_shape_rule_find(node->text);
+    if (node && !def->rule)
         return unknown_rule(p, node);
     if (def->rule->pointwise && !def->function->inner)
         return lz_err_at(LZ_ERR_MODEL, loc, "the rule '%s' goes with inner", def->rule->name);
