@@ -95,6 +95,8 @@ static lz_err *test_fields_have_types(void)
         { F "  cpp_no_default_args: n", "cpp_no_default_args must be a list" },
         { F "  cpp_no_default_args: [n, self]", "f:2:28: 'self' is no argument with a default" },
         { F "  cpp_no_default_args: [n, n]", NULL },
+        { "- func: f(Tensor self, int n, int n=1) -> Tensor\n  cpp_no_default_args: [n]", NULL },
+        { "- func: f(Tensor self, int n, int n) -> Tensor\n  cpp_no_default_args: [n]", "'n' is no argument" },
         { F "  use_const_ref_for_mutable_tensors: maybe", "must be a boolean" },
         { F "  autogen: [f.out]", "autogen must be a string" },
         { F "  autogen: f.out, f_out", "f:2:19: the suffix _out is reserved" },
