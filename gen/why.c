@@ -406,6 +406,15 @@ static void put_use(why *w, const char *target, const lzg_use *use)
     lz_text_printf(w->out, "%.*s:%zu  %.*s\n", LZ_FMT(use->file), line, LZ_FMT(use->symbol));
 }
 
+static lz_err *put_target(why *w, const lzg_target *t, const lzg_c_op *op, lzg_uses *uses)
+{
+    uses->len = 0;
+    LZ_TRY(t->why(w->in->emit, op, &w->arena, uses));
+    for (size_t i = 0; i < uses->len; i++)
+        put_use(w, t->name, &uses->data[i]);
+    return NULL;
+}
+
 static lz_err *put_emitted(why *w)
 {
     lzg_uses uses = { 0 };
@@ -414,12 +423,8 @@ static lz_err *put_emitted(why *w)
     if (!op)
         return NULL;
     lz_text_puts(w->out, "emitted\n");
-    for (const lzg_target *t = lzg_targets; !e && t->name; t++) {
-        uses.len = 0;
-        e = t->why(w->in->emit, op, &w->arena, &uses);
-        for (size_t i = 0; !e && i < uses.len; i++)
-            put_use(w, t->name, &uses.data[i]);
-    }
+    for (const lzg_target *t = lzg_targets; !e && t->name; t++)
+        e = put_target(w, t, op, &uses);
     lz_vec_deinit(&uses);
     return e;
 }
