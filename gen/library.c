@@ -3,6 +3,7 @@
 #include "gen/api/cpp.h"
 #include "gen/api/dispatcher.h"
 #include "gen/api/native.h"
+#include "gen/api/python.h"
 #include "gen/gen_aoti_c_shim.h"
 #include "gen/model.h"
 #include <lazuli/gen.h>
@@ -312,6 +313,20 @@ static lz_err *c_shim(lz_arena *a, const lzg_function *f, lz_text *out)
     return NULL;
 }
 
+static lz_err *python(lz_arena *a, const lzg_function *f, lz_text *out)
+{
+    lzg_py_signature sig;
+    LZ_TRY(lzg_python_signature(a, f->func, f->category_override, false, &sig));
+    return lzg_python_print(&sig, (lzg_py_form){ 0 }, out);
+}
+
+static lz_err *pyi(lz_arena *a, const lzg_function *f, lz_text *out)
+{
+    lzg_py_signature sig;
+    LZ_TRY(lzg_python_signature(a, f->func, f->category_override, false, &sig));
+    return lzg_python_print_pyi(a, &sig, false, out);
+}
+
 static print_fn *const printers[LZG_SIG_COUNT] = {
     [LZG_SIG_CPP] = cpp,
     [LZG_SIG_CPP_FAITHFUL] = cpp_faithful,
@@ -322,11 +337,13 @@ static print_fn *const printers[LZG_SIG_COUNT] = {
     [LZG_SIG_NATIVE] = native,
     [LZG_SIG_NATIVE_SYMINT] = native_symint,
     [LZG_SIG_C_SHIM] = c_shim,
+    [LZG_SIG_PYTHON] = python,
+    [LZG_SIG_PYI] = pyi,
 };
 
 lz_err *lzg_set_signature(lzg_set *s, const lzg_function *f, lzg_sig_kind kind, lz_str *out)
 {
-    if ((unsigned)kind >= LZG_SIG_COUNT || !printers[kind])
+    if ((unsigned)kind >= LZG_SIG_COUNT)
         return lz_errf(LZ_ERR_ARG, "no kind of signature has the number %d", (int)kind);
     lz_arena scratch = { 0 };
     lz_text t = { 0 };
