@@ -23,6 +23,11 @@ static int show(lzg_set *set, const lzg_function *f)
             return fail(e);
         printf("  %-12.*s %.*s\n", LZ_FMT(arg.type), LZ_FMT(arg.name));
     }
+    lz_str cpp;
+    lz_err *e = lzg_set_signature(set, f, LZG_SIG_CPP, &cpp);
+    if (e)
+        return fail(e);
+    printf("C++: %.*s\n", LZ_FMT(cpp));
     return 0;
 }
 

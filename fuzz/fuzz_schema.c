@@ -1,5 +1,5 @@
-/* Any text is a schema that prints back to itself and has signatures that do so too, or
- * is refused at a place inside it. */
+/* Any text is a schema that prints back to itself and can be asked everything, or is
+ * refused at a place inside it. Signatures need not parse: that of f__ is called f_. */
 #include "gen_fuzz.h"
 
 static void prints_back(lz_arena *a, const lzg_schema *s)
@@ -14,14 +14,8 @@ static void ask(lz_arena *a, const lzg_schema *s)
     const lzg_schema *sig;
     lz_str *aliased;
     const lzg_signature_options bare = { .strip_default = true };
-    lz_err *e = lzg_schema_signature(a, s, bare, &sig);
-    if (!e)
-        prints_back(a, sig);
-    lz_err_free(e);
-    e = lzg_schema_view_signature(a, s, &sig);
-    if (!e)
-        prints_back(a, sig);
-    lz_err_free(e);
+    lz_err_free(lzg_schema_signature(a, s, bare, &sig));
+    lz_err_free(lzg_schema_view_signature(a, s, &sig));
     lz_err_free(lzg_schema_aliased_returns(s, a, &aliased));
 }
 

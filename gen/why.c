@@ -164,6 +164,33 @@ static lz_err *put_kernels(why *w)
     return NULL;
 }
 
+/* What the operator means: the project's own fields, each with its place. */
+static void put_own(why *w, const char *name, const lzg_yaml *field)
+{
+    if (!field)
+        return;
+    put_name(w->out, name);
+    for (size_t i = 0; i < field->len; i++)
+        lz_text_printf(w->out, "%s%.*s", i ? ", " : "", LZ_FMT(field->items[i]->text));
+    lz_str text = lz_str_trim(field->text);
+    for (bool more = field->kind < LZG_YAML_LIST; more;) {
+        lz_text_add(w->out, lz_str_trim(lz_str_cut(&text, LZ_STR("\n"), &more)));
+        lz_text_puts(w->out, more ? " " : "");
+    }
+    lz_text_puts(w->out, "  ");
+    put_place(w->out, field->loc);
+    lz_text_putc(w->out, '\n');
+}
+
+static lz_err *put_meaning(why *w)
+{
+    put_own(w, "formula", w->f->formula);
+    put_own(w, "inner", w->f->inner);
+    put_own(w, "shape", w->f->shape);
+    put_own(w, "static", w->f->statics);
+    return NULL;
+}
+
 /* ---- signatures, as the dump has them ---- */
 
 /* NOLINTBEGIN(misc-no-recursion): what the hooks write is nested three deep */
@@ -402,8 +429,9 @@ static lz_err *put_emitted(why *w)
 lz_err *lzg_why(const lzg_ops *ops, const lzg_function *f, const lzg_why_inputs *in, lzg_diag *d,
                 lz_text *out)
 {
-    static lz_err *(*const sections[])(why *) = { put_entry,      put_generated,   put_groups, put_kernels,
-                                                  put_signatures, put_derivatives, put_python, put_emitted };
+    static lz_err *(*const sections[])(why *) = { put_entry,       put_meaning, put_generated,
+                                                  put_groups,      put_kernels, put_signatures,
+                                                  put_derivatives, put_python,  put_emitted };
     why w = { .ops = ops, .f = f, .in = in, .d = d, .out = out };
     lz_err *e = NULL;
     for (size_t i = 0; !e && i < sizeof sections / sizeof *sections; i++)

@@ -8,6 +8,8 @@
 
 /* ---- one operator ---- */
 
+enum { LONGEST = 255 }; /* lz_op_row.base counts in a byte */
+
 /* The unambiguous name; before it the namespace, unless it is the usual one. */
 static lz_err *make_ident(lz_arena *a, const lzg_function *f, lz_str *out)
 {
@@ -15,9 +17,10 @@ static lz_err *make_ident(lz_arena *a, const lzg_function *f, lz_str *out)
     *out = name;
     if (!lz_str_is(f->ns, "aten"))
         LZ_TRY(lz_arena_printf(a, out, "%.*s_%.*s", LZ_FMT(f->ns), LZ_FMT(name)));
-    if (lzg_is_identifier(*out))
+    if (lzg_is_identifier(*out) && out->len <= LONGEST)
         return NULL;
-    lz_err *e = lz_errf(LZ_ERR_UNSUPPORTED, "'%.*s' is no identifier in C", LZ_FMT(*out));
+    lz_err *e = lz_errf(LZ_ERR_UNSUPPORTED, "'%.*s' is no identifier in C%s", LZ_FMT(*out),
+                        out->len > LONGEST ? ": it is too long" : "");
     *out = LZ_STR("");
     return e;
 }

@@ -25,12 +25,15 @@ void lzg_fill_with(lz_text *out, lz_str pattern, const lz_str *values, size_t n)
     out->len = (size_t)(to - out->ptr);
 }
 
-/* "??" could begin a trigraph. */
-static bool plain(lz_str s, size_t i)
+static bool plain(char c)
 {
-    char c = s.ptr[i];
-    return (c > '?' && c <= '~' && c != '\\') || (c >= ' ' && c < '?' && c != '"')
-           || (c == '?' && (!i || s.ptr[i - 1] != '?'));
+    return c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '?';
+}
+
+/* "??" could begin a trigraph. */
+static bool is_plain(lz_str s, size_t i)
+{
+    return plain(s.ptr[i]) || (s.ptr[i] == '?' && (!i || s.ptr[i - 1] != '?'));
 }
 
 /* Octal has always three digits, so that no digit behind it can join. */
@@ -53,7 +56,9 @@ void lzg_put_c_string(lz_text *out, lz_str s)
     }
     lz_text_putc(out, '"');
     for (size_t i = 0; i < s.len; i++) {
-        if (plain(s, i))
+        while (i < s.len && plain(s.ptr[i]))
+            i++;
+        if (i == s.len || is_plain(s, i))
             continue;
         lz_text_add(out, lz_str_sub(s, from, i));
         put_escaped(out, s.ptr[i]);
@@ -63,21 +68,15 @@ void lzg_put_c_string(lz_text *out, lz_str s)
     lz_text_putc(out, '"');
 }
 
-static bool splits(char a, char b)
-{
-    return (a == '*' && b == '/') || (a == '/' && b == '*');
-}
-
+/* A '/' that touches a '*' is kept apart from it. */
 void lzg_put_c_comment(lz_text *out, lz_str s)
 {
-    size_t from = 0;
-    for (size_t i = 1; i < s.len; i++)
-        if (splits(s.ptr[i - 1], s.ptr[i])) {
-            lz_text_add(out, lz_str_sub(s, from, i));
-            lz_text_putc(out, ' ');
-            from = i;
-        }
-    lz_text_add(out, lz_str_sub(s, from, s.len));
+    for (size_t slash; (slash = lz_str_find_char(s, '/')) != SIZE_MAX; s = lz_str_sub(s, slash + 1, s.len)) {
+        lz_text_add(out, lz_str_sub(s, 0, slash));
+        lz_text_puts(out, slash && s.ptr[slash - 1] == '*' ? " /" : "/");
+        lz_text_puts(out, slash + 1 < s.len && s.ptr[slash + 1] == '*' ? " " : "");
+    }
+    lz_text_add(out, s);
 }
 
 /* ---- wrapping ---- */

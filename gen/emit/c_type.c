@@ -90,7 +90,9 @@ static int of_list(const lzg_type *elem)
 lz_err *lzg_c_type_of(const lzg_type *t, lzg_c_type *out)
 {
     const lzg_type *inner = without_options(t);
-    int found = inner->kind == LZG_TYPE_LIST ? of_list(inner->elem) : of_base(inner, inner != t);
+    int found = inner->kind != LZG_TYPE_LIST ? of_base(inner, inner != t)
+                : inner->size > INT16_MAX    ? NONE
+                                             : of_list(inner->elem);
     *out = (lzg_c_type)found;
     if (found != NONE)
         return NULL;

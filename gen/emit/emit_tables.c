@@ -291,7 +291,7 @@ static lz_err *put_return(tables *t, lz_text *out, const lzg_c_op *op, size_t i)
 static size_t arrow_of(const lzg_schema *s)
 {
     size_t i = s->text.len - 5;
-    while (memcmp(s->text.ptr + i, ") -> ", 5) != 0)
+    while (s->text.ptr[i] != ')' || memcmp(s->text.ptr + i, ") -> ", 5) != 0)
         i--;
     return i;
 }

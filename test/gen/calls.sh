@@ -33,3 +33,19 @@ for compiler in gcc clang; do
     # shellcheck disable=SC2086
     "$compiler" -std=c17 $warnings -c "$tmp/user.i" -o "$tmp/user.o"
 done
+
+# C++ has the functions behind the macros.
+cat >"$tmp/user.cc" <<END
+#include <lazuli/ops.h>
+lz_tensor *sum(lz_ctx *c, lz_tensor *a, lz_tensor *b);
+lz_tensor *sum(lz_ctx *c, lz_tensor *a, lz_tensor *b)
+{
+    lz_add_Tensor_args args = lz_add_Tensor_defaults;
+    args.alpha = lz_scalar_float(0.5);
+    return lz_add_Tensor_at(c, LZ_HERE, a, lz_add_Tensor_at(c, LZ_HERE, a, b, nullptr), &args);
+}
+END
+for compiler in g++ clang++; do
+    # shellcheck disable=SC2086
+    "$compiler" -std=c++17 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror $includes -fsyntax-only "$tmp/user.cc"
+done

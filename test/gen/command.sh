@@ -91,6 +91,10 @@ for gen in "$build/lazuli-gen" "$build/lazuli gen"; do
     done <uses
     ends 0 "$@" why aten::empty.memory_format_out --native ops.yaml --tags tags.yaml
     has '^  generated from *ops.yaml:'
+    printf -- '- func: f(Tensor self, Scalar n) -> Tensor\n  inner: self + n\n  static: [n]\n' >own.yaml
+    ends 0 "$@" why f --native own.yaml --own
+    has '^  inner *self + n  own.yaml:2$'
+    has '^  static *n  own.yaml:3$'
     ends 1 "$@" why add --native ops.yaml --tags tags.yaml
     has "no operator 'add'; there is add.Tensor, add.out"
 

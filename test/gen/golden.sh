@@ -96,6 +96,8 @@ try 'no value of type Tensor' 'f(Tensor self=None) -> Tensor'
 try 'no value of type int\[\]' 'f(Tensor self, int[] n=1) -> Tensor'
 try 'has no form in C' 'f(Tensor self, int[][] n) -> Tensor'
 try 'has no form in C' 'f(Tensor self, ScalarType[] n) -> Tensor'
+try 'has no form in C' 'f(Tensor self, int[32768] n) -> Tensor'
+try 'it is too long' "$(printf 'f%0255d' 0)(Tensor self) -> Tensor"
 try "called 'n' in C" 'f(Tensor self, int n, int n) -> Tensor'
 try "called 'int_' in C" 'f(Tensor self, int int, int int_) -> Tensor'
 try "LZ_OP_COUNT has another meaning" 'COUNT(Tensor self) -> Tensor'

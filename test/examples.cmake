@@ -1,0 +1,4 @@
+# The examples as a user runs them; what they print is compared.
+add_test(NAME examples/operators COMMAND ${CMAKE_COMMAND}
+    "-Dcommand=$<TARGET_FILE:operators>;${CMAKE_SOURCE_DIR}/test/gen/ops.yaml;${CMAKE_SOURCE_DIR}/test/gen/tags.yaml;add.Tensor"
+    -Dexpect=${CMAKE_SOURCE_DIR}/test/examples/operators.txt -P ${CMAKE_SOURCE_DIR}/test/examples/compare.cmake)
