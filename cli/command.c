@@ -1,4 +1,5 @@
 #include "cli/command.h"
+#include "base/err.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,10 +23,10 @@ int cli_misuse(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    fprintf(stderr, "%s: ", program_name);
-    vfprintf(stderr, fmt, ap);
-    fprintf(stderr, " (see '%s help')\n", program_name);
+    lz_err *e = lz_err_vat(LZ_ERR_ARG, (lz_loc){ 0 }, fmt, ap);
     va_end(ap);
+    fprintf(stderr, "%s: %s (see '%s help')\n", program_name, lz_err_text(e), program_name);
+    lz_err_free(e);
     return CLI_USAGE;
 }
 

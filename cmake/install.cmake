@@ -4,6 +4,7 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS lazuli EXPORT lazuli-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS lazuli_cli lazuli_gen_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES $<TARGET_FILE:lazuli-gen> DESTINATION ${CMAKE_INSTALL_LIBDIR}) # only through pkg-config: it needs libyaml
 install(DIRECTORY include/lazuli DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 
 set(LZ_PC_DIR ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
@@ -18,8 +19,10 @@ else()
     set(LZ_PC_LIBDIR "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
     set(LZ_PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
-configure_file(cmake/lazuli.pc.in lazuli.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/lazuli.pc DESTINATION ${LZ_PC_DIR})
+foreach(package lazuli lazuli-gen)
+    configure_file(cmake/${package}.pc.in ${package}.pc @ONLY)
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${package}.pc DESTINATION ${LZ_PC_DIR})
+endforeach()
 
 set(LZ_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/lazuli)
 configure_package_config_file(cmake/lazuli-config.cmake.in lazuli-config.cmake

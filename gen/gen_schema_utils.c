@@ -16,7 +16,7 @@ static lz_err *type_of_list(lz_arena *a, const lzg_example *x, int depth, lzg_ty
         return lz_errf(LZ_ERR_MODEL, "a list of %zu values has no type", x->n);
     LZ_TRY(type_of(a, &x->items[0], depth + 1, &t->elem));
     for (size_t i = 1; i < x->n; i++) {
-        const lzg_type *other;
+        const lzg_type *other = NULL;
         LZ_TRY(type_of(a, &x->items[i], depth + 1, &other));
         if (!lzg_type_eq(t->elem, other))
             return lz_errf(LZ_ERR_MODEL, "the values of a list must be of one type: number %zu differs",

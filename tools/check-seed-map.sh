@@ -33,13 +33,14 @@ function words(path,   line, text) {
     return text_of[path]
 }
 
-# A test is a file, or the name that ctest gives it.
+# A test has the name that ctest gives it, or is a file. Files are asked last: a test may be called like a folder, and
+# awk ends when it is told to read one.
 function is_test(name,   dir, base) {
     dir = base = name
     sub(/[^\/]*$/, "", dir)
     sub(/^.*\//, "", base)
-    return is_file(name) || is_file("test/unit/" dir "test_" base ".c") \
-        || is_file("test/" dir "test_" base ".sh") || index(ENVIRON["CMAKE_TESTS"], " " name " ")
+    return is_file("test/unit/" dir "test_" base ".c") || is_file("test/" dir "test_" base ".sh") \
+        || index(ENVIRON["CMAKE_TESTS"], " " name " ") || is_file(name)
 }
 
 function check_place(cell,   n, part, i, file) {

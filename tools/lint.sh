@@ -35,7 +35,7 @@ cpp_check() {
     mkdir -p build/cppcheck
     cppcheck --quiet -j2 --enable=warning,performance,portability --error-exitcode=1 --inline-suppr \
         --suppress=shiftNegative --suppress=signConversionCond --suppress='uninitvar:test/*' \
-        --suppress='uninitStructMember:test/*' --suppress='returnDanglingLifetime:test/*' -i"$PWD/build" \
+        --suppress='uninitStructMember:test/*' --suppress=returnDanglingLifetime -i"$PWD/build" \
         --cppcheck-build-dir=build/cppcheck --project=build/compile_commands.json
 }
 

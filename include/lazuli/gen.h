@@ -98,8 +98,8 @@ typedef enum lzg_sig_kind {
     LZG_SIG_NATIVE,
     LZG_SIG_NATIVE_SYMINT,
     LZG_SIG_C_SHIM,
-    LZG_SIG_PYTHON,
-    LZG_SIG_PYI,
+    LZG_SIG_PYTHON, /* as Python's argument parser reads it: the function, not the method */
+    LZG_SIG_PYI,    /* the same in a type stub */
     LZG_SIG_COUNT
 } lzg_sig_kind;
 

@@ -39,6 +39,12 @@ eval "\"\${CC:-cc}\" -std=c17 -Wall -Wextra -Werror $flags \"\$here/user.c\" -o 
     fail "user.c does not build with pkg-config"
 says env LD_LIBRARY_PATH="$libdir" "$tmp/user"
 
+root=$here/../..
+eval "\"\${CC:-cc}\" -std=c17 -Wall -Wextra -Werror $flags \"\$root/examples/operators.c\" -o \"\$tmp/operators\" $(pkg-config --cflags --libs lazuli-gen)" ||
+    fail "operators.c does not build with pkg-config"
+"$tmp/operators" "$root/test/gen/ops.yaml" "$root/test/gen/tags.yaml" add.Tensor | cmp - "$root/test/examples/operators.txt" ||
+    fail "operators prints something else"
+
 { cmake -S "$here" -B "$tmp/build" -G Ninja -DCMAKE_C_COMPILER="${CC:-cc}" -DCMAKE_C_FLAGS="$flags" \
     -DCMAKE_PREFIX_PATH="$prefix" -DWANTED="$version" && cmake --build "$tmp/build"; } >"$tmp/log" 2>&1 || {
     cat "$tmp/log"

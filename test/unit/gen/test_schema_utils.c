@@ -20,19 +20,19 @@ static const lzg_example sizes[] = { { .kind = LZG_TYPE_LIST, .items = ints, .n 
 static const struct {
     lzg_example value;
     const char *want; /* the type, or part of the refusal */
-    int code; /* 0: none */
+    lz_code code;     /* LZ_OK: none */
 } types[] = {
-    { BASE(Tensor), "Tensor", 0 },
-    { BASE(int), "int", 0 },
-    { BASE(float), "float", 0 },
-    { BASE(str), "str", 0 },
-    { BASE(bool), "bool", 0 },
-    { BASE(SymInt), "SymInt", 0 },
-    { BASE(SymBool), "SymBool", 0 },
-    { BASE(GraphModule), "GraphModule", 0 },
-    { { .kind = LZG_TYPE_CLASS, .class_name = "ns.Cell" }, "__torch__.torch.classes.ns.Cell", 0 },
-    { LIST(ints), "int[3]", 0 },
-    { LIST(lists), "int[3][2]", 0 },
+    { BASE(Tensor), "Tensor", LZ_OK },
+    { BASE(int), "int", LZ_OK },
+    { BASE(float), "float", LZ_OK },
+    { BASE(str), "str", LZ_OK },
+    { BASE(bool), "bool", LZ_OK },
+    { BASE(SymInt), "SymInt", LZ_OK },
+    { BASE(SymBool), "SymBool", LZ_OK },
+    { BASE(GraphModule), "GraphModule", LZ_OK },
+    { { .kind = LZG_TYPE_CLASS, .class_name = "ns.Cell" }, "__torch__.torch.classes.ns.Cell", LZ_OK },
+    { LIST(ints), "int[3]", LZ_OK },
+    { LIST(lists), "int[3][2]", LZ_OK },
     { LIST(mixed), "number 2 differs", LZ_ERR_MODEL },
     { LIST(uneven), "number 2 differs", LZ_ERR_MODEL },
     { LIST(sizes), "number 2 differs", LZ_ERR_MODEL }, /* int[1] is not int[3] */
