@@ -99,7 +99,7 @@ void lzg_scope_init(lzg_scope *s, lz_arena *a)
     *s = (lzg_scope){ .arena = a };
 }
 
-static lzg_expr *find(const lzg_scope *s, lzg_nctype what)
+static lzg_cexpr *find(const lzg_scope *s, lzg_nctype what)
 {
     for (size_t i = 0; i < s->n; i++)
         if (lzg_nctype_eq(s->at[i].what, what))
@@ -110,7 +110,7 @@ static lzg_expr *find(const lzg_scope *s, lzg_nctype what)
 static lz_err *grow(lzg_scope *s)
 {
     size_t cap = s->cap ? 2 * s->cap : 16;
-    lzg_expr *at;
+    lzg_cexpr *at;
     LZ_TRY(lz_arena_new(s->arena, &at, cap));
     if (s->n)
         memcpy(at, s->at, s->n * sizeof *at);
@@ -121,10 +121,10 @@ static lz_err *grow(lzg_scope *s)
 
 static lz_err *put(lzg_scope *s, lz_str expr, lzg_nctype what)
 {
-    lzg_expr *old = find(s, what);
+    lzg_cexpr *old = find(s, what);
     if (!old && s->n == s->cap)
         LZ_TRY(grow(s));
-    *(old ? old : &s->at[s->n++]) = (lzg_expr){ expr, what };
+    *(old ? old : &s->at[s->n++]) = (lzg_cexpr){ expr, what };
     return NULL;
 }
 
@@ -257,7 +257,7 @@ static lz_err *solve_ref(const solver *s, lzg_nctype goal, bool direct, lz_str *
 static lz_err *solve(const solver *s, lzg_nctype goal, bool direct, lz_str *out)
 {
     *out = (lz_str){ 0 };
-    const lzg_expr *here = find(s->scope, goal);
+    const lzg_cexpr *here = find(s->scope, goal);
     if (here) {
         *out = here->expr;
         return NULL;

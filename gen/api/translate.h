@@ -11,7 +11,7 @@
 
 typedef struct lzg_scope {
     lz_arena *arena;
-    lzg_expr *at;
+    lzg_cexpr *at;
     size_t n, cap;
 } lzg_scope;
 

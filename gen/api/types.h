@@ -135,10 +135,10 @@ typedef struct lzg_bindings {
     size_t n;
 } lzg_bindings;
 
-typedef struct lzg_expr {
+typedef struct lzg_cexpr {
     lz_str expr;
     lzg_nctype what;
-} lzg_expr;
+} lzg_cexpr;
 
 typedef struct lzg_sig {
     lz_str name;

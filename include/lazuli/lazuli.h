@@ -3,5 +3,6 @@
 #define LAZULI_LAZULI_H
 
 #include <lazuli/base.h>
+#include <lazuli/value.h>
 
 #endif
