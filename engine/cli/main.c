@@ -1,0 +1,37 @@
+/* The command `lazuli`. */
+#include "base/env.h"
+#include "cli/command.h"
+#include <stdio.h>
+
+static const cli_command commands[] = {
+    { "env", "[--json]", "what this program, this machine and its environment are", cli_env },
+    { "gen", "COMMAND ...", "operator files: checks them, writes code from them", cli_gen },
+    { "test", "ops FILE | graphs FOLDER", "recorded cases: -v, --only NAME, --separate, --threads N",
+      cli_test },
+    { "graph", "FILE [--passes A,B] [--print]", "a graph as text: checks it, runs passes, shows it",
+      cli_graph },
+    { 0 },
+};
+
+static void to_stderr(void *user, lz_level level, const char *msg)
+{
+    static const char *const names[] = { "error", "warning", "info", "debug" };
+    (void)user;
+    fprintf(stderr, "lazuli: %s: %s\n", names[level], msg);
+}
+
+static lz_err *listen_to_the_log(void)
+{
+    static const char *const words[] = { "off", "error", "warn", "info", "debug", NULL };
+    int word = 0;
+    LZ_TRY(lz_env_word(LZ_ENV_LOG, words, &word));
+    if (word > 0)
+        lz_log_set(to_stderr, NULL, (lz_level)(word - 1));
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    lz_err *e = listen_to_the_log();
+    return e ? cli_report(e) : cli_main("lazuli", commands, argc, argv);
+}
