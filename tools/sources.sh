@@ -1,7 +1,7 @@
 #!/bin/sh
 # Prints the project's files that match the patterns, one per line: what git tracks or would track. Where there
 # is no git (an unpacked archive, a test's tree), everything outside build/. Data of the tests and generated code are left out, and so is engine/,
-# which is not in its place yet (see its README).
+# which is not in its place yet (see engine/STATE.md).
 #     tools/sources.sh ROOT '*.c' '*.h'
 set -eu
 cd "$1"
