@@ -328,7 +328,7 @@ static lz_ktype result_type(lz_kop op, lz_ktype last)
 }
 
 /* GT and GE are the others turned round. */
-static lz_kv operation(lz_kb *b, lz_kop op, int count, const lz_kv *in)
+static lz_kv operation(lz_kb *b, lz_kop op, int count, const lz_kv in[3])
 {
     if (!ready(b, count, in))
         return 0;
@@ -355,17 +355,17 @@ static lz_kv operation(lz_kb *b, lz_kop op, int count, const lz_kv *in)
 
 lz_kv lz_kb_op1(lz_kb *b, lz_kop op, lz_kv x)
 {
-    return operation(b, op, 1, &x);
+    return operation(b, op, 1, (lz_kv[3]){ x });
 }
 
 lz_kv lz_kb_op2(lz_kb *b, lz_kop op, lz_kv x, lz_kv y)
 {
-    return operation(b, op, 2, (lz_kv[]){ x, y });
+    return operation(b, op, 2, (lz_kv[3]){ x, y });
 }
 
 lz_kv lz_kb_op3(lz_kb *b, lz_kop op, lz_kv x, lz_kv y, lz_kv z)
 {
-    return operation(b, op, 3, (lz_kv[]){ x, y, z });
+    return operation(b, op, 3, (lz_kv[3]){ x, y, z });
 }
 
 static lz_kv cast(lz_kb *b, lz_kv x, lz_ktype to)
