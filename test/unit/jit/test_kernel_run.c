@@ -30,7 +30,8 @@ static lz_err *test_pointwise(void)
     LZ_TRY(run_once(k, extents, access, &(lz_kscalar){ .f = 0.5 }));
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 3; j++)
-            assert_true(out[j * 2 + i] == (float)exp((double)(in[i * 3 + j] * 0.5f + row[j])));
+            assert_true(fabs((double)out[j * 2 + i] / exp((double)(in[i * 3 + j] * 0.5f + row[j])) - 1)
+                        < 0x1p-23);
     return NULL;
 }
 
@@ -451,7 +452,7 @@ static lz_err *test_too_many_values_are_refused(void)
     LZ_TRY(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
     lz_kv x = lz_kb_load(b, lz_kb_access(b, LZ_I32, LZ_K_ELEMENT));
     for (int i = 0; i < LZ_KERNEL_OPS; i++)
-        x = lz_kb_op1(b, LZ_K_NEG, x);
+        x = lz_kb_op2(b, LZ_K_ADD, x, lz_kb_const_i(b, LZ_KI32, i + 1));
     lz_kb_store(b, lz_kb_access(b, LZ_I32, LZ_K_ELEMENT), x);
     lz_kernel *k;
     return lz_check_err(lz_kb_finish(b, &k), LZ_ERR_LIMIT, "values");
