@@ -118,7 +118,9 @@ static lz_kv rewrite(lz_kb *b, lz_knode n)
 {
     int wide = n.type == LZ_KF64;
     bool floating = n.type == LZ_KF32 || n.type == LZ_KF64;
-    n.level = n.op == LZ_N_LOAD || n.op == LZ_N_AFFINE ? n.level : 0;
+    n.level = LZ_LEVEL_UNIFORM;
+    if (n.op >= LZ_N_LOAD && n.op <= LZ_N_AFFINE)
+        n.level = lz_kb_ir(b)->access.data[n.attr].vary == LZ_K_ELEMENT ? LZ_LEVEL_ELEMENT : LZ_LEVEL_OUTER;
     n.stage = 0;
     if (n.op < LZ_KOP_COUNT && floating && unaries[n.op][wide])
         return unaries[n.op][wide](b, n.in[0]);

@@ -197,13 +197,26 @@ static bool worth_rows(const lz_program *p, const int64_t *extents)
     return work && p->n_outer > 0 && row >= LZ_TILE_MOST;
 }
 
+/* Stores per outer index happen once, whatever the length of the row. */
+static bool stores_outer(const lz_launch *l)
+{
+    const lz_program *p = l->p;
+    bool stores = false;
+    int64_t row = 1;
+    for (size_t a = 0; a < p->n_access; a++)
+        stores = stores || (p->access[a].stores && p->access[a].vary == LZ_K_OUTER);
+    for (int d = 0; d < p->n_row; d++)
+        row = l->args->extents[p->n_outer + d] == 1 ? row : 0;
+    return stores && row != 1;
+}
+
 static void prepare(lz_launch *l)
 {
     const lz_program *p = l->p;
     int outer = p->n_outer, all = p->n_outer + p->n_row;
     bool loops = p->reduces || p->scans;
-    l->flat = !loops && !worth_rows(p, l->args->extents);
-    l->rows = !l->flat && (p->mode == LZ_K_ROWS || !loops);
+    l->flat = !loops && !stores_outer(l) && !worth_rows(p, l->args->extents);
+    l->rows = !l->flat && (loops ? p->mode == LZ_K_ROWS : p->walks > 0);
     l->once = l->rows;
     l->fixed = l->lane = (lz_axes){ .total = 1 };
     if (!l->flat)
