@@ -11,65 +11,47 @@ size_t lz_dtype_bytes(int dtype)
     return sizes[dtype];
 }
 
-/* A stretch of a tile that one stride leads through: from element `at` of the tile on. */
+/* A stretch of a tile that one step leads through: from element `at` of the tile on. */
 typedef struct run {
-    int64_t at, count, offset, stride;
+    char *p;
+    int64_t at, count, stride;
 } run;
 
-static int64_t lane_stride(const lz_launch *l, int access, int axis)
-{
-    return l->lane.n ? lz_launch_stride(l, access, l->lane.dim[axis]) : 0;
-}
-
-static int64_t start_of(const lz_worker *w, int access)
-{
-    const lz_launch *l = w->l;
-    int64_t offset = w->offset[access];
-    for (int d = 0; d < l->lane.n; d++)
-        offset += w->lane_at[d] * lane_stride(l, access, d);
-    return offset;
-}
-
-/* The first stretch, and the next; false at the end. `index` is the walker's place. */
 static run first_run(const lz_worker *w, const lz_instr *i, int64_t n, bool one, int64_t *index)
 {
     const lz_launch *l = w->l;
-    int access = i->access;
+    const lz_reach *a = &l->reach[i->access];
     if (one)
-        return (run){ 0, n, w->offset[access], 0 };
-    int last = l->lane.n ? l->lane.n - 1 : 0;
-    run r = { 0, n, start_of(w, access), lane_stride(l, access, last) };
-    if (!l->across || l->linear[access])
+        return (run){ w->fixed[i->access], 0, n, 0 };
+    run r = { w->here[i->access], 0, n, a->step / a->size };
+    if (!l->across || a->linear)
         return r;
+    int last = l->lane.n - 1;
     memcpy(index, w->lane_at, (size_t)l->lane.n * sizeof *index);
     int64_t left = l->lane.extent[last] - index[last];
     r.count = left < n ? left : n;
     return r;
 }
 
+/* False at the end of the tile. `index` is where the stretch starts. */
 static bool next_run(const lz_worker *w, const lz_instr *i, int64_t n, run *r, int64_t *index)
 {
-    const lz_axes *a = &w->l->lane;
+    const lz_axes *x = &w->l->lane;
     r->at += r->count;
     if (r->at >= n)
         return false;
-    index[a->n - 1] = 0;
-    r->offset = w->offset[i->access];
-    for (int d = a->n - 2; d >= 0; d--) {
-        if (++index[d] < a->extent[d])
+    index[x->n - 1] = 0;
+    for (int d = x->n - 2; d >= 0; d--) {
+        if (++index[d] < x->extent[d])
             break;
         index[d] = 0;
     }
-    for (int d = 0; d < a->n - 1; d++)
-        r->offset += index[d] * lane_stride(w->l, i->access, d);
-    r->count = n - r->at < a->extent[a->n - 1] ? n - r->at : a->extent[a->n - 1];
+    int64_t offset = 0;
+    for (int d = 0; d < x->n - 1; d++)
+        offset += index[d] * lz_launch_stride(w->l, i->access, x->dim[d]);
+    r->p = w->fixed[i->access] + offset * w->l->reach[i->access].size;
+    r->count = n - r->at < x->extent[x->n - 1] ? n - r->at : x->extent[x->n - 1];
     return true;
-}
-
-static char *address(const lz_worker *w, int access, int64_t offset)
-{
-    char *base = w->l->args->access[access].base;
-    return base + offset * (int64_t)lz_dtype_bytes(w->l->p->access[access].dtype);
 }
 
 static char *tile_at(const lz_worker *w, uint16_t r, int64_t at)
@@ -82,7 +64,7 @@ typedef bool step(lz_worker *w, const lz_instr *i, int64_t n, bool one);
 static bool do_fn(lz_worker *w, const lz_instr *i, int64_t n, bool one)
 {
     (void)one;
-    i->fn(w->tile[i->out], w->tile[i->in[0]], w->tile[i->in[1]], w->tile[i->in[2]], n);
+    i->fn(w->tile[i->out], w->tile[i->in[0]], w->tile[i->in[1]], w->tile[i->in[2]], w->tile[i->in[3]], n);
     return true;
 }
 
@@ -119,15 +101,11 @@ static bool do_param(lz_worker *w, const lz_instr *i, int64_t n, bool one)
 static bool do_load(lz_worker *w, const lz_instr *i, int64_t n, bool one)
 {
     const lz_launch *l = w->l;
-    if (l->direct[i->access] && !one) {
-        w->tile[i->out] = address(w, i->access, start_of(w, i->access));
-        return true;
-    }
     int64_t index[LZ_KERNEL_DIMS];
-    lz_tile_load *load = l->p->tiles->load[l->p->access[i->access].dtype];
+    lz_tile_load *load = l->p->tiles->load[l->reach[i->access].dtype];
     run r = first_run(w, i, n, one, index);
     do {
-        load(tile_at(w, i->out, r.at), address(w, i->access, r.offset), r.stride, r.count);
+        load(tile_at(w, i->out, r.at), r.p, r.stride, r.count);
     } while (next_run(w, i, n, &r, index));
     return true;
 }
@@ -135,12 +113,11 @@ static bool do_load(lz_worker *w, const lz_instr *i, int64_t n, bool one)
 static bool do_load_if(lz_worker *w, const lz_instr *i, int64_t n, bool one)
 {
     int64_t index[LZ_KERNEL_DIMS];
-    lz_tile_load_if *load = w->l->p->tiles->load_if[w->l->p->access[i->access].dtype];
+    lz_tile_load_if *load = w->l->p->tiles->load_if[w->l->reach[i->access].dtype];
     run r = first_run(w, i, n, one, index);
     do {
         const uint8_t *mask = (const uint8_t *)tile_at(w, i->in[0], r.at);
-        load(tile_at(w, i->out, r.at), address(w, i->access, r.offset), r.stride, mask,
-             tile_at(w, i->in[1], r.at), r.count);
+        load(tile_at(w, i->out, r.at), r.p, r.stride, mask, tile_at(w, i->in[1], r.at), r.count);
     } while (next_run(w, i, n, &r, index));
     return true;
 }
@@ -148,11 +125,11 @@ static bool do_load_if(lz_worker *w, const lz_instr *i, int64_t n, bool one)
 static bool do_gather(lz_worker *w, const lz_instr *i, int64_t n, bool one)
 {
     int64_t index[LZ_KERNEL_DIMS];
-    lz_tile_gather *gather = w->l->p->tiles->gather[w->l->p->access[i->access].dtype];
+    lz_tile_gather *gather = w->l->p->tiles->gather[w->l->reach[i->access].dtype];
     run r = first_run(w, i, n, one, index);
     do {
         const int64_t *at = (const int64_t *)(const void *)tile_at(w, i->in[0], r.at);
-        gather(tile_at(w, i->out, r.at), address(w, i->access, r.offset), r.stride, at, r.count);
+        gather(tile_at(w, i->out, r.at), r.p, r.stride, at, r.count);
     } while (next_run(w, i, n, &r, index));
     return true;
 }
@@ -160,13 +137,12 @@ static bool do_gather(lz_worker *w, const lz_instr *i, int64_t n, bool one)
 static bool do_gather_if(lz_worker *w, const lz_instr *i, int64_t n, bool one)
 {
     int64_t index[LZ_KERNEL_DIMS];
-    lz_tile_gather_if *gather = w->l->p->tiles->gather_if[w->l->p->access[i->access].dtype];
+    lz_tile_gather_if *gather = w->l->p->tiles->gather_if[w->l->reach[i->access].dtype];
     run r = first_run(w, i, n, one, index);
     do {
         const int64_t *at = (const int64_t *)(const void *)tile_at(w, i->in[0], r.at);
         const uint8_t *mask = (const uint8_t *)tile_at(w, i->in[1], r.at);
-        gather(tile_at(w, i->out, r.at), address(w, i->access, r.offset), r.stride, at, mask,
-               tile_at(w, i->in[2], r.at), r.count);
+        gather(tile_at(w, i->out, r.at), r.p, r.stride, at, mask, tile_at(w, i->in[2], r.at), r.count);
     } while (next_run(w, i, n, &r, index));
     return true;
 }
@@ -176,7 +152,8 @@ static bool do_affine(lz_worker *w, const lz_instr *i, int64_t n, bool one)
     int64_t index[LZ_KERNEL_DIMS];
     run r = first_run(w, i, n, one, index);
     do {
-        w->l->p->tiles->affine((int64_t *)(void *)tile_at(w, i->out, r.at), r.offset, r.stride, r.count);
+        int64_t value = r.p - w->l->reach[i->access].base;
+        w->l->p->tiles->affine((int64_t *)(void *)tile_at(w, i->out, r.at), value, r.stride, r.count);
     } while (next_run(w, i, n, &r, index));
     return true;
 }
@@ -217,14 +194,14 @@ static bool do_scan(lz_worker *w, const lz_instr *i, int64_t n, bool one)
 
 static bool do_store(lz_worker *w, const lz_instr *i, int64_t n, bool one)
 {
-    const lz_launch *l = w->l;
-    if (l->direct[i->access] && !one)
+    const lz_reach *a = &w->l->reach[i->access];
+    if (a->direct && !one)
         return true; /* it was made there */
     int64_t index[LZ_KERNEL_DIMS];
-    lz_tile_store *store = l->p->tiles->store[l->p->access[i->access].dtype];
+    lz_tile_store *store = w->l->p->tiles->store[a->dtype];
     run r = first_run(w, i, n, one, index);
     do {
-        store(address(w, i->access, r.offset), tile_at(w, i->in[0], r.at), r.stride, r.count);
+        store(r.p, tile_at(w, i->in[0], r.at), r.stride, r.count);
     } while (next_run(w, i, n, &r, index));
     return true;
 }
@@ -237,29 +214,48 @@ static step *const steps[LZ_I_KINDS] = {
     [LZ_I_STORE] = do_store,
 };
 
-/* Values that are stored where they are made: their tile is the output. */
-static void aim_stores(lz_worker *w, lz_block b)
+static bool run_block(lz_worker *w, lz_block b, int64_t n)
 {
-    const lz_program *p = w->l->p;
-    for (uint16_t k = b.end; k > b.begin && p->code[k - 1].kind == LZ_I_STORE; k--) {
-        const lz_instr *i = &p->code[k - 1];
-        if (w->l->direct[i->access])
-            w->tile[i->in[0]] = address(w, i->access, start_of(w, i->access));
+    const lz_instr *i = w->l->p->code + b.begin, *end = w->l->p->code + b.end;
+    bool ok = true;
+    for (; ok && i < end; i++) {
+        if (i->kind == LZ_I_FN)
+            i->fn(w->tile[i->out], w->tile[i->in[0]], w->tile[i->in[1]], w->tile[i->in[2]], w->tile[i->in[3]],
+                  n);
+        else if (i->kind == LZ_I_LOAD && w->l->reach[i->access].direct)
+            w->tile[i->out] = w->here[i->access];
+        else
+            ok = steps[i->kind](w, i, n, false);
     }
+    return ok;
 }
 
-bool lz_exec(lz_worker *w, lz_block b, int64_t n, bool one)
+/* Values that are stored where they are made: their tile is the output. */
+static void aim_stores(lz_worker *w, const uint8_t range[2])
 {
-    const lz_instr *code = w->l->p->code;
-    if (!one)
-        aim_stores(w, b);
+    const lz_aim *a = w->l->aims;
+    for (int k = range[0]; k < range[1]; k++)
+        w->tile[a[k].value] = w->here[a[k].access];
+}
+
+bool lz_exec_outer(lz_worker *w, int stage, int64_t n)
+{
+    aim_stores(w, w->l->aims_of[0][stage]);
+    return run_block(w, w->l->p->outer[stage], n);
+}
+
+bool lz_exec_element(lz_worker *w, int walk, int64_t n)
+{
+    aim_stores(w, w->l->aims_of[1][walk]);
+    return run_block(w, w->l->p->element[walk], n);
+}
+
+bool lz_exec_one(lz_worker *w, lz_block b)
+{
     bool ok = true;
     for (uint16_t k = b.begin; ok && k < b.end; k++) {
-        const lz_instr *i = &code[k];
-        if (i->kind == LZ_I_FN)
-            i->fn(w->tile[i->out], w->tile[i->in[0]], w->tile[i->in[1]], w->tile[i->in[2]], n);
-        else
-            ok = steps[i->kind](w, i, n, one);
+        const lz_instr *i = &w->l->p->code[k];
+        ok = steps[i->kind](w, i, 1, true);
     }
     return ok;
 }
@@ -269,6 +265,6 @@ void lz_exec_splat(lz_worker *w, const uint16_t *registers, int64_t n)
     const lz_program *p = w->l->p;
     for (; *registers; registers++) {
         char *t = w->tile[*registers];
-        p->tiles->splat[p->registers[*registers].type](t, t, NULL, NULL, n);
+        p->tiles->splat[p->registers[*registers].type](t, t, NULL, NULL, NULL, n);
     }
 }

@@ -78,20 +78,11 @@ static bool is_linear(const lz_launch *l, int access)
     return does;
 }
 
-static int64_t last_stride(const lz_launch *l, int access)
-{
-    return l->lane.n ? lz_launch_stride(l, access, l->lane.dim[l->lane.n - 1]) : 1;
-}
-
-static bool whole_type(const lz_kuse *u)
-{
-    return lz_dtype_bytes(u->dtype) == lz_ktype_size(lz_ktype_of((lz_dtype)u->dtype));
-}
-
 static bool contiguous(const lz_launch *l, int access)
 {
-    bool one_run = !l->across || l->linear[access];
-    return one_run && whole_type(&l->p->access[access]) && last_stride(l, access) == 1;
+    const lz_reach *a = &l->reach[access];
+    bool whole = (size_t)a->size == lz_ktype_size(lz_ktype_of((lz_dtype)a->dtype));
+    return whole && (!l->across || a->linear) && (a->step == a->size || l->lane.n == 0);
 }
 
 typedef struct span {
@@ -139,32 +130,56 @@ static uint16_t maker_of(const lz_program *p, lz_block b, uint16_t r)
     return k;
 }
 
-static void aim_block(lz_launch *l, lz_block b)
+/* Stores at the end of a block that can be made in place; from aim `n` on. */
+static uint8_t aim_block(lz_launch *l, lz_block b, uint8_t n)
 {
     const lz_program *p = l->p;
+    uint8_t first = n;
     for (uint16_t k = b.end; k > b.begin && p->code[k - 1].kind == LZ_I_STORE; k--) {
         const lz_instr *i = &p->code[k - 1];
         uint16_t made = maker_of(p, b, i->in[0]);
         bool own = made < b.end && p->code[made].kind != LZ_I_LOAD && p->code[made].kind != LZ_I_REDUCE;
-        for (uint16_t j = k; own && j < b.end; j++)
-            own = !(l->direct[p->code[j].access] && p->code[j].in[0] == i->in[0]);
-        l->direct[i->access] = own && contiguous(l, i->access) && !spoils(l, b, made, span_of(l, i->access));
+        for (uint8_t j = first; own && j < n; j++)
+            own = l->aims[j].value != i->in[0];
+        own = own && contiguous(l, i->access) && !spoils(l, b, made, span_of(l, i->access));
+        l->reach[i->access].direct = own;
+        if (own)
+            l->aims[n++] = (lz_aim){ i->in[0], (uint8_t)i->access };
     }
+    return n;
 }
 
 static void aim(lz_launch *l)
 {
     const lz_program *p = l->p;
-    for (size_t a = 0; a < p->n_access; a++) {
-        if (!used(&p->access[a]))
-            continue;
-        l->linear[a] = is_linear(l, (int)a);
-        l->direct[a] = p->access[a].loads && contiguous(l, (int)a);
+    uint8_t n = 0;
+    for (int w = 0; w <= p->walks; w++) {
+        l->aims_of[0][w][0] = n;
+        n = l->once ? n : aim_block(l, p->outer[w], n);
+        l->aims_of[0][w][1] = l->aims_of[1][w][0] = n;
+        n = w < p->walks ? aim_block(l, p->element[w], n) : n;
+        l->aims_of[1][w][1] = n;
     }
-    for (int w = 0; w < p->walks; w++)
-        aim_block(l, p->element[w]);
-    for (int w = 0; !l->once && w <= p->walks; w++)
-        aim_block(l, p->outer[w]);
+}
+
+static void reach_all(lz_launch *l)
+{
+    int last = l->lane.n - 1;
+    for (size_t k = 0; k < l->p->n_access; k++) {
+        const lz_kuse *u = &l->p->access[k];
+        if (!used(u))
+            continue;
+        lz_reach *a = &l->reach[k];
+        bool memory = u->loads || u->stores;
+        l->used[l->n_used++] = (uint8_t)k;
+        a->base = memory ? l->args->access[k].base : NULL;
+        a->size = memory ? (int64_t)lz_dtype_bytes(u->dtype) : 1;
+        a->offset = l->args->access[k].offset;
+        a->dtype = (uint8_t)u->dtype;
+        a->step = last < 0 ? 0 : lz_launch_stride(l, (int)k, l->lane.dim[last]) * a->size;
+        a->linear = is_linear(l, (int)k);
+        a->direct = u->loads && contiguous(l, (int)k);
+    }
 }
 
 static int64_t state_bytes(const lz_launch *l, int64_t tile)
@@ -225,6 +240,7 @@ static void prepare(lz_launch *l)
     int64_t last = l->lane.n ? l->lane.extent[l->lane.n - 1] : 1;
     l->across = l->lane.n > 1 && (l->rows || last < LZ_TILE_LEAST);
     l->tile = tile_size(l);
+    reach_all(l);
     aim(l);
 }
 
@@ -239,7 +255,7 @@ static bool start_worker(lz_worker *w, const lz_launch *l)
     for (size_t r = 0; r < p->n_registers; r++)
         w->tile[r] = w->scratch + (int64_t)p->registers[r].at * l->tile;
     w->state = w->scratch + ((int64_t)p->units * l->tile + 63) / 64 * 64;
-    bool ok = lz_exec(w, p->uniform, 1, true);
+    bool ok = lz_exec_one(w, p->uniform);
     if (ok)
         lz_exec_splat(w, p->splat_uniform, l->tile);
     return ok;
@@ -258,13 +274,12 @@ static void go_to_fixed(lz_worker *w, int64_t flat)
 {
     const lz_launch *l = w->l;
     split_index(&l->fixed, flat, w->fixed_at);
-    for (size_t a = 0; a < l->p->n_access; a++) {
-        if (!used(&l->p->access[a]))
-            continue;
-        int64_t offset = l->args->access[a].offset;
+    for (int k = 0; k < l->n_used; k++) {
+        int a = l->used[k];
+        int64_t offset = l->reach[a].offset;
         for (int d = 0; d < l->fixed.n; d++)
-            offset += w->fixed_at[d] * lz_launch_stride(l, (int)a, l->fixed.dim[d]);
-        w->offset[a] = offset;
+            offset += w->fixed_at[d] * lz_launch_stride(l, a, l->fixed.dim[d]);
+        w->fixed[a] = l->reach[a].base + offset * l->reach[a].size;
     }
 }
 
@@ -276,9 +291,9 @@ static void next_fixed(lz_worker *w)
         return;
     w->fixed_at[d]++;
     if (w->fixed_at[d] < l->fixed.extent[d]) {
-        for (size_t a = 0; a < l->p->n_access; a++) {
-            if (used(&l->p->access[a]))
-                w->offset[a] += lz_launch_stride(l, (int)a, l->fixed.dim[d]);
+        for (int k = 0; k < l->n_used; k++) {
+            int a = l->used[k];
+            w->fixed[a] += lz_launch_stride(l, a, l->fixed.dim[d]) * l->reach[a].size;
         }
         return;
     }
@@ -289,13 +304,37 @@ static void next_fixed(lz_worker *w)
         go_to_fixed(w, flat);
 }
 
+/* To element `flat` of the lane dimensions, at the present fixed index. */
 static void go_to_lane(lz_worker *w, int64_t flat)
 {
+    const lz_launch *l = w->l;
+    int last = l->lane.n - 1;
     w->first = flat;
-    if (w->l->lane.n == 1)
-        w->lane_at[0] = flat;
-    else
-        split_index(&w->l->lane, flat, w->lane_at);
+    split_index(&l->lane, flat, w->lane_at);
+    for (int k = 0; k < l->n_used; k++) {
+        int a = l->used[k];
+        int64_t offset = 0;
+        for (int d = 0; d < last; d++)
+            offset += w->lane_at[d] * lz_launch_stride(l, a, l->lane.dim[d]);
+        w->here[a] =
+            w->fixed[a] + offset * l->reach[a].size + (last < 0 ? 0 : w->lane_at[last] * l->reach[a].step);
+    }
+}
+
+/* n elements further. */
+static void next_lane(lz_worker *w, int64_t n)
+{
+    const lz_launch *l = w->l;
+    int last = l->lane.n - 1;
+    if (last < 0 || w->lane_at[last] + n >= l->lane.extent[last]) {
+        if (w->first + n < l->lane.total)
+            go_to_lane(w, w->first + n);
+        return;
+    }
+    w->first += n;
+    w->lane_at[last] += n;
+    for (int k = 0; k < l->n_used; k++)
+        w->here[l->used[k]] += n * l->reach[l->used[k]].step;
 }
 
 /* How many elements the tile at w->first has: not over `end`, nor over the end of the
@@ -318,13 +357,14 @@ static lz_err *run_flat(void *user, int64_t begin, int64_t end, int worker)
     (void)worker;
     bool ok = start_worker(&w, l);
     go_to_fixed(&w, 0);
+    go_to_lane(&w, begin);
     for (int64_t at = begin; ok && at < end;) {
-        go_to_lane(&w, at);
         int64_t n = tile_count(&w, end);
         for (int k = 0; ok && k <= p->walks; k++) {
-            ok = lz_exec(&w, p->outer[k], n, false);
-            ok = ok && (k == p->walks || lz_exec(&w, p->element[k], n, false));
+            ok = lz_exec_outer(&w, k, n);
+            ok = ok && (k == p->walks || lz_exec_element(&w, k, n));
         }
+        next_lane(&w, n);
         at += n;
     }
     return w.err;
@@ -338,10 +378,11 @@ static bool walk_row(lz_worker *w, int64_t begin, int64_t end)
     bool ok = true, folds = p->n_states[w->walk] > 0;
     if (folds)
         lz_reduce_start(w, l->tile);
+    go_to_lane(w, begin);
     for (int64_t at = begin; ok && at < end;) {
-        go_to_lane(w, at);
         int64_t n = tile_count(w, end);
-        ok = lz_exec(w, p->element[w->walk], n, false);
+        ok = lz_exec_element(w, w->walk, n);
+        next_lane(w, n);
         at += n;
         if (ok && folds)
             lz_reduce_fold(w, at, l->lane.total, n);
@@ -353,7 +394,7 @@ static bool outer_code(lz_worker *w, int k)
 {
     const lz_program *p = w->l->p;
     int64_t n = w->l->lane.total < w->l->tile ? w->l->lane.total : w->l->tile;
-    bool ok = lz_exec(w, p->outer[k], 1, true);
+    bool ok = lz_exec_one(w, p->outer[k]);
     if (ok)
         lz_exec_splat(w, p->splat_outer[k], n);
     return ok;
@@ -380,7 +421,7 @@ static lz_err *run_rows(void *user, int64_t begin, int64_t end, int worker)
     return w.err;
 }
 
-/* Rows [begin, end) of all columns of the tile. */
+/* Rows [begin, end) of all columns of the tile, which starts at w->first. */
 static bool walk_columns(lz_worker *w, int64_t begin, int64_t end, int64_t n)
 {
     const lz_program *p = w->l->p;
@@ -389,12 +430,20 @@ static bool walk_columns(lz_worker *w, int64_t begin, int64_t end, int64_t n)
         lz_reduce_start(w, n);
     go_to_fixed(w, begin);
     for (w->row = begin; ok && w->row < end; w->row++) {
-        ok = lz_exec(w, p->element[w->walk], n, false);
+        go_to_lane(w, w->first);
+        ok = lz_exec_element(w, w->walk, n);
         if (ok && folds)
             lz_reduce_fold(w, w->row + 1, w->l->fixed.total, n);
         next_fixed(w);
     }
     return ok;
+}
+
+static bool outer_columns(lz_worker *w, int stage, int64_t n)
+{
+    go_to_fixed(w, 0);
+    go_to_lane(w, w->first);
+    return lz_exec_outer(w, stage, n);
 }
 
 static bool do_columns(lz_worker *w, int64_t n)
@@ -403,13 +452,11 @@ static bool do_columns(lz_worker *w, int64_t n)
     bool ok = true;
     for (int k = 0; ok && k < p->walks; k++) {
         w->walk = k;
-        go_to_fixed(w, 0);
-        ok = lz_exec(w, p->outer[k], n, false) && walk_columns(w, 0, w->l->fixed.total, n);
+        ok = outer_columns(w, k, n) && walk_columns(w, 0, w->l->fixed.total, n);
         if (ok)
             lz_reduce_end(w, n);
     }
-    go_to_fixed(w, 0);
-    return ok && lz_exec(w, p->outer[p->walks], n, false);
+    return ok && outer_columns(w, p->walks, n);
 }
 
 static lz_err *run_columns(void *user, int64_t begin, int64_t end, int worker)
@@ -418,6 +465,7 @@ static lz_err *run_columns(void *user, int64_t begin, int64_t end, int worker)
     lz_worker w;
     (void)worker;
     bool ok = start_worker(&w, l);
+    go_to_fixed(&w, 0);
     for (int64_t at = begin; ok && at < end;) {
         go_to_lane(&w, at);
         int64_t n = tile_count(&w, end);

@@ -11,7 +11,7 @@
 #define VI32              int32_t
 #define VI64              int64_t
 #define VM                bool
-#define FN(T, name, ...)  __attribute__((unused)) static inline T name(__VA_ARGS__)
+#define FN(T, name, ...)  __attribute__((unused, always_inline)) static inline T name(__VA_ARGS__)
 #define CALL(name, ...)   name(__VA_ARGS__)
 #define C32(v)            ((float)(v))
 #define C64(v)            ((double)(v))

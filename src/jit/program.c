@@ -1,5 +1,6 @@
 #include "jit/program.h"
 #include "base/mem.h"
+#include "jit/super.h"
 #include <string.h>
 
 enum { SIZES = 4 }; /* 1, 4 and 8 bytes, by size / 3 */
@@ -13,6 +14,7 @@ typedef struct maker {
     uint32_t *last;  /* per register: the position after which nobody reads it */
     uint32_t *first; /* where it is written */
     size_t room;     /* instructions */
+    lz_super *super; /* per node */
     uint16_t walk;
     bool failed;
 } maker;
@@ -103,9 +105,11 @@ static void emit(maker *m, uint32_t v, uint16_t *place)
         i.kind = LZ_I_DIVIDE;
     if (n->op >= LZ_N_LOAD && n->op <= LZ_N_AFFINE)
         i.access = (int16_t)n->attr;
-    int count = lz_knode_operands(n);
+    const lz_super *s = &m->super[v];
+    int count = s->fn ? s->n : lz_knode_operands(n);
     for (int k = 0; k < count; k++)
-        i.in[k] = operand(m, n->in[k]);
+        i.in[k] = operand(m, s->fn ? s->in[k] : n->in[k]);
+    i.fn = s->fn ? s->fn : i.fn;
     i.out = place[v] = new_register(m, n->type);
     if (n->op == LZ_N_REDUCE || n->op == LZ_N_SCAN) {
         i.type = node(m, n->in[0])->type;
@@ -144,7 +148,7 @@ static void make_outer(maker *m, int stage)
     b->begin = (uint16_t)m->p->n_code;
     for (uint32_t v = 0; v < m->ir->nodes.len; v++) {
         const lz_knode *n = node(m, v);
-        if (n->level == LZ_LEVEL_OUTER && n->stage == stage && n->op != LZ_N_REDUCE)
+        if (n->level == LZ_LEVEL_OUTER && n->stage == stage && n->op != LZ_N_REDUCE && !m->super[v].inside)
             emit(m, v, m->fixed);
     }
     for (size_t i = 0; i < m->ir->stores.len; i++) {
@@ -185,7 +189,7 @@ static void make_element(maker *m, int walk)
     memset(m->reg, 0, m->ir->nodes.len * sizeof *m->reg);
     for (uint32_t v = 0; v < m->ir->nodes.len; v++) {
         const lz_knode *n = node(m, v);
-        if (n->level == LZ_LEVEL_ELEMENT && m->need[v])
+        if (n->level == LZ_LEVEL_ELEMENT && m->need[v] && !m->super[v].inside)
             emit(m, v, m->reg);
         else if (n->op == LZ_N_REDUCE && n->stage == walk + 1)
             emit(m, v, m->fixed);
@@ -448,6 +452,8 @@ static lz_err *make_program(const lz_kir *ir, lz_program *p)
     e = e ? e : lz_arena_new(&work, &m.need, nodes);
     e = e ? e : lz_arena_new(&work, &m.last, LZ_REGISTERS);
     e = e ? e : lz_arena_new(&work, &m.first, LZ_REGISTERS);
+    e = e ? e : lz_arena_new(&work, &m.super, nodes);
+    e = e ? e : lz_super_find(ir, p->tiles, m.super);
     e = e ? e : compile(&m);
     lz_arena_deinit(&work);
     return e;

@@ -47,7 +47,7 @@ typedef struct lz_instr {
     uint8_t kind, type; /* type: of the operands of a reduction, of a constant, ... */
     int16_t access;
     int32_t attr; /* as the node's; for reductions and scans which state is theirs */
-    uint16_t out, in[3];
+    uint16_t out, in[4];
     uint16_t reduce; /* kind */
     int64_t bits;    /* of a constant */
 } lz_instr;

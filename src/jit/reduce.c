@@ -64,12 +64,12 @@ static void join(const lz_worker *w, const lz_state *s, char *o, int64_t *o_at, 
     if (has_index(s))
         w->l->p->tiles->merge[s->kind == LZ_K_RARGMIN][s->type](o, o_at, x, x_at, n);
     else
-        combine(w, s)(o, o, x, NULL, n);
+        combine(w, s)(o, o, x, NULL, NULL, n);
 }
 
 static void reset(const lz_worker *w, const lz_state *s, char *o, int64_t *at, int64_t n)
 {
-    w->l->p->tiles->splat[s->type](o, neutral(s), NULL, NULL, n);
+    w->l->p->tiles->splat[s->type](o, neutral(s), NULL, NULL, NULL, n);
     for (int64_t i = 0; has_index(s) && i < n; i++)
         at[i] = INT64_MAX;
 }
@@ -127,7 +127,7 @@ static void step_column(const lz_worker *w, const lz_state *s, const parts *p, c
     if (has_index(s))
         t->best[s->kind == LZ_K_RARGMIN][s->type](lane, p->lane_at + at, x, w->row, 0, n);
     else
-        combine(w, s)(lane, lane, x, NULL, n);
+        combine(w, s)(lane, lane, x, NULL, NULL, n);
 }
 
 void lz_reduce_step(lz_worker *w, const lz_state *s, const void *x, int64_t n)
@@ -152,7 +152,7 @@ void lz_reduce_scan(lz_worker *w, const lz_state *s, const void *x, int64_t n, v
     } else if (w->l->rows) {
         t->scan[s->kind][s->type](out, p.lane, x, n);
     } else {
-        combine(w, s)(p.lane, p.lane, x, NULL, n);
+        combine(w, s)(p.lane, p.lane, x, NULL, NULL, n);
         memcpy(out, p.lane, (size_t)n * p.size);
     }
 }

@@ -41,7 +41,7 @@ static bool fold(const lz_kb *b, const lz_knode *n, int64_t *bits)
     if (!fn || (divides(n) && x[1] == 0))
         return false;
     *bits = 0;
-    fn(bits, &x[0], &x[1], &x[2], 1);
+    fn(bits, &x[0], &x[1], &x[2], NULL, 1);
     return true;
 }
 

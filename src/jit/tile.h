@@ -11,8 +11,19 @@
 
 enum { LZ_DTYPE_SLOTS = 16 }; /* every lz_dtype is below */
 
-/* o[i] = op(x[i], y[i], z[i]); bool is one byte, 0 or 1 */
-typedef void lz_tile_fn(void *o, const void *x, const void *y, const void *z, int64_t n);
+/* o[i] = op(x[i], y[i], z[i], w[i]); bool is one byte, 0 or 1 */
+typedef void lz_tile_fn(void *o, const void *x, const void *y, const void *z, const void *w, int64_t n);
+
+/* Super-operations: see super.h. */
+typedef enum lz_supers {
+    LZ_S_GELU_TANH,
+    LZ_S_GELU_TANH_CUBE,
+    LZ_S_GELU_ERF,
+    LZ_S_SILU,
+    LZ_S_SILU_MUL,
+    LZ_S_SOFTPLUS,
+    LZ_SUPERS
+} lz_supers;
 
 /* Between memory of some dtype and the type it is computed in; strides in elements. */
 typedef void lz_tile_load(void *o, const void *p, int64_t stride, int64_t n);
@@ -42,7 +53,12 @@ typedef struct lz_tile_table {
     lz_tile_gather *gather[LZ_DTYPE_SLOTS];
     lz_tile_gather_if *gather_if[LZ_DTYPE_SLOTS];
     lz_tile_store *store[LZ_DTYPE_SLOTS];
-    lz_tile_fn *splat[LZ_KTYPES]; /* x[0] into all of o */
+    lz_tile_fn *splat[LZ_KTYPES];    /* x[0] into all of o */
+    lz_tile_fn *super[LZ_SUPERS][2]; /* of f32, of f64 */
+    lz_tile_fn *choose[4][2];        /* x EQ, NE, LT or LE y ? z : w, of f32, of f64 */
+    lz_tile_fn *pair[5][11];         /* of f32: ADD SUB MUL MAX MIN of x and y; then of that and z: ADD, SUB,
+                                        SUB turned round, MUL, DIV, DIV turned round, MAX, MIN, and alone: ABS,
+                                        NEG, EXP */
     lz_tile_lanes *lanes[LZ_K_REDUCES][LZ_KTYPES];
     lz_tile_best *best[2][LZ_KTYPES];   /* greatest, least; the first of equals */
     lz_tile_merge *merge[2][LZ_KTYPES]; /* the lower index of equals */

@@ -16,8 +16,9 @@
 typedef uint8_t b8;
 typedef uint16_t h16;
 
-#define TILE(name) static void name(void *ov, const void *xv, const void *yv, const void *zv, int64_t n)
-#define UNUSED(v)  (void)(v)
+#define TILE(name)                                                                                           \
+    static void name(void *ov, const void *xv, const void *yv, const void *zv, const void *wv, int64_t n)
+#define UNUSED(v) (void)(v)
 
 #define OP1(name, R, X, expr)                                                                                \
     TILE(name)                                                                                               \
@@ -26,6 +27,7 @@ typedef uint16_t h16;
         const X *xs = xv;                                                                                    \
         UNUSED(yv);                                                                                          \
         UNUSED(zv);                                                                                          \
+        UNUSED(wv);                                                                                          \
         LOOP                                                                                                 \
         {                                                                                                    \
             X x = xs[i];                                                                                     \
@@ -39,6 +41,7 @@ typedef uint16_t h16;
         R *o = ov;                                                                                           \
         const X *xs = xv, *ys = yv;                                                                          \
         UNUSED(zv);                                                                                          \
+        UNUSED(wv);                                                                                          \
         LOOP                                                                                                 \
         {                                                                                                    \
             X x = xs[i], y = ys[i];                                                                          \
@@ -52,6 +55,7 @@ typedef uint16_t h16;
         R *o = ov;                                                                                           \
         const C *xs = xv;                                                                                    \
         const X *ys = yv, *zs = zv;                                                                          \
+        UNUSED(wv);                                                                                          \
         LOOP                                                                                                 \
         {                                                                                                    \
             C x = xs[i];                                                                                     \
@@ -73,6 +77,7 @@ typedef uint16_t h16;
         X x = *(const X *)xv;                                                                                \
         UNUSED(yv);                                                                                          \
         UNUSED(zv);                                                                                          \
+        UNUSED(wv);                                                                                          \
         LOOP o[i] = x;                                                                                       \
     }                                                                                                        \
     static int64_t find_zero_##T(const void *xv, int64_t n)                                                  \
@@ -139,8 +144,7 @@ INTEGER(i64, int64_t, int64)
     OP1(ceil_##T, X, X, __builtin_ceil##S(x))                                                                \
     OP1(trunc_##T, X, X, __builtin_trunc##S(x))                                                              \
     OP1(round_##T, X, X, __builtin_rint##S(x))                                                               \
-    OP1(sqrt_##T, X, X, __builtin_sqrt##S(x))                                                                \
-    OP1(rsqrt_##T, X, X, 1 / __builtin_sqrt##S(x))                                                           \
+    ROOTS(T, X, S)                                                                                           \
     OP2(copysign_t_##T, X, X, copysign_##T(x, y))                                                            \
     OP1(signbit_##T, b8, X, T##_bits(x) < 0)                                                                 \
     OP2(nextafter_t_##T, X, X, nextafter_##T(x, y))                                                          \
@@ -173,6 +177,34 @@ INTEGER(i64, int64_t, int64)
     OP1(lgamma_##T, X, X, lgamma##M(x))                                                                      \
     OP1(digamma_##T, X, X, digamma##M(x))
 
+/* Compilers that have to keep errno leave sqrt scalar, so vectors are asked for by name. */
+#ifdef __x86_64__
+#define ROOT_STRIPS(T)                                                                                       \
+    for (; i + LZ_STRIP_##T <= n; i += LZ_STRIP_##T)                                                         \
+        LZ_PUT_##T(o + i, LZ_ROOT_##T(LZ_GET_##T(x + i)));
+#else
+#define ROOT_STRIPS(T)
+#endif
+#define ROOTS(T, X, S)                                                                                       \
+    TILE(sqrt_##T)                                                                                           \
+    {                                                                                                        \
+        X *o = ov;                                                                                           \
+        const X *x = xv;                                                                                     \
+        int64_t i = 0;                                                                                       \
+        UNUSED(yv);                                                                                          \
+        UNUSED(zv);                                                                                          \
+        UNUSED(wv);                                                                                          \
+        ROOT_STRIPS(T)                                                                                       \
+        for (; i < n; i++)                                                                                   \
+            o[i] = __builtin_sqrt##S(x[i]);                                                                  \
+    }                                                                                                        \
+    OP1(inverse_##T, X, X, 1 / x)                                                                            \
+    TILE(rsqrt_##T)                                                                                          \
+    {                                                                                                        \
+        sqrt_##T(ov, xv, yv, zv, wv, n);                                                                     \
+        inverse_##T(ov, ov, yv, zv, wv, n);                                                                  \
+    }
+
 /* The near case for all in vector code; the far ones, if any, are done over. They are
  * noted first, for the output may be the input. */
 #define TURNING(F, T, X, M)                                                                                  \
@@ -184,7 +216,7 @@ INTEGER(i64, int64_t, int64)
         int far = 0;                                                                                         \
         LOOP far |= !is_near##M(x[i]);                                                                       \
         if (!far) {                                                                                          \
-            F##_all_##T(ov, xv, yv, zv, n);                                                                  \
+            F##_all_##T(ov, xv, yv, zv, wv, n);                                                              \
             return;                                                                                          \
         }                                                                                                    \
         for (int64_t i = 0; i < n; i++)                                                                      \
@@ -452,6 +484,57 @@ PHILOX(1)
 PHILOX(2)
 PHILOX(3)
 
+#define OP4(name, X, expr)                                                                                   \
+    TILE(name)                                                                                               \
+    {                                                                                                        \
+        X *o = ov;                                                                                           \
+        const X *xs = xv, *ys = yv, *zs = zv, *ws = wv;                                                      \
+        LOOP                                                                                                 \
+        {                                                                                                    \
+            X x = xs[i], y = ys[i], z = zs[i], w = ws[i];                                                    \
+            o[i] = expr;                                                                                     \
+        }                                                                                                    \
+    }
+#define CHOOSE(T, X)                                                                                         \
+    OP4(choose_eq_##T, X, x == y ? z : w)                                                                    \
+    OP4(choose_ne_##T, X, x != y ? z : w)                                                                    \
+    OP4(choose_lt_##T, X, x < y ? z : w)                                                                     \
+    OP4(choose_le_##T, X, x <= y ? z : w)
+CHOOSE(f32, float)
+CHOOSE(f64, double)
+
+/* Both steps are rounded, as two operations are. */
+#define PAIRS(first, expr)                                                                                   \
+    OP3(first##_add, float, float, float, expr + z)                                                          \
+    OP3(first##_sub, float, float, float, expr - z)                                                          \
+    OP3(first##_bus, float, float, float, z - expr)                                                          \
+    OP3(first##_mul, float, float, float, expr *z)                                                           \
+    OP3(first##_div, float, float, float, expr / z)                                                          \
+    OP3(first##_vid, float, float, float, z / expr)                                                          \
+    OP3(first##_max, float, float, float, max_f32(expr, z))                                                  \
+    OP3(first##_min, float, float, float, min_f32(expr, z))                                                  \
+    OP2(first##_abs, float, float, abs_f32(expr))                                                            \
+    OP2(first##_neg, float, float, -expr)
+PAIRS(add, (x + y))
+PAIRS(sub, (x - y))
+PAIRS(mul, (x * y))
+OP3(max_min, float, float, float, min_f32(max_f32(x, y), z))
+OP3(min_max, float, float, float, max_f32(min_f32(x, y), z))
+OP2(sub_exp, float, float, exp32(x - y))
+OP2(mul_exp, float, float, exp32(x *y))
+
+#define SUPERS(T, X, M)                                                                                      \
+    OP1(gelu_tanh_##T, X, X,                                                                                 \
+        (x * (X)0.5) * (tanh##M((x + ((x * (X)0.044715) * x) * x) * (X)0.79788456080286541) + 1))            \
+    OP1(gelu_tanh_cube_##T, X, X,                                                                            \
+        (x * (X)0.5) * (tanh##M((x + ((x * x) * x) * (X)0.044715) * (X)0.79788456080286541) + 1))            \
+    OP1(gelu_erf_##T, X, X, (x * (X)0.5) * (erf##M(x * (X)0.70710678118654757) + 1))                         \
+    OP1(silu_##T, X, X, x / (exp##M(-x) + 1))                                                                \
+    OP1(silu_mul_##T, X, X, x *sigmoid##M(x))                                                                \
+    OP1(softplus_##T, X, X, log1p##M(exp##M(x)))
+SUPERS(f32, float, 32)
+SUPERS(f64, double, 64)
+
 #define BY_MEMORY(kind)                                                                                      \
     {                                                                                                        \
         [LZ_BOOL] = kind##_bool, [LZ_U8] = kind##_u8, [LZ_I8] = kind##_i8, [LZ_I16] = kind##_i16,            \
@@ -573,6 +656,23 @@ const lz_tile_table LZ_TILE_TABLE = {
     .gather_if = BY_MEMORY(gather_if),
     .store = BY_MEMORY(store),
     .splat = BY_TYPE(splat),
+    .super = {
+        [LZ_S_GELU_TANH] = { gelu_tanh_f32, gelu_tanh_f64 },
+        [LZ_S_GELU_TANH_CUBE] = { gelu_tanh_cube_f32, gelu_tanh_cube_f64 },
+        [LZ_S_GELU_ERF] = { gelu_erf_f32, gelu_erf_f64 },
+        [LZ_S_SILU] = { silu_f32, silu_f64 },
+        [LZ_S_SILU_MUL] = { silu_mul_f32, silu_mul_f64 },
+        [LZ_S_SOFTPLUS] = { softplus_f32, softplus_f64 },
+    },
+    .choose = { { choose_eq_f32, choose_eq_f64 }, { choose_ne_f32, choose_ne_f64 },
+                { choose_lt_f32, choose_lt_f64 }, { choose_le_f32, choose_le_f64 } },
+    .pair = {
+        { add_add, add_sub, add_bus, add_mul, add_div, add_vid, add_max, add_min, add_abs, add_neg, NULL },
+        { sub_add, sub_sub, sub_bus, sub_mul, sub_div, sub_vid, sub_max, sub_min, sub_abs, sub_neg, sub_exp },
+        { mul_add, mul_sub, mul_bus, mul_mul, mul_div, mul_vid, mul_max, mul_min, mul_abs, mul_neg, mul_exp },
+        { [7] = max_min },
+        { [6] = min_max },
+    },
     .lanes = {
         [LZ_K_RSUM] = BY_NUMBER(lanes_sum),
         [LZ_K_RPROD] = BY_NUMBER(lanes_prod),
