@@ -155,8 +155,8 @@ static lz_err *split_loop(lz_group *g, int l, int64_t inner)
 static bool find_split(const lz_group *g, const int64_t *row, int64_t size, int *loop, int64_t *inner)
 {
     for (int l = 0; l < g->n_loops; l++) {
-        int64_t f = row[1 + l];
-        if (f <= 0 || f % size == 0 || size % f != 0 || g->extents[l] <= size / f)
+        int64_t f = row[1 + l] < 0 ? -row[1 + l] : row[1 + l];
+        if (f == 0 || f % size == 0 || size % f != 0 || g->extents[l] <= size / f)
             continue;
         *loop = l;
         *inner = size / f;
