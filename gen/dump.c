@@ -259,7 +259,7 @@ static void put_kernel(lz_json_writer *w, const lzg_backend_metadata *m)
 /* As the indices have it: by name. */
 static lz_err *put_dispatch(row *r)
 {
-    const lzg_backend_metadata *rows[LZG_KEY_COUNT];
+    const lzg_backend_metadata *rows[LZG_KEY_COUNT] = { 0 };
     size_t n = 0;
     for (size_t i = 0; i < r->ops->nindices; i++) {
         rows[n] = lz_map_get(&r->ops->indices[i].index, r->s->name.text);
@@ -322,7 +322,7 @@ static int by_ufunc_key(const void *a, const void *b)
 
 static lz_err *put_ufunc(row *r)
 {
-    const lzg_ufunc_loop *sorted[LZG_UFUNC_COUNT];
+    const lzg_ufunc_loop *sorted[LZG_UFUNC_COUNT] = { 0 };
     for (size_t i = 0; i < r->f->nufunc; i++)
         sorted[i] = &r->f->ufunc[i];
     qsort(sorted, r->f->nufunc, sizeof *sorted, by_ufunc_key);
@@ -547,16 +547,14 @@ static lz_err *put_next(row *r, rest *t)
 
 static lz_err *dump_function(row *r, const rest *start, lz_text *out)
 {
-    lz_json_writer w;
     rest t = *start;
     r->s = r->f->func;
-    r->w = &w;
-    lz_json_writer_init(&w, out, LZ_JSON_COMPACT);
-    lz_json_begin_object(&w);
+    lz_json_writer_init(r->w, out, LZ_JSON_COMPACT);
+    lz_json_begin_object(r->w);
     while (column_key(&t) || (t.hook && t.hook->key) || (t.user && t.user->key))
         LZ_TRY(put_next(r, &t));
-    lz_json_end_object(&w);
-    LZ_TRY(lz_json_finish(&w));
+    lz_json_end_object(r->w);
+    LZ_TRY(lz_json_finish(r->w));
     lz_text_putc(out, '\n');
     return NULL;
 }
@@ -569,7 +567,8 @@ static int by_op_name(const void *a, const void *b)
 
 static lz_err *dump_sorted(const lzg_ops *ops, const rest *start, lz_arena *a, lz_text *out)
 {
-    row r = { .ops = ops, .scratch = a };
+    lz_json_writer w;
+    row r = { .ops = ops, .scratch = a, .w = &w };
     const lzg_function **sorted;
     LZ_TRY(lz_arena_new(a, &sorted, ops->nfunctions));
     for (size_t i = 0; i < ops->nfunctions; i++)
@@ -596,81 +595,4 @@ lz_err *lzg_dump_model_user(const lzg_ops *ops, const lzg_dump_hook *hooks, cons
 lz_err *lzg_dump_model(const lzg_ops *ops, const lzg_dump_hook *hooks, lz_text *out)
 {
     return lzg_dump_model_user(ops, hooks, NULL, out);
-}
-
-/* ---- groups ---- */
-
-static void put_member(lz_json_writer *w, const char *key, const lzg_function *f)
-{
-    put_text(w, key, f ? f->func->name.text : (lz_str){ 0 });
-}
-
-static lz_err *dump_group(const lzg_group *g, lz_text *out)
-{
-    lz_json_writer w;
-    lz_json_writer_init(&w, out, LZ_JSON_COMPACT);
-    lz_json_begin_object(&w);
-    put_member(&w, "functional", g->functional);
-    put_member(&w, "inplace", g->inplace);
-    put_member(&w, "mutable", g->mutable);
-    put_member(&w, "out", g->out);
-    put_flag(&w, "structured", g->structured);
-    put_text(&w, "type", LZ_STR("group"));
-    lz_json_end_object(&w);
-    lz_text_putc(out, '\n');
-    return lz_json_finish(&w);
-}
-
-static lz_err *dump_view_group(const lzg_view_group *g, lz_text *out)
-{
-    lz_json_writer w;
-    lz_json_writer_init(&w, out, LZ_JSON_COMPACT);
-    lz_json_begin_object(&w);
-    put_flag(&w, "composite", g->composite);
-    put_text(&w, "type", LZ_STR("view"));
-    put_member(&w, "view", g->view);
-    put_member(&w, "view_copy", g->view_copy);
-    put_member(&w, "view_inplace", g->view_inplace);
-    lz_json_end_object(&w);
-    lz_text_putc(out, '\n');
-    return lz_json_finish(&w);
-}
-
-static int by_functional(const void *a, const void *b)
-{
-    const lzg_group *const *x = a, *const *y = b;
-    return lz_str_cmp((*x)->functional->func->name.text, (*y)->functional->func->name.text);
-}
-
-static int by_view(const void *a, const void *b)
-{
-    const lzg_view_group *const *x = a, *const *y = b;
-    return lz_str_cmp((*x)->view->func->name.text, (*y)->view->func->name.text);
-}
-
-static lz_err *dump_groups(const lzg_ops *ops, lz_arena *a, lz_text *out)
-{
-    const lzg_group **groups;
-    const lzg_view_group **views;
-    LZ_TRY(lz_arena_new(a, &groups, ops->ngroups));
-    LZ_TRY(lz_arena_new(a, &views, ops->nview_groups));
-    for (size_t i = 0; i < ops->ngroups; i++)
-        groups[i] = &ops->groups[i];
-    for (size_t i = 0; i < ops->nview_groups; i++)
-        views[i] = &ops->view_groups[i];
-    qsort(groups, ops->ngroups, sizeof *groups, by_functional);
-    qsort(views, ops->nview_groups, sizeof *views, by_view);
-    for (size_t i = 0; i < ops->ngroups; i++)
-        LZ_TRY(dump_group(groups[i], out));
-    for (size_t i = 0; i < ops->nview_groups; i++)
-        LZ_TRY(dump_view_group(views[i], out));
-    return NULL;
-}
-
-lz_err *lzg_dump_groups(const lzg_ops *ops, lz_text *out)
-{
-    lz_arena a = { 0 };
-    lz_err *e = dump_groups(ops, &a, out);
-    lz_arena_deinit(&a);
-    return e;
 }

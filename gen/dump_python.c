@@ -1,4 +1,5 @@
 #include "gen/dump_python.h"
+#include "gen/dump.h"
 
 /* ---- one operator ---- */
 
@@ -46,21 +47,13 @@ static lz_err *print_vararg(row *r, bool *has)
     return lzg_python_print_pyi_vararg(r->scratch, &sig, false, &r->text, has);
 }
 
-static void put_error(lz_json_writer *w)
-{
-    lz_json_begin_object(w);
-    lz_json_put_key(w, "error");
-    lz_json_put_bool(w, true);
-    lz_json_end_object(w);
-}
-
 /* A refusal is written; running out of memory stays an error. */
 static lz_err *forgive(row *r, lz_err *e)
 {
     if (lz_err_code(e) == LZ_ERR_MEMORY)
         return e;
     lz_err_free(e);
-    put_error(r->w);
+    lzg_dump_error(r->w);
     return NULL;
 }
 
@@ -72,10 +65,7 @@ static lz_err *put(row *r, const char *key, print_fn *print)
     lz_err *e = print(r, &has);
     if (e)
         return forgive(r, e);
-    if (has)
-        lz_json_put_str(r->w, lz_text_view(&r->text));
-    else
-        lz_json_put_null(r->w);
+    lzg_dump_optional(r->w, has ? lz_text_view(&r->text) : (lz_str){ 0 });
     return NULL;
 }
 
@@ -124,10 +114,7 @@ static void put_overload(lz_json_writer *w, const lzg_py_overload *x)
     lz_json_put_key(w, "base");
     lz_json_put_str(w, x->base->func->name.text);
     lz_json_put_key(w, "out");
-    if (x->out)
-        lz_json_put_str(w, x->out->func->name.text);
-    else
-        lz_json_put_null(w);
+    lzg_dump_optional(w, x->out ? x->out->func->name.text : (lz_str){ 0 });
     lz_json_put_key(w, "out_idx");
     if (x->out)
         lz_json_put_uint(w, x->sig->ninputs);

@@ -19,115 +19,33 @@ typedef struct stats {
 
 /* ---- predicates of one operator ---- */
 
-static bool is_abstract(const lzg_function *f)
-{
-    return f->is_abstract;
-}
-
-static bool has_autogen(const lzg_function *f)
-{
-    return f->nautogen > 0;
-}
-
-static bool is_explicit(const lzg_function *f)
-{
-    return f->composite_explicit;
-}
-
-static bool is_non_functional(const lzg_function *f)
-{
-    return f->composite_non_functional;
-}
-
-static bool is_implicit(const lzg_function *f)
-{
-    return f->composite_implicit;
-}
-
-static bool is_implicit_nested(const lzg_function *f)
-{
-    return f->composite_implicit_nested;
-}
-
-static bool has_no_defaults(const lzg_function *f)
-{
-    return f->ncpp_no_default_args > 0;
-}
-
-static bool has_no_check(const lzg_function *f)
-{
-    return !f->device_check;
-}
-
-static bool has_no_guard(const lzg_function *f)
-{
-    return !f->device_guard;
-}
-
-static bool is_dunder(const lzg_function *f)
-{
-    return f->func->name.dunder;
-}
-
-static bool is_foreach(const lzg_function *f)
-{
-    return lz_str_starts(f->func->name.base, LZ_STR("_foreach"));
-}
-
-static bool is_functional_overload(const lzg_function *f)
-{
-    return f->func->name.functional_overload;
-}
-
-static bool is_inplace_view(const lzg_function *f)
-{
-    return lzg_function_has_tag(f, "inplace_view");
-}
-
-static bool is_manual_binding(const lzg_function *f)
-{
-    return f->manual_cpp_binding;
-}
-
-static bool is_manual_kernel(const lzg_function *f)
-{
-    return f->manual_kernel_registration;
-}
-
-static bool has_precomputed(const lzg_function *f)
-{
-    return f->precomputed != NULL;
-}
-
-static bool is_delegate(const lzg_function *f)
-{
-    return f->structured_delegate != NULL;
-}
-
-static bool has_symint(const lzg_function *f)
-{
-    return lzg_schema_has_symint(f->func);
-}
-
-static bool has_tensor_options(const lzg_function *f)
-{
-    return lzg_schema_has_tensor_options(f->func);
-}
-
-static bool has_ufunc(const lzg_function *f)
-{
-    return f->nufunc > 0;
-}
-
-static bool uses_const_ref(const lzg_function *f)
-{
-    return f->use_const_ref;
-}
-
-static bool is_view(const lzg_function *f)
-{
-    return f->is_view_op;
-}
+#define PREDICATE(name, value)                                                                               \
+    static bool name(const lzg_function *f)                                                                  \
+    {                                                                                                        \
+        return (value);                                                                                      \
+    }
+PREDICATE(is_abstract, f->is_abstract)
+PREDICATE(has_autogen, f->nautogen > 0)
+PREDICATE(is_explicit, f->composite_explicit)
+PREDICATE(is_non_functional, f->composite_non_functional)
+PREDICATE(is_implicit, f->composite_implicit)
+PREDICATE(is_implicit_nested, f->composite_implicit_nested)
+PREDICATE(has_no_defaults, f->ncpp_no_default_args > 0)
+PREDICATE(has_no_check, !f->device_check)
+PREDICATE(has_no_guard, !f->device_guard)
+PREDICATE(is_dunder, f->func->name.dunder)
+PREDICATE(is_foreach, lz_str_starts(f->func->name.base, LZ_STR("_foreach")))
+PREDICATE(is_functional_overload, f->func->name.functional_overload)
+PREDICATE(is_inplace_view, lzg_function_has_tag(f, "inplace_view"))
+PREDICATE(is_manual_binding, f->manual_cpp_binding)
+PREDICATE(is_manual_kernel, f->manual_kernel_registration)
+PREDICATE(has_precomputed, f->precomputed != NULL)
+PREDICATE(is_delegate, f->structured_delegate != NULL)
+PREDICATE(has_symint, lzg_schema_has_symint(f->func))
+PREDICATE(has_tensor_options, lzg_schema_has_tensor_options(f->func))
+PREDICATE(has_ufunc, f->nufunc > 0)
+PREDICATE(uses_const_ref, f->use_const_ref)
+PREDICATE(is_view, f->is_view_op)
 
 static bool has_wildcard(const lzg_function *f)
 {
@@ -579,17 +497,15 @@ static lz_err *put_column(const stats *s, const column *c)
     return NULL;
 }
 
-static lz_err *put_columns(stats *s, lz_text *out)
+static lz_err *put_columns(const stats *s, lz_text *out)
 {
-    lz_json_writer w;
-    s->w = &w;
-    lz_json_writer_init(&w, out, 1);
-    lz_json_begin_object(&w);
+    lz_json_writer_init(s->w, out, 1);
+    lz_json_begin_object(s->w);
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         LZ_TRY(put_column(s, &columns[i]));
-    lz_json_end_object(&w);
+    lz_json_end_object(s->w);
     lz_text_putc(out, '\n');
-    return lz_json_finish(&w);
+    return lz_json_finish(s->w);
 }
 
 /* ---- the files ---- */
@@ -645,7 +561,8 @@ lz_err *lzg_dump_stats(const lzg_ops *ops, const lzg_stats_inputs *in, lz_text *
     lz_arena a = { 0 };
     lzg_python p = { 0 };
     lzg_diag d;
-    stats s = { .ops = ops, .in = in, .arena = &a };
+    lz_json_writer w;
+    stats s = { .ops = ops, .in = in, .arena = &a, .w = &w };
     lzg_diag_init(&d);
     lz_err *e = run(&s, &p, &d, out);
     lzg_python_deinit(&p);

@@ -19,14 +19,13 @@ const char *lzg_py_module_name(lzg_py_module module)
 /* The module that takes a function's signature as method or as function, or LZG_PY_MODULE_COUNT. */
 static lzg_py_module module_of(const lzg_function *f, bool method)
 {
-    static const lz_str prefix = { "torch.", sizeof "torch." - 1 };
     lz_str named = f->python_module;
     if (method)
         return !named.ptr && (f->variants & LZG_VARIANT_METHOD) ? LZG_PY_TENSOR : LZG_PY_MODULE_COUNT;
     if (!named.ptr)
         return f->variants & LZG_VARIANT_FUNCTION ? LZG_PY_TORCH : LZG_PY_MODULE_COUNT;
     for (unsigned m = LZG_PY_FFT; m < LZG_PY_MODULE_COUNT; m++)
-        if (lz_str_is(named, module_names[m] + prefix.len))
+        if (lz_str_is(named, module_names[m] + strlen("torch.")))
             return (lzg_py_module)m;
     return LZG_PY_MODULE_COUNT;
 }
@@ -105,7 +104,7 @@ typedef struct loader {
     lzg_python *p;
     lzg_diag *d;
     lz_map modules[LZG_PY_MODULE_COUNT]; /* a name as printed -> name */
-    size_t nnames, npairs;
+    size_t nnames;
 } loader;
 
 static lz_loc loc_of(const lzg_deprecated *by, const lzg_function *f)
@@ -148,7 +147,6 @@ static lz_err *put_pair(loader *l, lzg_py_module module, pair *x)
     }
     to->last = x;
     to->n++;
-    l->npairs++;
     return NULL;
 }
 
@@ -230,7 +228,7 @@ static lz_err *list_members(loader *l, const name *from, lz_arena *scratch, memb
     return NULL;
 }
 
-/* base or out is NULL where there is none. */
+/* Two bases or two outs with one string, or an out without a base; `before` may be NULL. */
 static lz_err *misfit(const member *m, const member *before)
 {
     bool same = before && lz_str_eq(before->key, m->key);
@@ -328,7 +326,7 @@ static lz_err *make_all(loader *l)
     return e;
 }
 
-/* Reads the old signatures, then adds all of them; whole: also makes names. */
+/* The old signatures and those of operators; whole: their names, too. */
 static lz_err *load(lzg_python *p, const lzg_yaml *deprecated, bool whole, lzg_diag *d)
 {
     loader l = { .p = p, .d = d };

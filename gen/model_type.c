@@ -189,27 +189,37 @@ lz_err *lzg_type_parse(lz_arena *a, lz_str text, lz_loc loc, const lzg_type **ou
     return lzg_src_type(&src, src.text, out);
 }
 
-void lzg_type_print(const lzg_type *t, lz_text *out)
+static void print_suffix(const lzg_type *t, lz_text *out)
 {
-    switch (t->kind) {
-    case LZG_TYPE_BASE:
-        lz_text_add(out, names[t->base]);
-        return;
-    case LZG_TYPE_CLASS:
-        lz_text_add(out, class_prefix);
-        lz_text_add(out, t->class_name);
-        return;
-    case LZG_TYPE_OPTIONAL:
-        lzg_type_print(t->elem, out);
+    if (t->kind == LZG_TYPE_OPTIONAL) {
         lz_text_putc(out, '?');
         return;
-    case LZG_TYPE_LIST:
-        lzg_type_print(t->elem, out);
-        lz_text_putc(out, '[');
-        if (t->size >= 0)
-            lz_text_int(out, t->size);
-        lz_text_putc(out, ']');
     }
+    lz_text_putc(out, '[');
+    if (t->size >= 0)
+        lz_text_int(out, t->size);
+    lz_text_putc(out, ']');
+}
+
+static const lzg_type *elem_at(const lzg_type *t, size_t depth)
+{
+    while (depth--)
+        t = t->elem;
+    return t;
+}
+
+/* The core comes first and the outermost suffix last. */
+void lzg_type_print(const lzg_type *t, lz_text *out)
+{
+    size_t depth = 0;
+    const lzg_type *core = t;
+    for (; core->elem; depth++)
+        core = core->elem;
+    if (core->kind == LZG_TYPE_CLASS)
+        lz_text_add(out, class_prefix);
+    lz_text_add(out, core->kind == LZG_TYPE_CLASS ? core->class_name : names[core->base]);
+    while (depth--)
+        print_suffix(elem_at(t, depth), out);
 }
 
 bool lzg_type_eq(const lzg_type *a, const lzg_type *b)

@@ -265,7 +265,8 @@ static lz_err *check_keys(lz_arena *a, const lzg_yaml *const *pairs, size_t n)
 static lz_err *close_map(builder *b)
 {
     size_t first = b->stack.data[b->stack.len - 1].first;
-    LZ_TRY(check_keys(b->arena, b->pending.data + first, (b->pending.len - first) / 2));
+    if (b->pending.len > first)
+        LZ_TRY(check_keys(b->arena, b->pending.data + first, (b->pending.len - first) / 2));
     return close_frame(b);
 }
 

@@ -163,12 +163,6 @@ static lz_err *consume_functions(lzg_ops *ops, const judge *j, check_fn *check)
     return e ? e : check(ops, j->diag);
 }
 
-static lz_err *no_check(const lzg_ops *ops, lzg_diag *d)
-{
-    (void)ops, (void)d;
-    return NULL;
-}
-
 #define STAGE(name, consume, check)                                                                          \
     static lz_err *consume_##name(lzg_ops *ops, const judge *j)                                              \
     {                                                                                                        \
@@ -190,7 +184,9 @@ STAGE(ufunc, consume_groups, lzg_check_ufunc)
 static lz_err *derive(lzg_ops *ops, const judge *j)
 {
     lzg_derivatives *t = NULL;
-    LZ_TRY(consume_functions(ops, j, no_check));
+    LZ_TRY(lzg_ops_group_views(ops, j->diag));
+    if (lzg_diag_any(j->diag))
+        return NULL;
     lz_err *e = lzg_derivatives_load(ops, lzg_yaml_get(j->body, LZ_STR("derivatives")), j->diag, &t);
     lzg_derivatives_free(t);
     return e;

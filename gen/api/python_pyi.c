@@ -268,7 +268,7 @@ static lz_err *print_fields(const lzg_schema *s, lz_text *out)
 lz_err *lzg_python_print_structseq(lz_arena *a, const lzg_py_signature *sig, lz_text *out)
 {
     size_t n;
-    lz_str types;
+    lz_str types = { 0 };
     lz_text text = { 0 };
     LZ_TRY(lzg_python_fields(sig->schema, &n));
     if (!n)

@@ -43,6 +43,8 @@ static lz_err *bool_list(const lzg_type *t, lz_text *out)
     return NULL;
 }
 
+/* NOLINTBEGIN(misc-no-recursion): a type is not nested deeper than its parser allows */
+
 static lz_err *parser_list(const lzg_type *t, bool symint, lz_text *out)
 {
     const lzg_type *elem = t->elem;
@@ -320,3 +322,5 @@ lz_err *lzg_python_unpack(const lzg_type *t, lz_str deflt, bool with_init, lz_te
     lz_text_puts(out, name);
     return NULL;
 }
+
+/* NOLINTEND(misc-no-recursion) */

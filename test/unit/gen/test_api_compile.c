@@ -81,7 +81,8 @@ static lz_err *print_functions(lz_arena *a, const lzg_function *f, const lzg_sig
 /* The operator calls a kernel, with and without SymInt. */
 static lz_err *print_kernels(lz_arena *a, const lzg_function *f, const lzg_sig *target, lz_text *out)
 {
-    for (int symint = 0; symint <= lzg_schema_has_symint(f->func); symint++) {
+    int kinds = lzg_schema_has_symint(f->func) ? 2 : 1;
+    for (int symint = 0; symint < kinds; symint++) {
         lzg_sig kernel;
         lz_str *exprs, callee, wrapper;
         LZ_TRY(lzg_native_signature(a, f->func, lzg_local_of(f), symint, &kernel));
