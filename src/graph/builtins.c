@@ -1,8 +1,8 @@
 #include "graph/builtins.h"
 
 const lz_builtin_table *const lz_builtin_tables[LZ_BUILTIN_TABLES] = {
-    &lz_builtins_number, &lz_builtins_math, &lz_builtins_str, &lz_builtins_text,
-    &lz_builtins_list, &lz_builtins_dict, &lz_builtins_tensor,
+    &lz_builtins_number, &lz_builtins_math, &lz_builtins_str,    &lz_builtins_text,
+    &lz_builtins_list,   &lz_builtins_dict, &lz_builtins_tensor,
 };
 
 /* The first row with that name, or where it would be. */
@@ -24,7 +24,8 @@ size_t lz_builtins_find(lz_str name, const lz_builtin **out, size_t room)
     size_t n = 0;
     for (size_t t = 0; t < LZ_BUILTIN_TABLES; t++) {
         const lz_builtin_table *table = lz_builtin_tables[t];
-        for (size_t i = lower_bound(table, name); i < table->n && lz_str_is(name, table->rows[i].name); i++, n++)
+        for (size_t i = lower_bound(table, name); i < table->n && lz_str_is(name, table->rows[i].name);
+             i++, n++)
             if (n < room)
                 out[n] = &table->rows[i];
     }

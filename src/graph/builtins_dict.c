@@ -112,7 +112,8 @@ static lz_err *add_all(lz_gv dict, lz_gv from)
 {
     const lz_map *m = &from.dict->map;
     lz_err *e = NULL;
-    for (lz_map_entry *i = dict.dict == from.dict ? NULL : lz_map_next(m, NULL); !e && i; i = lz_map_next(m, i)) {
+    for (lz_map_entry *i = dict.dict == from.dict ? NULL : lz_map_next(m, NULL); !e && i;
+         i = lz_map_next(m, i)) {
         const lz_gv_pair *p = i->value;
         e = lz_gv_dict_put(dict, lz_gv_retain(p->key), lz_gv_retain(p->value));
     }

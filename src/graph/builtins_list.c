@@ -469,9 +469,9 @@ static lz_err *unwrap(const lz_gv *in, size_t nin, lz_gv *out)
     {                                                                                                        \
         name, "str", "[s" args, rets("s"), fn, flags                                                         \
     }
-#define NOTHING(x)  ""
-#define LIST_OF(x)  "[" x
-#define ELEMENT(x)  x
+#define NOTHING(x) ""
+#define LIST_OF(x) "[" x
+#define ELEMENT(x) x
 
 static const lz_builtin rows[] = {
     { "aten::Delete", "t", "[0i", "", delete_item, LZ_BF_WRITES },

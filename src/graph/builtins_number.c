@@ -297,7 +297,6 @@ static lz_err *to_bool(const lz_gv *in, size_t nin, lz_gv *out)
     return NULL;
 }
 
-
 static lz_err *not_a_number(const char *function, lz_str s)
 {
     return lz_errf(LZ_ERR_ARG, "ValueError: %s: '%.*s' is no such number", function, LZ_FMT(s));

@@ -287,7 +287,8 @@ static lz_err *count(const lz_gv *in, size_t nin, lz_gv *out)
     lz_str s = part(in), needle = lz_gv_text(in[1]);
     int64_t n = needle.len ? 0 : (int64_t)s.len + 1;
     (void)nin;
-    for (size_t at = needle.len ? lz_str_find(s, needle) : SIZE_MAX; at != SIZE_MAX; at = lz_str_find(s, needle)) {
+    for (size_t at = needle.len ? lz_str_find(s, needle) : SIZE_MAX; at != SIZE_MAX;
+         at = lz_str_find(s, needle)) {
         s = lz_str_sub(s, at + needle.len, s.len);
         n++;
     }

@@ -115,7 +115,8 @@ static lz_err *fill_in(const lz_gv *in, size_t nin, lz_text *out)
         lz_text_add(out, lz_str_sub(form, 0, at));
         form = lz_str_sub(form, at + 2, form.len);
         if (used == nin)
-            return lz_errf(LZ_ERR_ARG, "Too few arguments for format string: %.*s", LZ_FMT(lz_gv_text(in[0])));
+            return lz_errf(LZ_ERR_ARG, "Too few arguments for format string: %.*s",
+                           LZ_FMT(lz_gv_text(in[0])));
         LZ_TRY(lz_gv_show(in[used++], out));
     }
     lz_text_add(out, form);

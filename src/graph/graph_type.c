@@ -17,10 +17,12 @@ static const lz_type leaves[LZ_TY_LEAVES] = {
 };
 
 static const char *const leaf_names[LZ_TY_LEAVES] = {
-    [LZ_TY_TENSOR] = "Tensor", [LZ_TY_INT] = "int",       [LZ_TY_FLOAT] = "float",
-    [LZ_TY_COMPLEX] = "complex", [LZ_TY_BOOL] = "bool",   [LZ_TY_STR] = "str",
-    [LZ_TY_NONE] = "NoneType", [LZ_TY_SCALAR] = "Scalar", [LZ_TY_DEVICE] = "Device",
-    [LZ_TY_GENERATOR] = "Generator", [LZ_TY_STREAM] = "Stream", [LZ_TY_STORAGE] = "Storage",
+    [LZ_TY_TENSOR] = "Tensor", [LZ_TY_INT] = "int",
+    [LZ_TY_FLOAT] = "float",   [LZ_TY_COMPLEX] = "complex",
+    [LZ_TY_BOOL] = "bool",     [LZ_TY_STR] = "str",
+    [LZ_TY_NONE] = "NoneType", [LZ_TY_SCALAR] = "Scalar",
+    [LZ_TY_DEVICE] = "Device", [LZ_TY_GENERATOR] = "Generator",
+    [LZ_TY_STREAM] = "Stream", [LZ_TY_STORAGE] = "Storage",
     [LZ_TY_ANY] = "Any",
 };
 
@@ -29,18 +31,18 @@ static const struct {
     const char *name;
     lz_type_kind kind;
 } second_names[] = {
-    { "None", LZ_TY_NONE },          { "Layout", LZ_TY_INT },  { "ScalarType", LZ_TY_INT },
-    { "MemoryFormat", LZ_TY_INT },   { "QScheme", LZ_TY_INT }, { "SymInt", LZ_TY_INT },
+    { "None", LZ_TY_NONE },        { "Layout", LZ_TY_INT },  { "ScalarType", LZ_TY_INT },
+    { "MemoryFormat", LZ_TY_INT }, { "QScheme", LZ_TY_INT }, { "SymInt", LZ_TY_INT },
 };
 
 static const struct {
     const char *name;
     lz_dtype dtype;
 } dtype_names[] = {
-    { "Byte", LZ_U8 },     { "Char", LZ_I8 },       { "Short", LZ_I16 },        { "Int", LZ_I32 },
-    { "Long", LZ_I64 },    { "Half", LZ_F16 },      { "Float", LZ_F32 },        { "Double", LZ_F64 },
-    { "ComplexHalf", LZ_C32 }, { "ComplexFloat", LZ_C64 }, { "ComplexDouble", LZ_C128 },
-    { "Bool", LZ_BOOL },   { "BFloat16", LZ_BF16 },
+    { "Byte", LZ_U8 },         { "Char", LZ_I8 },          { "Short", LZ_I16 },          { "Int", LZ_I32 },
+    { "Long", LZ_I64 },        { "Half", LZ_F16 },         { "Float", LZ_F32 },          { "Double", LZ_F64 },
+    { "ComplexHalf", LZ_C32 }, { "ComplexFloat", LZ_C64 }, { "ComplexDouble", LZ_C128 }, { "Bool", LZ_BOOL },
+    { "BFloat16", LZ_BF16 },
 };
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -135,8 +137,8 @@ static void print_elements(const lz_type *t, lz_text *out)
 
 /* Before and after the elements. */
 static const char *const brackets[LZ_TY_COUNT][2] = {
-    [LZ_TY_LIST] = { "", "[]" },        [LZ_TY_OPTIONAL] = { "", "?" }, [LZ_TY_FUTURE] = { "Future[", "]" },
-    [LZ_TY_DICT] = { "Dict(", ")" },    [LZ_TY_TUPLE] = { "(", ")" },   [LZ_TY_UNION] = { "Union[", "]" },
+    [LZ_TY_LIST] = { "", "[]" },     [LZ_TY_OPTIONAL] = { "", "?" }, [LZ_TY_FUTURE] = { "Future[", "]" },
+    [LZ_TY_DICT] = { "Dict(", ")" }, [LZ_TY_TUPLE] = { "(", ")" },   [LZ_TY_UNION] = { "Union[", "]" },
 };
 
 /* NOLINTNEXTLINE(misc-no-recursion): LZ_TYPE_DEPTH deep at most */

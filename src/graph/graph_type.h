@@ -37,16 +37,16 @@ typedef enum lz_type_kind {
 } lz_type_kind;
 
 enum {
-    LZ_TYPE_DEPTH = 32,    /* types within types, at most: bounds every recursion over types */
-    LZ_TYPE_SIZES = 64,    /* dimensions */
-    LZ_TYPE_UNKNOWN = -1,  /* a size that may be any, printed as * */
+    LZ_TYPE_DEPTH = 32,     /* types within types, at most: bounds every recursion over types */
+    LZ_TYPE_SIZES = 64,     /* dimensions */
+    LZ_TYPE_UNKNOWN = -1,   /* a size that may be any, printed as * */
     LZ_TYPE_ELEMENTS = 4096 /* of one tuple or union */
 };
 
 /* What a tensor type says beyond "Tensor": a record of what was seen, not a promise. */
 typedef struct lz_tensor_facts {
-    lz_dtype dtype; /* LZ_DTYPE_NONE: unknown */
-    int rank;       /* -1: unknown; if dtype is unknown too, rank 0 has neither of the last two */
+    lz_dtype dtype;         /* LZ_DTYPE_NONE: unknown */
+    int rank;               /* -1: unknown; if dtype is unknown too, rank 0 has neither of the last two */
     const int64_t *sizes;   /* rank of them, or LZ_TYPE_UNKNOWN */
     const int64_t *strides; /* rank of them; NULL: unknown, as always for rank 0 */
     int requires_grad;      /* 0, 1; -1: unknown */
@@ -56,10 +56,10 @@ typedef struct lz_tensor_facts {
 typedef struct lz_type lz_type;
 struct lz_type {
     lz_type_kind kind;
-    uint32_t depth;             /* 1 for a leaf */
-    size_t n;                   /* LIST, OPTIONAL, FUTURE: 1; DICT: 2; TUPLE, UNION */
-    const lz_type *const *elem; /* n of them */
-    const lz_str *names;        /* n, of a NamedTuple; 1, of a CLASS; otherwise NULL */
+    uint32_t depth;                /* 1 for a leaf */
+    size_t n;                      /* LIST, OPTIONAL, FUTURE: 1; DICT: 2; TUPLE, UNION */
+    const lz_type *const *elem;    /* n of them */
+    const lz_str *names;           /* n, of a NamedTuple; 1, of a CLASS; otherwise NULL */
     const lz_tensor_facts *tensor; /* NULL: only that it is a tensor */
 };
 
@@ -72,10 +72,10 @@ typedef struct lz_type_table {
 void lz_type_table_init(lz_type_table *t, lz_arena *arena);
 void lz_type_table_deinit(lz_type_table *t); /* the types live as long as the arena */
 
-const lz_type *lz_type_leaf(lz_type_kind kind);      /* kind < LZ_TY_LEAVES */
-const lz_type *lz_type_leaf_by_name(lz_str name);    /* "int", "NoneType", ...; NULL: no such leaf */
-lz_dtype lz_type_dtype_by_name(lz_str name);         /* "Float", ...; LZ_DTYPE_NONE: no such dtype */
-const char *lz_type_dtype_name(lz_dtype dtype);      /* NULL: none */
+const lz_type *lz_type_leaf(lz_type_kind kind);   /* kind < LZ_TY_LEAVES */
+const lz_type *lz_type_leaf_by_name(lz_str name); /* "int", "NoneType", ...; NULL: no such leaf */
+lz_dtype lz_type_dtype_by_name(lz_str name);      /* "Float", ...; LZ_DTYPE_NONE: no such dtype */
+const char *lz_type_dtype_name(lz_dtype dtype);   /* NULL: none */
 
 /* Each finds or makes a type; elements must be of the same table or leaves. An optional
  * of an optional, None or Any is what it already is. LZ_ERR_LIMIT beyond the bounds. */

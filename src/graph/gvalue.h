@@ -135,7 +135,7 @@ LZ_MUST_USE lz_err *lz_gv_array_wrap(lz_array *array, lz_gv *out);
 /* For executors: sets up the box within their struct, with one count. */
 lz_gv lz_gv_tensor_init(lz_gv_tensor *t, lz_gv_kind kind, const lz_tensor_class *cls);
 
-lz_gv lz_gv_retain(lz_gv v);  /* returns v */
+lz_gv lz_gv_retain(lz_gv v); /* returns v */
 void lz_gv_release(lz_gv v);
 void lz_gv_set(lz_gv *place, lz_gv v); /* releases what was there, takes v */
 
@@ -167,14 +167,14 @@ lz_ints lz_gv_strides(lz_gv v);
 lz_dtype lz_gv_dtype(lz_gv v);
 lz_str lz_gv_device_of(lz_gv v);
 bool lz_gv_requires_grad(lz_gv v);
-LZ_MUST_USE lz_err *lz_gv_item(lz_gv v, lz_scalar *out);  /* LZ_ERR_ARG: not one element */
-LZ_MUST_USE lz_err *lz_gv_read(lz_gv v, lz_array *out);   /* out is not initialised; deinit it */
+LZ_MUST_USE lz_err *lz_gv_item(lz_gv v, lz_scalar *out); /* LZ_ERR_ARG: not one element */
+LZ_MUST_USE lz_err *lz_gv_read(lz_gv v, lz_array *out);  /* out is not initialised; deinit it */
 
 /* As a literal of the graph's text: strings quoted, arrays in full. */
 LZ_MUST_USE lz_err *lz_gv_repr(lz_gv v, lz_text *out);
 /* As TorchScript's str(): the same, with strings bare. */
 LZ_MUST_USE lz_err *lz_gv_show(lz_gv v, lz_text *out);
-void lz_gv_repr_str(lz_str s, lz_text *out);    /* "a\n" */
+void lz_gv_repr_str(lz_str s, lz_text *out);   /* "a\n" */
 void lz_gv_repr_float(double v, lz_text *out); /* 4., 0.10000000000000001, 1e-05, inf, nan */
 
 #endif

@@ -76,8 +76,8 @@ static bool identical(lz_gv a, lz_gv b, int depth);
 
 static bool arrays_identical(const lz_array *a, const lz_array *b)
 {
-    bool same = a->dtype == b->dtype && a->buffer && b->buffer
-                && lz_shape_eq(lz_array_sizes(a), lz_array_sizes(b));
+    bool same =
+        a->dtype == b->dtype && a->buffer && b->buffer && lz_shape_eq(lz_array_sizes(a), lz_array_sizes(b));
     for (int64_t i = 0; same && i < a->numel; i++)
         same = !memcmp(lz_array_at_flat(a, i), lz_array_at_flat(b, i), lz_dtype_size(a->dtype));
     return same;

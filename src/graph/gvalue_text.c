@@ -179,7 +179,9 @@ static lz_err *put_leaf(writer *w, lz_gv v)
             lz_gv_repr_str(lz_gv_text(v), w->out);
         break;
     default:
-        lz_text_puts(w->out, v.kind == LZ_GV_NONE ? "None" : v.kind == LZ_GV_TENSOR ? "<Tensor>" : "<Object>");
+        lz_text_puts(w->out, v.kind == LZ_GV_NONE     ? "None"
+                             : v.kind == LZ_GV_TENSOR ? "<Tensor>"
+                                                      : "<Object>");
     }
     return NULL;
 }

@@ -3,10 +3,10 @@
 /* ---- fits ---- */
 
 static const lz_gv_kind plain_kind[LZ_TY_COUNT] = {
-    [LZ_TY_INT] = LZ_GV_INT,       [LZ_TY_FLOAT] = LZ_GV_FLOAT,   [LZ_TY_BOOL] = LZ_GV_BOOL,
-    [LZ_TY_STR] = LZ_GV_STR,       [LZ_TY_DEVICE] = LZ_GV_DEVICE, [LZ_TY_GENERATOR] = LZ_GV_OBJECT,
+    [LZ_TY_INT] = LZ_GV_INT,       [LZ_TY_FLOAT] = LZ_GV_FLOAT,    [LZ_TY_BOOL] = LZ_GV_BOOL,
+    [LZ_TY_STR] = LZ_GV_STR,       [LZ_TY_DEVICE] = LZ_GV_DEVICE,  [LZ_TY_GENERATOR] = LZ_GV_OBJECT,
     [LZ_TY_STREAM] = LZ_GV_OBJECT, [LZ_TY_STORAGE] = LZ_GV_OBJECT, [LZ_TY_FUTURE] = LZ_GV_OBJECT,
-    [LZ_TY_CLASS] = LZ_GV_OBJECT,  [LZ_TY_LIST] = LZ_GV_LIST,     [LZ_TY_TUPLE] = LZ_GV_TUPLE,
+    [LZ_TY_CLASS] = LZ_GV_OBJECT,  [LZ_TY_LIST] = LZ_GV_LIST,      [LZ_TY_TUPLE] = LZ_GV_TUPLE,
     [LZ_TY_DICT] = LZ_GV_DICT,     [LZ_TY_COMPLEX] = LZ_GV_KINDS, /* no value is one */
 };
 
@@ -93,7 +93,8 @@ static lz_err *retype_array(lz_gv v, const lz_type *type, lz_gv *out)
     int64_t n;
     LZ_TRY(lz_shape_numel(sizes, &n));
     if (from->buffer && n != from->numel)
-        return lz_errf(LZ_ERR_MODEL, "a constant of %lld elements has %lld", (long long)n, (long long)from->numel);
+        return lz_errf(LZ_ERR_MODEL, "a constant of %lld elements has %lld", (long long)n,
+                       (long long)from->numel);
     if (!from->buffer && !known)
         return lz_errf(LZ_ERR_MODEL, "a constant without elements needs a type with sizes");
     LZ_TRY(lz_gv_array_make(d, sizes, !from->buffer, out));

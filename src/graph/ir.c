@@ -90,7 +90,7 @@ static lz_err *keep_ops(lz_graph *g, lz_ir_symbol *s)
         return NULL;
     for (size_t i = first_row(g->ops, base); i < g->ops->n && n < FEW; i++) {
         const lz_op_row *row = &g->ops->rows[g->ops->by_name[i]];
-        if (!lz_str_is(base, row->base))
+        if (!lz_str_eq(base, (lz_str){ row->name, row->base }))
             break;
         if (lz_str_is(ns, row->ns))
             found[n++] = row;
@@ -258,8 +258,10 @@ lz_err *lz_ir_input_add(lz_graph *g, lz_ir_node *n, lz_ir_value *v)
 {
     const lz_ir_use *old = n->in;
     LZ_TRY(grow(g, &n->in, n->nin, sizeof *n->in));
-    for (uint32_t i = 0; n->in != old && i < n->nin; i++)
+    for (uint32_t i = 0; n->in != old && i < n->nin; i++) {
+        n->in[i] = old[i]; /* as it is by now: its neighbours may have moved too */
         moved_use(&n->in[i]);
+    }
     n->in[n->nin].user = n;
     link_use(&n->in[n->nin++], v);
     return NULL;

@@ -86,8 +86,8 @@ struct lz_ir_node {
     lz_ir_block **blocks;
     lz_ir_attr **attrs;
     uint32_t nin, nout, nblocks, nattrs;
-    lz_loc loc;    /* in the user's program */
-    uint32_t line; /* in the graph's text, from 1; 0: built otherwise */
+    lz_loc loc;         /* in the user's program */
+    uint32_t line, col; /* in the graph's text, from 1; 0: built otherwise */
     uint32_t mark;
 };
 
@@ -103,6 +103,9 @@ typedef struct lz_ir_ops {
     const uint16_t *by_name;
     size_t n; /* of both; number 0 is no operator */
 } lz_ir_ops;
+
+/* Those of the library. */
+const lz_ir_ops *lz_ir_operators(void);
 
 struct lz_graph {
     atomic_uint count;
@@ -192,7 +195,7 @@ bool lz_ir_within(const lz_ir_block *b, const lz_ir_block *outer);
 
 void lz_ir_input_set(lz_ir_node *n, uint32_t i, lz_ir_value *v);
 void lz_ir_input_remove(lz_ir_node *n, uint32_t i);
-void lz_ir_output_remove(lz_ir_node *n, uint32_t i); /* must have no uses */
+void lz_ir_output_remove(lz_ir_node *n, uint32_t i);    /* must have no uses */
 void lz_ir_replace(lz_ir_value *old, lz_ir_value *now); /* in all uses */
 /* Takes a node out, with its blocks; nobody may use its outputs. */
 void lz_ir_erase(lz_ir_node *n);
@@ -208,16 +211,18 @@ bool lz_graph_equal(lz_graph *a, lz_graph *b);
 /* ---- meaning ---- */
 
 /* Finds the operator or built-in that the node calls, by the types of its inputs; fills in
- * the types of outputs that have none (NULL) and checks the others. Does nothing for a
- * lz_prim or an unknown name, whose outputs without a type become tensors. The error says
- * what there is to choose from. */
+ * the types of outputs that have none (NULL), checks the others, and makes outputs if there
+ * are none at all. Does nothing for a lz_prim or an unknown name, whose outputs without a
+ * type become tensors. The error says what there is to choose from. */
 LZ_MUST_USE lz_err *lz_ir_resolve(lz_graph *g, lz_ir_node *n);
 
-/* Whether the node's own rules hold: inputs, outputs, blocks, attributes, types. */
-LZ_MUST_USE lz_err *lz_ir_check(const lz_ir_node *n);
+/* Whether inputs and outputs are still such that the node may call what it calls. */
+bool lz_ir_matches(const lz_ir_node *n);
 
 lz_prim lz_prim_find(lz_str name);
 const char *lz_prim_name(lz_prim p);
+/* Which rule for its kind of node is broken; NULL: none. */
+const char *lz_prim_check(const lz_ir_node *n);
 
 /* ---- text ---- */
 
@@ -234,7 +239,7 @@ LZ_MUST_USE lz_err *lz_graph_dot(const lz_graph *g, lz_text *out);
 /* One line, without what is in its blocks; as good as can be if something in it is broken. */
 void lz_ir_print_node(const lz_ir_node *n, lz_text *out);
 void lz_ir_print_name(const lz_ir_value *v, lz_text *out); /* "%x.1" */
-/* "LINE:COL"-less error at a node: its text, its place in the user's program. */
+/* "what: node (file.py:3:8)", at the node's place in the graph's text if it has one. */
 LZ_ERROR lz_err *lz_ir_error(const lz_graph *g, const lz_ir_node *n, lz_code code, const char *fmt, ...)
     LZ_PRINTF(4, 5);
 

@@ -3,9 +3,10 @@
 #include "graph/builtins.h"
 
 static const char leaf_letters[LZ_TY_LEAVES + 1] = {
-    [LZ_TY_TENSOR] = 'T', [LZ_TY_INT] = 'i',       [LZ_TY_FLOAT] = 'f',  [LZ_TY_COMPLEX] = 'c', [LZ_TY_BOOL] = 'b',
-    [LZ_TY_STR] = 's',    [LZ_TY_NONE] = 'N',      [LZ_TY_SCALAR] = 'S', [LZ_TY_DEVICE] = 'D',
-    [LZ_TY_GENERATOR] = 'g', [LZ_TY_STREAM] = 'm', [LZ_TY_STORAGE] = 'o', [LZ_TY_ANY] = 'A',
+    [LZ_TY_TENSOR] = 'T', [LZ_TY_INT] = 'i',       [LZ_TY_FLOAT] = 'f',  [LZ_TY_COMPLEX] = 'c',
+    [LZ_TY_BOOL] = 'b',   [LZ_TY_STR] = 's',       [LZ_TY_NONE] = 'N',   [LZ_TY_SCALAR] = 'S',
+    [LZ_TY_DEVICE] = 'D', [LZ_TY_GENERATOR] = 'g', [LZ_TY_STREAM] = 'm', [LZ_TY_STORAGE] = 'o',
+    [LZ_TY_ANY] = 'A',
 };
 
 static const lz_type *leaf_of(char c)
@@ -55,7 +56,8 @@ static bool match_leaf(char c, const lz_type *t, lz_match_level level)
         return true;
     if (!wanted || level == LZ_MATCH_FITS)
         return false;
-    return (c == 'f' && t->kind == LZ_TY_INT) || (c == 'S' && t->kind == LZ_TY_BOOL) || (c == 'T' && is_number(t));
+    return (c == 'f' && t->kind == LZ_TY_INT) || (c == 'S' && t->kind == LZ_TY_BOOL)
+           || (c == 'T' && is_number(t));
 }
 
 static bool match_var(char c, const lz_type *t, lz_bindings *b)
