@@ -126,7 +126,9 @@ lz_err *lz_low_cast(lz_lower *b, const lz_ln *x, lz_dtype to, const lz_ln **out)
 lz_err *lz_low_philox(lz_lower *b, int word, const lz_ln *seed, const lz_ln *stream, const lz_ln *index,
                       const lz_ln **out)
 {
-    const lz_ln *in[3] = { seed, stream, index };
+    const lz_ln *in[3] = { b->stream, stream, index };
+    if (b->stream)
+        LZ_TRY(lz_low_map(b, LZ_K_ADD, in, &stream));
     LZ_TRY(lz_low_expand(b, seed, lz_ln_sizes(index), &in[0]));
     LZ_TRY(lz_low_expand(b, stream, lz_ln_sizes(index), &in[1]));
     return lz_low_intern(b,

@@ -80,6 +80,20 @@ static bool is_copy(const lz_group *g, const lz_emitted *k)
            && is_dense_walk(k, k->access[0].strides) && is_dense_walk(k, k->access[1].strides);
 }
 
+/* An index may be out of range, an integer divided by zero. */
+static bool may_fail(const lz_group *g)
+{
+    for (size_t i = 0; i < g->items.len; i++) {
+        const lz_ln *n = g->items.data[i].node;
+        bool divides = n->kind == LZ_L_MAP && lz_dtype_is_whole((lz_dtype)n->dtype)
+                       && (n->op == LZ_K_IDIV || n->op == LZ_K_IDIV_FLOOR || n->op == LZ_K_FMOD
+                           || n->op == LZ_K_REMAINDER);
+        if (n->kind == LZ_L_CHECK || divides)
+            return true;
+    }
+    return false;
+}
+
 static lz_err *plan_group(planner *b, const lz_group *g, lz_plaunch *out)
 {
     lz_emitted k;
@@ -100,6 +114,7 @@ static lz_err *plan_group(planner *b, const lz_group *g, lz_plaunch *out)
     out->n_outer = k.n_outer;
     out->n_row = k.n_row;
     out->copy = is_copy(g, &k);
+    b->p->may_fail = b->p->may_fail || may_fail(g);
     if (k.n_access > b->p->most_access)
         b->p->most_access = k.n_access;
     if (k.n_params > b->p->most_params)
@@ -132,6 +147,7 @@ static lz_err *plan_call(planner *b, const lz_gcall *c, lz_plaunch *out)
     lz_shape dense;
     const lz_ln *n = c->node;
     out->call = calls[n->op].run;
+    b->p->may_fail = true; /* it takes memory of its own */
     out->n_in = n->nin;
     for (size_t i = 0; i < out->n_in; i++)
         LZ_TRY(plan_strided(b, n->in[i], &c->in[i], &out->args.in[i], &out->call_in[i]));
@@ -259,6 +275,11 @@ size_t lz_plan_launches(const lz_plan *p)
 size_t lz_plan_peak(const lz_plan *p)
 {
     return p->peak;
+}
+
+bool lz_plan_is_safe(const lz_plan *p)
+{
+    return !p->may_fail;
 }
 
 static void print_buffer(const lz_plan *p, uint32_t i, lz_text *out)

@@ -34,18 +34,26 @@ size_t lz_plan_outputs(const lz_plan *p);
 const lz_plan_output *lz_plan_output_get(const lz_plan *p, size_t i);
 size_t lz_plan_launches(const lz_plan *p);
 size_t lz_plan_peak(const lz_plan *p); /* bytes of temporaries and outputs, at most */
+/* Once the memory is there, nothing can go wrong: no index is checked, nothing divided. */
+bool lz_plan_is_safe(const lz_plan *p);
+
+typedef struct lz_run_input {
+    lz_buffer *buffer;
+    size_t offset; /* in bytes: where the input's first element of all is */
+    bool donate;   /* nobody needs it any more, nobody else has it, and it begins at offset 0 */
+} lz_run_input;
 
 typedef struct lz_run_args {
-    lz_buffer *const *inputs; /* by slot */
-    const bool *donate;       /* by slot: nobody needs it any more, and it is exclusive; may be NULL */
-    const lz_scalar *scalars; /* by slot of run-time numbers, of the kinds that the DAG says */
-    lz_buffer_pool *memory;   /* may be NULL */
-    lz_pool *threads;         /* may be NULL */
-    uint32_t *failed;         /* set to the origin of the launch that failed; may be NULL */
+    const lz_run_input *inputs; /* by slot */
+    const lz_scalar *scalars;   /* by slot of run-time numbers, of the kinds that the DAG says */
+    lz_buffer_pool *memory;     /* may be NULL */
+    lz_pool *threads;           /* may be NULL */
+    uint32_t *failed;           /* set to the origin of the launch that failed; may be NULL */
 } lz_run_args;
 
 /* Gives one count of a buffer for each output; none on failure, which leaves inputs that
- * are not donated as they were. */
+ * are not donated as they were. The offset of an output that is an input counts from where
+ * the input begins. */
 LZ_MUST_USE lz_err *lz_plan_run(const lz_plan *p, const lz_run_args *args, lz_buffer **outputs);
 
 /* For people: each launch, what it reads and writes, and where. */

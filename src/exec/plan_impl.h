@@ -59,6 +59,7 @@ struct lz_plan {
     size_t n_outputs;
     size_t temp_bytes, peak;
     size_t most_access, most_params;
+    bool may_fail;
 };
 
 /* ---- plan_memory.c ---- */

@@ -19,9 +19,9 @@ typedef struct runner {
 static lz_err *take_output(runner *r, size_t i)
 {
     const lz_pbuffer *b = &r->p->buffers[i];
-    if (b->donor >= 0 && r->args->donate && r->args->donate[b->donor]
-        && r->args->inputs[b->donor]->size >= b->bytes && !r->args->inputs[b->donor]->read_only)
-        r->own[i] = lz_buffer_retain(r->args->inputs[b->donor]);
+    const lz_run_input *donor = b->donor >= 0 ? &r->args->inputs[b->donor] : NULL;
+    if (donor && donor->donate && donor->buffer->size >= b->bytes && !donor->buffer->read_only)
+        r->own[i] = lz_buffer_retain(donor->buffer);
     else
         LZ_TRY(lz_buffer_create(r->args->memory, b->bytes, &r->own[i]));
     r->data[i] = r->own[i]->data;
@@ -38,7 +38,7 @@ static lz_err *take_memory(runner *r)
         if (b->kind == LZ_PB_OUTPUT)
             LZ_TRY(take_output(r, i));
         else if (b->kind == LZ_PB_INPUT)
-            r->data[i] = r->args->inputs[b->where]->data;
+            r->data[i] = (char *)r->args->inputs[b->where].buffer->data + r->args->inputs[b->where].offset;
         else if (r->temp)
             r->data[i] = (char *)r->temp->data + b->where;
     }
@@ -109,7 +109,8 @@ static void hand_out(runner *r, lz_buffer **outputs)
     const lz_plan *p = r->p;
     for (size_t i = 0; i < p->n_outputs; i++) {
         uint32_t b = p->output_buffers[i];
-        outputs[i] = lz_buffer_retain(b == LZ_NO_BUFFER ? r->args->inputs[p->outputs[i].slot] : r->own[b]);
+        outputs[i] =
+            lz_buffer_retain(b == LZ_NO_BUFFER ? r->args->inputs[p->outputs[i].slot].buffer : r->own[b]);
     }
 }
 

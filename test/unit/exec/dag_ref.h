@@ -299,10 +299,11 @@ static inline lz_err *dag_run(const dag *d, const lz_ln *const *outputs, size_t 
                               lz_array *got, size_t *launches)
 {
     lz_plan *p;
-    lz_buffer *in[8], *out[8] = { NULL };
+    lz_run_input in[8] = { 0 };
+    lz_buffer *out[8] = { NULL };
     lz_plan_options o = { .separate = separate };
     for (int64_t i = 0; i < d->n_inputs; i++)
-        in[i] = d->inputs[i].buffer;
+        in[i].buffer = d->inputs[i].buffer;
     LZ_TRY(lz_plan_create(&d->b, outputs, n, &o, &p));
     *launches = lz_plan_launches(p);
     lz_run_args args = { .inputs = in, .scalars = d->scalars };
