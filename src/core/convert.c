@@ -28,12 +28,12 @@ typedef void store_fn(const void *tile, int64_t n, char *dst, ptrdiff_t step);
 
 int32_t lz_f64_to_i32(double v)
 {
-    return v > -0x1p31 - 1 && v < 0x1p31 ? (int32_t)v : INT32_MIN;
+    return v > -2147483649.0 && v < 2147483648.0 ? (int32_t)v : INT32_MIN;
 }
 
 int64_t lz_f64_to_i64(double v)
 {
-    return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN;
+    return lz_f64_fits_i64(v) ? (int64_t)v : INT64_MIN;
 }
 
 /* x: the element, of type T; gives a W. */
@@ -62,7 +62,7 @@ int64_t lz_f64_to_i64(double v)
 
 LOAD(bool, uint8_t, int64_t, x != 0)
 LOAD(u8, uint8_t, int64_t, x)
-LOAD(i8, int8_t, int64_t, x)
+LOAD(i8, int8_t, int64_t, (int)x)
 LOAD(i16, int16_t, int64_t, x)
 LOAD(i32, int32_t, int64_t, x)
 LOAD(i64, int64_t, int64_t, x)

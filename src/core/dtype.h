@@ -16,6 +16,7 @@ typedef struct lz_dtype_info {
     lz_kind kind;
     uint8_t size;       /* bytes of an element */
     bool computable;    /* kernels can work on it; the others are only stored, converted and printed */
+    uint8_t order;      /* its place in lz_dtypes */
     lz_dtype part;      /* of a complex: the dtype of its two parts; otherwise itself */
     const char *name;   /* "float32", as users and files write it */
     const char *script; /* "Float", as in the types of TorchScript */

@@ -33,11 +33,6 @@ static const lz_dtype lattice[LZ_DTYPE_COUNT][LZ_DTYPE_COUNT] = {
     /* clang-format on */
 };
 
-static const uint8_t place[LZ_DTYPE_NUMBERS] = {
-    [B] = 0,  [U8] = 1,  [I8] = 2,  [I16] = 3,  [I32] = 4,  [I64] = 5,   [F16] = 6,
-    [BF] = 7, [F32] = 8, [F64] = 9, [C32] = 10, [C64] = 11, [C128] = 12,
-};
-
 static bool absent(lz_dtype d)
 {
     return lz_dtype_kind(d) == LZ_KIND_NONE;
@@ -47,7 +42,7 @@ lz_dtype lz_promote(lz_dtype a, lz_dtype b)
 {
     if (absent(a) || absent(b))
         return absent(a) ? b : a;
-    uint8_t i = place[a], j = place[b];
+    uint8_t i = lz_dtype_get(a)->order, j = lz_dtype_get(b)->order;
     return i < j ? lattice[i][j] : lattice[j][i];
 }
 

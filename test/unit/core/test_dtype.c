@@ -30,6 +30,7 @@ static lz_err *test_every_dtype_has_its_row(void)
         const lz_dtype_info *row = lz_dtype_get(d);
         assert_int_equal(lz_dtypes[i], d);
         assert_int_equal(row->dtype, d);
+        assert_int_equal(row->order, i);
         assert_int_equal(row->kind, known[i].kind);
         assert_int_equal(row->size, known[i].size);
         assert_string_equal(row->name, known[i].name);

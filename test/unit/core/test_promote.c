@@ -81,7 +81,8 @@ enum { OPERANDS = 2 * LZ_DTYPE_COUNT + 4 };
 
 static lz_arg_type operand(size_t i)
 {
-    const lz_scalar numbers[] = { LZ_S((bool)true), LZ_S(1), LZ_S(1.5), lz_scalar_complex(0, 1) };
+    const lz_scalar numbers[] = { lz_scalar_bool(true), lz_scalar_int(1), lz_scalar_float(1.5),
+                                  lz_scalar_complex(0, 1) };
     if (i >= 2 * LZ_DTYPE_COUNT)
         return lz_arg_of_scalar(numbers[i - 2 * LZ_DTYPE_COUNT]);
     return (lz_arg_type){ lz_dtypes[i % LZ_DTYPE_COUNT],
