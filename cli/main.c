@@ -5,6 +5,7 @@
 
 static const cli_command commands[] = {
     { "env", "[--json]", "what this program, this machine and its environment are", cli_env },
+    { "gen", "COMMAND ...", "operator files: checks them, writes code from them", cli_gen },
     { 0 },
 };
 

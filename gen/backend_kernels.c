@@ -1,10 +1,11 @@
+#include "gen/api/dispatcher.h"
 #include "gen/gen_backend_stubs.h"
 #include "gen/utils.h"
 
 /* A kernel's name and how often it is, and should be, defined. */
 typedef struct tally {
     size_t found, wanted;
-    lz_text schemas; /* of the operators that want it */
+    lz_text decls; /* of the functions that it should have */
 } tally;
 
 static bool is_space(char c)
@@ -72,6 +73,22 @@ static bool generated_in_full(const lzg_backend *b, lz_str name)
     return false;
 }
 
+/* A type that C++ has no name for is said by its schema. */
+static lz_err *add_decl(lz_arena *a, const lzg_function *f, lz_text *out)
+{
+    lzg_sig sig;
+    lz_err *e = lzg_dispatcher_signature(a, f->func, lzg_local_of(f), (lzg_dispatcher_form){ 0 }, &sig);
+    if (lz_err_code(e) == LZ_ERR_MEMORY)
+        return e;
+    lz_text_puts(out, "\n        ");
+    if (e)
+        lz_text_add(out, f->func->text);
+    else
+        lzg_sig_decl(&sig, out);
+    lz_err_free(e);
+    return lz_text_check(out);
+}
+
 static lz_err *want(lz_arena *a, lz_map *tallies, const lzg_backend_metadata *m, const lzg_function *f)
 {
     tally *t = lz_map_get(tallies, m->kernel);
@@ -80,8 +97,7 @@ static lz_err *want(lz_arena *a, lz_map *tallies, const lzg_backend_metadata *m,
         LZ_TRY(lz_map_put(tallies, m->kernel, t));
     }
     t->wanted++;
-    lz_text_printf(&t->schemas, "\n        %.*s", LZ_FMT(f->func->text));
-    return lz_text_check(&t->schemas);
+    return add_decl(a, f, &t->decls);
 }
 
 static lz_err *report(const lzg_backend *b, lz_loc at, const lz_map *tallies, lzg_diag *d)
@@ -92,7 +108,7 @@ static lz_err *report(const lzg_backend *b, lz_loc at, const lz_map *tallies, lz
             continue;
         lz_err *err = lz_err_at(
             LZ_ERR_MODEL, at, "%.*s::%.*s is defined %zu times; the backend file wants %zu, for%.*s",
-            LZ_FMT(b->class_name), LZ_FMT(e->key), t->found, t->wanted, LZ_FMT(lz_text_view(&t->schemas)));
+            LZ_FMT(b->class_name), LZ_FMT(e->key), t->found, t->wanted, LZ_FMT(lz_text_view(&t->decls)));
         LZ_TRY(lzg_diag_take(d, err, at, LZ_STR("")));
     }
     return NULL;
@@ -120,7 +136,7 @@ lz_err *lzg_backend_check_kernels(const lzg_backend *b, const lzg_ops *ops, cons
         return NULL;
     lz_err *e = check(b, ops, (lz_loc){ file, 1, 1 }, text, &a, &tallies, d);
     for (lz_map_entry *t = lz_map_next(&tallies, NULL); t; t = lz_map_next(&tallies, t))
-        lz_text_deinit(&((tally *)t->value)->schemas);
+        lz_text_deinit(&((tally *)t->value)->decls);
     lz_map_deinit(&tallies);
     lz_arena_deinit(&a);
     return e;

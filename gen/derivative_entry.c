@@ -44,16 +44,14 @@ static lz_err *unknown_schema(const entry *e, const lzg_function *near)
                      "no operator has this schema to the letter; that of the same name is %.*s", LZ_FMT(b));
 }
 
-static lz_err *find_schema(const source *from, entry *e, const lzg_function **out)
+static lz_err *split_name(entry *e, lz_str *name)
 {
-    lz_str name;
     if (e->schema->kind != LZG_YAML_STR)
         return lz_err_at(LZ_ERR_MODEL, e->schema->loc, "name must be a schema, not %s",
                          lzg_yaml_kind_name(e->schema->kind));
-    if (!split_schema(e->schema->text, &e->name, &name))
+    if (!split_schema(e->schema->text, &e->name, name))
         return lz_err_at(LZ_ERR_SYNTAX, e->schema->loc, "not a schema: %.*s", LZ_FMT(e->schema->text));
-    *out = lzg_ops_find(from->ops, name);
-    return *out && lz_str_eq((*out)->func->text, e->schema->text) ? NULL : unknown_schema(e, *out);
+    return NULL;
 }
 
 /* Groups list a view first, then its in-place form, then its copy, then the others as they come. */
@@ -64,54 +62,79 @@ static int rank(const lzg_function *f)
     return copy ? 2 : of[f->view_kind];
 }
 
+typedef struct kin {
+    const lzg_function **data;
+    size_t len;
+} kin;
+
+static void sort_kin(kin *k)
+{
+    for (size_t i = 1; i < k->len; i++)
+        for (size_t j = i; j > 0 && rank(k->data[j]) < rank(k->data[j - 1]); j--) {
+            const lzg_function *swap = k->data[j];
+            k->data[j] = k->data[j - 1];
+            k->data[j - 1] = swap;
+        }
+}
+
 /* The functions of f's signature, in that order if there is a view among them. */
-static lz_err *kin(const source *from, const lzg_function *f, const lzg_function ***out, size_t *n)
+static lz_err *find_kin(const source *from, const lzg_function *f, kin *out)
 {
     const lzg_schema *want, *have;
-    size_t all = 0;
-    bool view = false;
     const namesake *first = lz_map_get(from->by_base, f->func->name.base);
+    size_t most = 0;
+    bool view = false;
     for (const namesake *k = first; k; k = k->next)
-        all++;
-    LZ_TRY(lz_arena_new(from->arena, out, all));
+        most++;
+    LZ_TRY(lz_arena_new(from->arena, &out->data, most));
     LZ_TRY(lzg_schema_signature(from->arena, f->func, (lzg_signature_options){ 0 }, &want));
-    *n = 0;
+    out->len = 0;
     for (const namesake *k = first; k; k = k->next) {
         LZ_TRY(lzg_schema_signature(from->arena, k->f->func, (lzg_signature_options){ 0 }, &have));
-        if (lz_str_eq(have->text, want->text)) {
-            (*out)[(*n)++] = k->f;
-            view = view || k->f->view_kind == LZG_ALIASING;
-        }
+        if (!lz_str_eq(have->text, want->text))
+            continue;
+        out->data[out->len++] = k->f;
+        view = view || k->f->view_kind == LZG_ALIASING;
     }
-    for (size_t i = 1; view && i < *n; i++)
-        for (size_t j = i; j > 0 && rank((*out)[j]) < rank((*out)[j - 1]); j--) {
-            const lzg_function *swap = (*out)[j];
-            (*out)[j] = (*out)[j - 1];
-            (*out)[j - 1] = swap;
-        }
+    if (view)
+        sort_kin(out);
     return NULL;
 }
 
-/* The form that bears the entry's name; some operators only have the in-place one. */
-static lz_err *canonical(const source *from, entry *e, const lzg_function *f)
+static bool bears(const lzg_function *f, lz_str name)
 {
-    const lzg_function **list;
-    size_t n;
+    const lzg_schema *s = f->func;
+    return lz_str_find(s->name.overload, LZ_STR("functional")) == SIZE_MAX && !lzg_schema_is_out_fn(s)
+           && lz_str_eq(s->name.printed_base, name);
+}
+
+/* The form that bears the entry's name; some operators only have the in-place one. */
+static lz_err *find_form(const source *from, entry *e, const lzg_function *f)
+{
+    kin k;
     lz_str in_place;
-    LZ_TRY(kin(from, f, &list, &n));
-    for (size_t i = 0; i < n; i++) {
-        const lzg_schema *s = list[i]->func;
-        e->func = list[i];
-        if (lz_str_find(s->name.overload, LZ_STR("functional")) == SIZE_MAX && !lzg_schema_is_out_fn(s)
-            && lz_str_eq(s->name.printed_base, e->name))
+    LZ_TRY(find_kin(from, f, &k));
+    for (size_t i = 0; i < k.len; i++) {
+        e->func = k.data[i];
+        if (bears(e->func, e->name))
             return NULL;
     }
-    e->func = list[0];
+    e->func = k.data[0];
     LZ_TRY(lz_arena_printf(from->arena, &in_place, "%.*s_", LZ_FMT(e->name)));
     if (lz_str_eq(e->func->func->name.printed_base, in_place) && !lzg_schema_is_out_fn(e->func->func))
         return NULL;
     return lz_err_at(LZ_ERR_MODEL, e->schema->loc,
                      "there is no operator %.*s of this signature to differentiate", LZ_FMT(e->name));
+}
+
+static lz_err *find_function(const source *from, entry *e)
+{
+    lz_str name = { 0 };
+    LZ_TRY(split_name(e, &name));
+    const lzg_function *f = lzg_ops_find(from->ops, name);
+    if (!f || !lz_str_eq(f->func->text, e->schema->text))
+        return unknown_schema(e, f);
+    return find_form(from, e, f);
 }
 
 /* ---- its arguments and outputs ---- */
@@ -236,14 +259,12 @@ lz_err *lzg_entry_begin(lz_arena *a, const lzg_ops *ops, const lz_map *namesakes
                         lzg_derivative_entry *out)
 {
     const source from = { a, ops, namesakes };
-    const lzg_function *f;
     bool map = node->kind == LZG_YAML_MAP;
     const lzg_yaml *dispatch = map ? lzg_yaml_get(node, LZ_STR("dispatch")) : NULL;
     *out = (lzg_derivative_entry){ .schema = map ? lzg_yaml_get(node, LZ_STR("name")) : NULL };
     LZ_TRY(check_shape(node, dispatch));
-    LZ_TRY(find_schema(&from, out, &f));
+    LZ_TRY(find_function(&from, out));
     LZ_TRY(read_given(out, lzg_yaml_get(node, LZ_STR("output_differentiability")), dispatch != NULL));
-    LZ_TRY(canonical(&from, out, f));
     return read_signature(&from, out);
 }
 

@@ -259,7 +259,7 @@ static void put_kernel(lz_json_writer *w, const lzg_backend_metadata *m)
 /* As the indices have it: by name. */
 static lz_err *put_dispatch(row *r)
 {
-    const lzg_backend_metadata *rows[LZG_KEY_COUNT];
+    const lzg_backend_metadata *rows[LZG_KEY_COUNT] = { 0 };
     size_t n = 0;
     for (size_t i = 0; i < r->ops->nindices; i++) {
         rows[n] = lz_map_get(&r->ops->indices[i].index, r->s->name.text);
@@ -322,7 +322,7 @@ static int by_ufunc_key(const void *a, const void *b)
 
 static lz_err *put_ufunc(row *r)
 {
-    const lzg_ufunc_loop *sorted[LZG_UFUNC_COUNT];
+    const lzg_ufunc_loop *sorted[LZG_UFUNC_COUNT] = { 0 };
     for (size_t i = 0; i < r->f->nufunc; i++)
         sorted[i] = &r->f->ufunc[i];
     qsort(sorted, r->f->nufunc, sizeof *sorted, by_ufunc_key);
@@ -505,42 +505,56 @@ static const struct {
     { "view_signature", put_view_signature },
 };
 
-static lz_err *put_hook(row *r, const lzg_dump_hook *hook)
+/* What is left to write of a row, in three lists sorted by key. */
+typedef struct rest {
+    size_t column;
+    const lzg_dump_hook *hook;
+    const lzg_dump_user_hook *user;
+} rest;
+
+static const char *column_key(const rest *t)
 {
-    lz_json_put_key(r->w, hook->key);
-    size_t before = r->w->text->len;
-    lz_err *e = hook->put(r->ops, r->f, r->scratch, r->w);
-    if (!e || lz_err_code(e) == LZ_ERR_MEMORY || r->w->text->len != before)
+    return t->column < sizeof columns / sizeof *columns ? columns[t->column].key : NULL;
+}
+
+/* Whether a is there and comes before b. */
+static bool before(const char *a, const char *b)
+{
+    return a && (!b || strcmp(a, b) < 0);
+}
+
+static lz_err *put_next(row *r, rest *t)
+{
+    const char *column = column_key(t), *hook = t->hook ? t->hook->key : NULL,
+               *user = t->user ? t->user->key : NULL;
+    if (before(column, hook) && before(column, user)) {
+        lz_json_put_key(r->w, column);
+        return columns[t->column++].put(r);
+    }
+    bool plain = before(hook, user);
+    lz_json_put_key(r->w, plain ? hook : user);
+    size_t start = r->w->text->len;
+    lz_err *e = plain ? t->hook->put(r->ops, r->f, r->scratch, r->w)
+                      : t->user->put(t->user->user, r->f, r->scratch, r->w);
+    t->hook += plain;
+    t->user += !plain;
+    if (!e || lz_err_code(e) == LZ_ERR_MEMORY || r->w->text->len != start)
         return e;
     lz_err_free(e);
     lzg_dump_error(r->w);
     return NULL;
 }
 
-/* Columns and hooks, merged by key. */
-static lz_err *put_row(row *r, const lzg_dump_hook *hook)
+static lz_err *dump_function(row *r, const rest *start, lz_text *out)
 {
+    rest t = *start;
+    r->s = r->f->func;
+    lz_json_writer_init(r->w, out, LZ_JSON_COMPACT);
     lz_json_begin_object(r->w);
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        for (; hook && hook->key && strcmp(hook->key, columns[i].key) < 0; hook++)
-            LZ_TRY(put_hook(r, hook));
-        lz_json_put_key(r->w, columns[i].key);
-        LZ_TRY(columns[i].put(r));
-    }
-    for (; hook && hook->key; hook++)
-        LZ_TRY(put_hook(r, hook));
+    while (column_key(&t) || (t.hook && t.hook->key) || (t.user && t.user->key))
+        LZ_TRY(put_next(r, &t));
     lz_json_end_object(r->w);
-    return NULL;
-}
-
-static lz_err *dump_function(const lzg_ops *ops, const lzg_function *f, const lzg_dump_hook *hooks,
-                             lz_arena *scratch, lz_text *out)
-{
-    lz_json_writer w;
-    row r = { .ops = ops, .f = f, .s = f->func, .scratch = scratch, .w = &w };
-    lz_json_writer_init(&w, out, LZ_JSON_COMPACT);
-    LZ_TRY(put_row(&r, hooks));
-    LZ_TRY(lz_json_finish(&w));
+    LZ_TRY(lz_json_finish(r->w));
     lz_text_putc(out, '\n');
     return NULL;
 }
@@ -551,8 +565,10 @@ static int by_op_name(const void *a, const void *b)
     return lz_str_cmp((*x)->func->name.text, (*y)->func->name.text);
 }
 
-static lz_err *dump_sorted(const lzg_ops *ops, const lzg_dump_hook *hooks, lz_arena *a, lz_text *out)
+static lz_err *dump_sorted(const lzg_ops *ops, const rest *start, lz_arena *a, lz_text *out)
 {
+    lz_json_writer w;
+    row r = { .ops = ops, .scratch = a, .w = &w };
     const lzg_function **sorted;
     LZ_TRY(lz_arena_new(a, &sorted, ops->nfunctions));
     for (size_t i = 0; i < ops->nfunctions; i++)
@@ -560,93 +576,23 @@ static lz_err *dump_sorted(const lzg_ops *ops, const lzg_dump_hook *hooks, lz_ar
     qsort(sorted, ops->nfunctions, sizeof *sorted, by_op_name);
     lz_arena_mark mark = lz_arena_save(a);
     for (size_t i = 0; i < ops->nfunctions; i++) {
-        LZ_TRY(dump_function(ops, sorted[i], hooks, a, out));
+        r.f = sorted[i];
+        LZ_TRY(dump_function(&r, start, out));
         lz_arena_rewind(a, mark);
     }
     return lz_text_check(out);
 }
 
+lz_err *lzg_dump_model_user(const lzg_ops *ops, const lzg_dump_hook *hooks, const lzg_dump_user_hook *users,
+                            lz_text *out)
+{
+    lz_arena a = { 0 };
+    lz_err *e = dump_sorted(ops, &(rest){ .hook = hooks, .user = users }, &a, out);
+    lz_arena_deinit(&a);
+    return e;
+}
+
 lz_err *lzg_dump_model(const lzg_ops *ops, const lzg_dump_hook *hooks, lz_text *out)
 {
-    lz_arena a = { 0 };
-    lz_err *e = dump_sorted(ops, hooks, &a, out);
-    lz_arena_deinit(&a);
-    return e;
-}
-
-/* ---- groups ---- */
-
-static void put_member(lz_json_writer *w, const char *key, const lzg_function *f)
-{
-    put_text(w, key, f ? f->func->name.text : (lz_str){ 0 });
-}
-
-static lz_err *dump_group(const lzg_group *g, lz_text *out)
-{
-    lz_json_writer w;
-    lz_json_writer_init(&w, out, LZ_JSON_COMPACT);
-    lz_json_begin_object(&w);
-    put_member(&w, "functional", g->functional);
-    put_member(&w, "inplace", g->inplace);
-    put_member(&w, "mutable", g->mutable);
-    put_member(&w, "out", g->out);
-    put_flag(&w, "structured", g->structured);
-    put_text(&w, "type", LZ_STR("group"));
-    lz_json_end_object(&w);
-    lz_text_putc(out, '\n');
-    return lz_json_finish(&w);
-}
-
-static lz_err *dump_view_group(const lzg_view_group *g, lz_text *out)
-{
-    lz_json_writer w;
-    lz_json_writer_init(&w, out, LZ_JSON_COMPACT);
-    lz_json_begin_object(&w);
-    put_flag(&w, "composite", g->composite);
-    put_text(&w, "type", LZ_STR("view"));
-    put_member(&w, "view", g->view);
-    put_member(&w, "view_copy", g->view_copy);
-    put_member(&w, "view_inplace", g->view_inplace);
-    lz_json_end_object(&w);
-    lz_text_putc(out, '\n');
-    return lz_json_finish(&w);
-}
-
-static int by_functional(const void *a, const void *b)
-{
-    const lzg_group *const *x = a, *const *y = b;
-    return lz_str_cmp((*x)->functional->func->name.text, (*y)->functional->func->name.text);
-}
-
-static int by_view(const void *a, const void *b)
-{
-    const lzg_view_group *const *x = a, *const *y = b;
-    return lz_str_cmp((*x)->view->func->name.text, (*y)->view->func->name.text);
-}
-
-static lz_err *dump_groups(const lzg_ops *ops, lz_arena *a, lz_text *out)
-{
-    const lzg_group **groups;
-    const lzg_view_group **views;
-    LZ_TRY(lz_arena_new(a, &groups, ops->ngroups));
-    LZ_TRY(lz_arena_new(a, &views, ops->nview_groups));
-    for (size_t i = 0; i < ops->ngroups; i++)
-        groups[i] = &ops->groups[i];
-    for (size_t i = 0; i < ops->nview_groups; i++)
-        views[i] = &ops->view_groups[i];
-    qsort(groups, ops->ngroups, sizeof *groups, by_functional);
-    qsort(views, ops->nview_groups, sizeof *views, by_view);
-    for (size_t i = 0; i < ops->ngroups; i++)
-        LZ_TRY(dump_group(groups[i], out));
-    for (size_t i = 0; i < ops->nview_groups; i++)
-        LZ_TRY(dump_view_group(views[i], out));
-    return NULL;
-}
-
-lz_err *lzg_dump_groups(const lzg_ops *ops, lz_text *out)
-{
-    lz_arena a = { 0 };
-    lz_err *e = dump_groups(ops, &a, out);
-    lz_arena_deinit(&a);
-    return e;
+    return lzg_dump_model_user(ops, hooks, NULL, out);
 }

@@ -20,9 +20,19 @@ typedef struct lzg_dump_hook {
     lzg_dump_fn *put;
 } lzg_dump_hook;
 
+/* The same for a key that needs something else than the operators. */
+typedef struct lzg_dump_user_hook {
+    const char *key;
+    lz_err *(*put)(const void *user, const lzg_function *f, lz_arena *scratch, lz_json_writer *w);
+    const void *user;
+} lzg_dump_user_hook;
+
 /* hooks: sorted by key, up to one whose key is NULL; or NULL. Appends to out. */
 LZ_MUST_USE
 lz_err *lzg_dump_model(const lzg_ops *ops, const lzg_dump_hook *hooks, lz_text *out);
+LZ_MUST_USE
+lz_err *lzg_dump_model_user(const lzg_ops *ops, const lzg_dump_hook *hooks, const lzg_dump_user_hook *users,
+                            lz_text *out);
 LZ_MUST_USE
 lz_err *lzg_dump_groups(const lzg_ops *ops, lz_text *out);
 

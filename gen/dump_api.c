@@ -23,7 +23,7 @@ static lz_err *run(const lzg_ops *ops, const lzg_function *f, lz_arena *scratch,
                    put_fn *put)
 {
     dump d = { .ops = ops, .arena = scratch, .out = w };
-    lz_err *e = put(&d, f);
+    lz_err *e = (*put)(&d, f);
     lz_text_deinit(&d.text);
     return e;
 }
@@ -62,14 +62,6 @@ static void put_named(dump *d, const char *key, lz_str value)
     lz_json_put_str(d->out, value);
 }
 
-static void put_error(dump *d)
-{
-    lz_json_begin_object(d->out);
-    lz_json_put_key(d->out, "error");
-    lz_json_put_bool(d->out, true);
-    lz_json_end_object(d->out);
-}
-
 /* A refusal becomes {"error":true} and *refused; running out of memory stays an error. */
 static lz_err *forgive(dump *d, lz_err *e, bool *refused)
 {
@@ -77,7 +69,7 @@ static lz_err *forgive(dump *d, lz_err *e, bool *refused)
     if (!e || lz_err_code(e) == LZ_ERR_MEMORY)
         return e;
     lz_err_free(e);
-    put_error(d);
+    lzg_dump_error(d->out);
     return NULL;
 }
 

@@ -6,8 +6,7 @@
 #ifndef LZG_DUMP_API_H
 #define LZG_DUMP_API_H
 
-#include "base/json_write.h"
-#include "gen/model.h"
+#include "gen/dump.h"
 
 LZ_MUST_USE lz_err *lzg_dump_sig(const lzg_ops *ops, const lzg_function *f, lz_arena *scratch,
                                  lz_json_writer *w);

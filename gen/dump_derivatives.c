@@ -223,7 +223,8 @@ static lz_err *collect(const lzg_derivatives *t, rows *out)
         for (size_t k = 0; d->infos && k < d->infos->len; k++)
             LZ_TRY(lz_vec_push(out, (row){ d->func, &d->infos->data[k], d->forward[k] }));
     }
-    qsort(out->data, out->len, sizeof *out->data, by_name_and_key);
+    if (out->len)
+        qsort(out->data, out->len, sizeof *out->data, by_name_and_key);
     return NULL;
 }
 

@@ -180,19 +180,30 @@ lz_err *lzg_files_add_sharded(lzg_files *m, const char *name, const lzg_template
 
 /* ---- writing ---- */
 
+static lz_err *make_folder(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (!slash || slash == path)
+        return NULL;
+    *slash = '\0';
+    lz_err *e = lz_dir_make(path, 0777);
+    *slash = '/';
+    return e;
+}
+
+/* The file is tried first: its folder is there nearly always. Nothing is synced: the
+ * next run makes again what a power cut has taken. */
 static lz_err *write_one(const lzg_files *m, const lzg_file *f, bool *out)
 {
     char *path;
     LZ_TRY(lz_path_join(m->folder.ptr, f->name.ptr, &path));
-    char *slash = strrchr(path, '/');
-    lz_err *e = NULL;
-    if (slash && slash != path) {
-        *slash = '\0';
-        e = lz_dir_make(path, 0777);
-        *slash = '/';
+    lz_err *e = lz_file_update(path, f->text, 0666, LZ_FILE_NO_SYNC, out);
+    if (lz_err_code(e) == LZ_ERR_NOT_FOUND) {
+        lz_err_free(e);
+        e = make_folder(path);
+        if (!e)
+            e = lz_file_update(path, f->text, 0666, LZ_FILE_NO_SYNC, out);
     }
-    if (!e)
-        e = lz_file_update(path, f->text, 0666, 0, out);
     lz_mem_free(path);
     return e;
 }

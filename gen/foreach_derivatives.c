@@ -93,14 +93,17 @@ typedef struct work {
     reference ref;
 } work;
 
-/* The argument that stands where the reference has one of that name. */
-static lz_err *mapped(const work *w, lz_str name, const lzg_argument **out)
+/* The argument that stands where the reference has one of that name, or NULL. */
+static const lzg_argument *stand_in(const work *w, lz_str name)
 {
     for (size_t i = common(w->f->func, w->ref.signature); i-- > 0;)
-        if (lz_str_eq(w->ref.signature->args[i].name, name)) {
-            *out = lzg_schema_arg(w->f->func, w->f->func->args[i].name);
-            return NULL;
-        }
+        if (lz_str_eq(w->ref.signature->args[i].name, name))
+            return &w->f->func->args[i];
+    return NULL;
+}
+
+static lz_err *no_stand_in(const work *w, lz_str name)
+{
     return lz_err_at(LZ_ERR_MODEL, w->f->func_loc,
                      "its derivative is that of %.*s, but nothing stands for '%.*s' of it",
                      LZ_FMT(w->ref.info->func->func->name.text), LZ_FMT(name));
@@ -128,10 +131,11 @@ static lz_err *saved_whole(const work *w, const lzg_argument *arg, lzg_saved *ou
 /* The list is saved whole; the formula asks its i-th element for what the reference saved. */
 static lz_err *save_input(const work *w, const lzg_saved *from, lz_str *formula, lzg_saved *out)
 {
-    const lzg_argument *arg;
     bool more;
     lz_str rest = from->expr, name = lz_str_cut(&rest, LZ_STR("."), &more), element, expr;
-    LZ_TRY(mapped(w, name, &arg));
+    const lzg_argument *arg = stand_in(w, name);
+    if (!arg)
+        return no_stand_in(w, name);
     LZ_TRY(lz_arena_printf(w->arena, &element, "%.*s%s", LZ_FMT(arg->name),
                            arg->type->kind == LZG_TYPE_LIST ? "[i]" : ""));
     LZ_TRY(lzg_replace_all(w->arena, from->expr, name, element, &expr));
@@ -168,10 +172,11 @@ static lz_err *save_outputs(const work *w, lzg_derivative *d)
 static lz_err *map_vars(const work *w, lzg_names *vars)
 {
     lz_str *names;
-    const lzg_argument *arg;
     LZ_TRY(lz_arena_new(w->arena, &names, vars->len));
     for (size_t i = 0; i < vars->len; i++) {
-        LZ_TRY(mapped(w, vars->data[i], &arg));
+        const lzg_argument *arg = stand_in(w, vars->data[i]);
+        if (!arg)
+            return no_stand_in(w, vars->data[i]);
         names[i] = arg->name;
     }
     vars->data = names;

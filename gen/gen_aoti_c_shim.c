@@ -1,5 +1,9 @@
 #include "gen/gen_aoti_c_shim.h"
+#include "base/number.h"
 #include "gen/api/types.h"
+#include "gen/lists.h"
+#include "gen/utils.h"
+#include <stdlib.h>
 
 /* Device is passed as two numbers and has no row. */
 static const char *const c_types[LZG_TY_COUNT] = {
@@ -37,9 +41,10 @@ static lz_err *convert_base(const lzg_type *t, params *out)
     return NULL;
 }
 
+/* NOLINTBEGIN(misc-no-recursion): a type is not nested deeper than its parser allows */
 static lz_err *convert_list(lz_arena *a, const lzg_type *t, params *out)
 {
-    params elem;
+    params elem = { 0 };
     LZ_TRY(convert(a, t->elem, &elem));
     if (elem.second)
         return lzg_refuse_type(t, "a list's elements must be one C value each");
@@ -60,6 +65,7 @@ static lz_err *convert(lz_arena *a, const lzg_type *t, params *out)
     LZ_TRY(convert(a, t->elem, out));
     return lz_arena_printf(a, &out->type, "%.*s*", LZ_FMT(out->type));
 }
+/* NOLINTEND(misc-no-recursion) */
 
 typedef struct printer {
     lz_arena *arena;
@@ -87,7 +93,7 @@ static bool is_later(const printer *p, lz_str name)
 
 static lz_err *print_argument(printer *p, const lzg_argument *arg)
 {
-    params c;
+    params c = { 0 };
     if (is_later(p, arg->name))
         return NULL;
     LZ_TRY(convert(p->arena, arg->type, &c));
@@ -190,4 +196,143 @@ lz_err *lzg_c_shim_declaration(lz_arena *a, const lzg_schema *s, const char *dev
         e = lz_text_save(&p.text, a, out);
     lz_text_deinit(&p.text);
     return e;
+}
+
+/* ---- fallback operators ---- */
+
+/* aten.add.Tensor, aten.abs.default */
+static lz_err *fallback_name(lz_arena *a, const lzg_function *f, lz_str *out)
+{
+    lz_str overload = f->func->name.overload.len ? f->func->name.overload : LZ_STR("default");
+    return lz_arena_printf(a, out, "%.*s.%.*s.%.*s", LZ_FMT(f->ns), LZ_FMT(f->func->name.printed_base),
+                           LZ_FMT(overload));
+}
+
+/* "v2": {"new_args": [...], "since": "..."} */
+static lz_err *read_version(lz_arena *a, const lz_json_member *m, lzg_shim_version *out)
+{
+    const lz_json *args = lz_json_get(&m->value, "new_args"), *since = lz_json_get(&m->value, "since");
+    uint64_t number = 0;
+    lz_str *names;
+    bool named =
+        lz_str_starts(m->key, LZ_STR("v")) && lz_uint64_parse(lz_str_sub(m->key, 1, m->key.len), &number);
+    if (!named || number < 2 || number > UINT32_MAX || m->value.kind != LZ_JSON_OBJECT)
+        return lz_err_at(LZ_ERR_MODEL, m->value.loc, "a version is \"vN\" from v2 on, and an object");
+    *out = (lzg_shim_version){ .number = (unsigned)number };
+    if (since)
+        LZ_TRY(lz_json_as_str(since, "since", &out->since));
+    if (!args)
+        return NULL;
+    LZ_TRY(lz_json_as_array(args, "new_args", &args));
+    LZ_TRY(lz_arena_new(a, &names, args->len));
+    for (size_t i = 0; i < args->len; i++)
+        LZ_TRY(lz_json_as_str(&args->items[i], "an argument's name", &names[i]));
+    out->new_args = names;
+    out->nnew_args = args->len;
+    return NULL;
+}
+
+static int by_number(const void *x, const void *y)
+{
+    unsigned a = ((const lzg_shim_version *)x)->number, b = ((const lzg_shim_version *)y)->number;
+    return (a > b) - (a < b);
+}
+
+static lz_err *read_versions(lz_arena *a, const lz_json *row, lzg_shim_versions *out)
+{
+    lzg_shim_version *at;
+    *out = (lzg_shim_versions){ 0 };
+    LZ_TRY(lz_json_as_object(row, "a fallback operator", &row));
+    LZ_TRY(lz_arena_new(a, &at, row->len));
+    for (size_t i = 0; i < row->len; i++) {
+        const lz_json_member *m = &row->members[i];
+        if (lz_str_is(m->key, "since"))
+            LZ_TRY(lz_json_as_str(&m->value, "since", &out->since));
+        else
+            LZ_TRY(read_version(a, m, &at[out->n++]));
+    }
+    if (out->n)
+        qsort(at, out->n, sizeof *at, by_number);
+    out->at = at;
+    return NULL;
+}
+
+lz_err *lzg_c_shim_versions(lz_arena *a, const lzg_ops *ops, const char *list, const lzg_function *f,
+                            bool *listed, lzg_shim_versions *out)
+{
+    const lz_json *lists = lzg_lists_get(ops->lists, "fallback_ops");
+    const lz_json *rows = lists ? lz_json_get(lists, list) : NULL;
+    lz_str name;
+    LZ_TRY(fallback_name(a, f, &name));
+    const lz_json *row = rows ? lz_json_find(rows, name) : NULL;
+    *listed = row != NULL;
+    return row ? read_versions(a, row, out) : NULL;
+}
+
+/* A kernel of its own, of the out op it delegates to, or a composite one. */
+static bool has_kernel_for(const lzg_ops *ops, const lzg_function *f, lzg_dispatch_key key)
+{
+    const lzg_function *out = f->structured_delegate ? lzg_ops_find(ops, f->structured_delegate->text) : NULL;
+    const lzg_dispatch_key composites[] = { lzg_key_explicit, lzg_key_non_functional, lzg_key_implicit };
+    bool has = lzg_function_kernel(f, key) || (out && lzg_function_kernel(out, key));
+    for (size_t i = 0; !has && i < 3; i++)
+        has = lzg_function_kernel(f, composites[i]) != NULL;
+    return has;
+}
+
+typedef struct line {
+    lz_str name, text;
+} line;
+
+static int by_name(const void *x, const void *y)
+{
+    return lz_str_cmp(((const line *)x)->name, ((const line *)y)->name);
+}
+
+/* out->text.ptr stays NULL where f is not in the header. */
+static lz_err *header_line(lz_arena *a, const lzg_ops *ops, lzg_dispatch_key key, lz_str device,
+                           const lzg_function *f, line *out)
+{
+    lzg_shim_versions versions;
+    bool listed;
+    *out = (line){ 0 };
+    LZ_TRY(fallback_name(a, f, &out->name));
+    LZ_TRY(lzg_c_shim_versions(a, ops, key == LZG_KEY_NONE ? "aten_shimified_ops" : "inductor_fallback_ops",
+                               f, &listed, &versions));
+    if (!listed || (key != LZG_KEY_NONE && !has_kernel_for(ops, f, key)))
+        return NULL;
+    lz_err *e = lzg_c_shim_declaration(a, f->func, device.ptr, &versions, &out->text);
+    if (lz_err_code(e) != LZ_ERR_UNSUPPORTED)
+        return e;
+    lz_err_free(e);
+    return NULL;
+}
+
+static lz_err *device_name(lz_arena *a, lzg_dispatch_key key, lz_str *out)
+{
+    lz_text t = { 0 };
+    lzg_put_lower(&t, lz_str_of(key == LZG_KEY_NONE ? "aten" : lzg_dispatch_key_name(key)));
+    lz_err *e = lz_text_save(&t, a, out);
+    lz_text_deinit(&t);
+    return e;
+}
+
+lz_err *lzg_c_shim_header(lz_arena *a, const lzg_ops *ops, lzg_dispatch_key key, lz_text *out)
+{
+    line *lines;
+    size_t n = 0;
+    lz_str device;
+    LZ_TRY(device_name(a, key, &device));
+    LZ_TRY(lz_arena_new(a, &lines, ops->nfunctions));
+    for (size_t i = 0; i < ops->nfunctions; i++) {
+        LZ_TRY(header_line(a, ops, key, device, ops->functions[i], &lines[n]));
+        n += lines[n].text.ptr != NULL;
+    }
+    if (n)
+        qsort(lines, n, sizeof *lines, by_name);
+    for (size_t i = 0; i < n; i++) {
+        lz_text_add(out, lines[i].text);
+        lz_text_putc(out, '\n');
+    }
+    return lz_text_check(out);
 }

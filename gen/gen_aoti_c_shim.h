@@ -26,4 +26,14 @@ typedef struct lzg_shim_versions {
 LZ_MUST_USE lz_err *lzg_c_shim_declaration(lz_arena *a, const lzg_schema *s, const char *device,
                                            const lzg_shim_versions *v, lz_str *out);
 
+/* The versions that the list of fallback operators ("inductor_fallback_ops",
+ * "aten_shimified_ops") gives f; *listed is false where it does not name f. */
+LZ_MUST_USE lz_err *lzg_c_shim_versions(lz_arena *a, const lzg_ops *ops, const char *list,
+                                        const lzg_function *f, bool *listed, lzg_shim_versions *out);
+
+/* The declarations of a device's header, a line or more each, sorted by operator: listed
+ * operators with a kernel or composite for the key. LZG_KEY_NONE: device "aten", which goes
+ * through the dispatcher. What has no C form is left out. */
+LZ_MUST_USE lz_err *lzg_c_shim_header(lz_arena *a, const lzg_ops *ops, lzg_dispatch_key key, lz_text *out);
+
 #endif

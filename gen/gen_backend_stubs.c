@@ -86,10 +86,10 @@ static lz_err *required(const reader *r, size_t field)
 static lz_err *text_of(const reader *r, size_t field, lz_str *out)
 {
     const lzg_yaml *v = r->field[field];
-    if (v->kind >= LZG_YAML_LIST)
+    if (v && v->kind >= LZG_YAML_LIST)
         return lz_err_at(LZ_ERR_MODEL, v->loc, "'%s' must be a string, not %s", field_names[field],
                          lzg_yaml_kind_name(v->kind));
-    *out = v->text;
+    *out = v ? v->text : LZ_STR("");
     return NULL;
 }
 

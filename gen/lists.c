@@ -8,15 +8,17 @@ enum { LARGEST = 64 << 20 };
 /* The default lists; LZG_LISTS_JSON is the file's path at build time. */
 __asm__(".pushsection .rodata\n"
         ".hidden lzg_lists_begin\n"
-        ".hidden lzg_lists_end\n"
+        ".hidden lzg_lists_size\n"
         ".global lzg_lists_begin\n"
-        ".global lzg_lists_end\n"
+        ".global lzg_lists_size\n"
         "lzg_lists_begin:\n"
         ".incbin \"" LZG_LISTS_JSON "\"\n"
         "lzg_lists_end:\n"
-        ".byte 0\n"
+        ".balign 8\n"
+        "lzg_lists_size: .quad lzg_lists_end - lzg_lists_begin\n"
         ".popsection\n");
-extern const char lzg_lists_begin[], lzg_lists_end[];
+extern const char lzg_lists_begin[];
+extern const uint64_t lzg_lists_size;
 
 static int by_bytes(const void *a, const void *b)
 {
@@ -71,8 +73,7 @@ lz_err *lzg_lists_load(lz_arena *a, const char *path, const lzg_lists **out)
     char *text;
     size_t len;
     if (!path)
-        return parse(a, "lists.json", (lz_str){ lzg_lists_begin, (size_t)(lzg_lists_end - lzg_lists_begin) },
-                     out);
+        return parse(a, "lists.json", (lz_str){ lzg_lists_begin, lzg_lists_size }, out);
     LZ_TRY(lz_file_read(path, LARGEST, &len, &text));
     lz_err *e = parse(a, path, (lz_str){ text, len }, out);
     lz_mem_free(text);

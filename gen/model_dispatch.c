@@ -91,9 +91,9 @@ const char *lzg_dispatch_key_name(lzg_dispatch_key key)
 
 lzg_dispatch_key lzg_dispatch_key_find(lz_str name)
 {
-    for (lzg_dispatch_key i = 0; i < LZG_KEY_COUNT; i++)
+    for (int i = 0; i < LZG_KEY_COUNT; i++)
         if (names[i].len == name.len && lz_str_eq(names[i], name))
-            return i;
+            return (lzg_dispatch_key)i;
     return lz_str_is(name, "CatchAll") ? K_Undefined : LZG_KEY_NONE;
 }
 

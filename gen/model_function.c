@@ -3,15 +3,15 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-static const char *const field_names[LZG_FIELD_COUNT] = {
-#define X(name) #name,
+static const lz_str field_names[LZG_FIELD_COUNT] = {
+#define X(name) { #name, sizeof #name - 1 },
     LZG_FIELDS(X) LZG_OWN_FIELDS(X)
 #undef X
 };
 
 lz_err *lzg_entry_wrong(lzg_field field, const lzg_yaml *value, const char *want)
 {
-    return lz_err_at(LZ_ERR_MODEL, value->loc, "%s must be %s, not %s", field_names[field], want,
+    return lz_err_at(LZ_ERR_MODEL, value->loc, "%s must be %s, not %s", field_names[field].ptr, want,
                      lzg_yaml_kind_name(value->kind));
 }
 
@@ -50,12 +50,13 @@ lz_err *lzg_cpp_base_name(lz_arena *a, const lzg_schema *s, lz_str *out)
 lz_err *lzg_split_namespace(const lzg_yaml *value, size_t levels, lz_str *ns, lz_str *name)
 {
     lz_str colons = LZ_STR("::"), rest = value->text;
-    size_t n = lzg_count(rest, colons);
+    size_t n = 0;
+    *name = rest;
+    for (bool more = lz_str_find_char(rest, ':') != SIZE_MAX; more; n += more)
+        *name = lz_str_cut(&rest, colons, &more);
     if (n > levels)
         return lz_err_at(LZ_ERR_MODEL, value->loc, "more than %zu level%s of namespace in '%.*s'", levels,
                          levels == 1 ? "" : "s", LZ_FMT(value->text));
-    for (bool more = true; more;)
-        *name = lz_str_cut(&rest, colons, &more);
     *ns = lz_str_sub(value->text, 0, n ? value->text.len - name->len - colons.len : 0);
     return NULL;
 }
@@ -76,6 +77,15 @@ static lz_err *read_func(lzg_entry *x, const lzg_yaml *v)
     return lzg_schema_parse(x->arena, schema, f->func_loc, &f->func);
 }
 
+/* Of several arguments of one name, any may have it. */
+static bool has_default(const lzg_schema *s, lz_str name)
+{
+    for (size_t i = 0; i < s->nargs; i++)
+        if (s->args[i].deflt.ptr && lz_str_eq(s->args[i].name, name))
+            return true;
+    return false;
+}
+
 static lz_err *read_no_defaults(lzg_entry *x, const lzg_yaml *v)
 {
     lz_str *names;
@@ -83,9 +93,8 @@ static lz_err *read_no_defaults(lzg_entry *x, const lzg_yaml *v)
         return lzg_entry_wrong(LZG_F_cpp_no_default_args, v, "a list");
     LZ_TRY(lz_arena_new(x->arena, &names, v->len));
     for (size_t i = 0; i < v->len; i++) {
-        const lzg_argument *arg = lzg_schema_arg(x->f->func, v->items[i]->text);
         names[i] = v->items[i]->text;
-        if (v->items[i]->kind != LZG_YAML_STR || !arg || !arg->deflt.ptr)
+        if (v->items[i]->kind != LZG_YAML_STR || !has_default(x->f->func, names[i]))
             return lz_err_at(LZ_ERR_MODEL, v->items[i]->loc, "'%.*s' is no argument with a default",
                              LZ_FMT(names[i]));
     }
@@ -102,7 +111,7 @@ static lz_err *read_variants(lzg_entry *x, const lzg_yaml *v)
     x->f->variants = 0;
     lz_str rest = v->text;
     for (bool more = true; more;) {
-        lz_str one = lz_str_cut(&rest, LZ_STR(", "), &more);
+        lz_str one = lzg_cut_item(&rest, &more);
         unsigned bit = lz_str_is(one, "function") ? LZG_VARIANT_FUNCTION
                        : lz_str_is(one, "method") ? LZG_VARIANT_METHOD
                                                   : 0;
@@ -131,7 +140,7 @@ static lz_err *no_namespace(lzg_field field, const lzg_yaml *v)
 {
     if (lz_str_find(v->text, LZ_STR("::")) != SIZE_MAX)
         return lz_err_at(LZ_ERR_MODEL, v->loc, "%s takes no namespace: it is the operator's own",
-                         field_names[field]);
+                         field_names[field].ptr);
     return NULL;
 }
 
@@ -172,10 +181,10 @@ static lz_err *read_autogen(lzg_entry *x, const lzg_yaml *v)
         return lzg_entry_wrong(LZG_F_autogen, v, "a string");
     lz_str rest = v->text;
     lzg_op_name *names;
-    LZ_TRY(lz_arena_new(x->arena, &names, lzg_count(rest, LZ_STR(", ")) + 1));
+    LZ_TRY(lz_arena_new(x->arena, &names, lzg_count(rest, ',') + 1));
     x->f->autogen = names;
     for (bool more = rest.len > 0; more; x->f->nautogen++) {
-        lz_str one = lz_str_cut(&rest, LZ_STR(", "), &more);
+        lz_str one = lzg_cut_item(&rest, &more);
         LZ_TRY(lzg_op_name_parse(x->arena, one, lzg_yaml_at(v, (size_t)(one.ptr - v->text.ptr)),
                                  &names[x->f->nautogen]));
     }
@@ -275,7 +284,7 @@ static lz_err *place_field(lzg_entry *x, const lzg_yaml *key, const lzg_yaml *va
 {
     int last = own_fields ? LZG_FIELD_COUNT : LZG_F_formula;
     for (int i = 0; i < last && key->kind == LZG_YAML_STR; i++)
-        if (lz_str_is(key->text, field_names[i])) {
+        if (lz_str_eq(key->text, field_names[i])) {
             x->field[i] = value;
             return NULL;
         }

@@ -164,7 +164,7 @@ static lz_err *register_group(lzg_ops *ops, const lzg_group *g)
     members(g, all);
     for (size_t i = 0; i < MEMBERS; i++)
         if (all[i])
-            LZ_TRY(lz_map_put(&ops->group_of, all[i]->func->name.text, (void *)(uintptr_t)g));
+            LZ_TRY(lz_map_put(&ops->group_of, all[i]->func->name.text, (void *)g));
     return NULL;
 }
 

@@ -52,7 +52,9 @@ lz_err *lzg_schema_without_options(lz_arena *a, const lzg_schema *s, const lzg_s
 LZ_MUST_USE
 lz_err *lzg_concat(lz_arena *a, lz_str first, lz_str second, lz_str *out);
 
-/* How often the separator occurs. */
-size_t lzg_count(lz_str s, lz_str separator);
+/* How often the character occurs. */
+size_t lzg_count(lz_str s, char c);
+/* lz_str_cut at ", ", which is most of what parsing does. */
+lz_str lzg_cut_item(lz_str *rest, bool *more);
 
 #endif

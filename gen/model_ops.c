@@ -14,7 +14,7 @@ static lz_err *add_tag(lzg_ops *ops, const lzg_yaml *e)
     if (!desc || (desc->kind == LZG_YAML_STR && desc->text.len == 0))
         return lz_err_at(LZ_ERR_MODEL, desc ? desc->loc : e->loc, "tag '%.*s' needs a description",
                          LZ_FMT(tag->text));
-    return lz_map_put(&ops->tags, tag->text, (void *)(uintptr_t)tag);
+    return lz_map_put(&ops->tags, tag->text, (void *)tag);
 }
 
 lz_err *lzg_ops_add_tags(lzg_ops *ops, const lzg_yaml *tags, lzg_diag *d)
@@ -85,7 +85,7 @@ static lz_err *index_function(lzg_ops *ops, const lzg_function *f)
         if (lz_map_find(&index->index, f->func->name.text))
             return lz_err_at(LZ_ERR_MODEL, f->func_loc, "%.*s has a kernel for %s already",
                              LZ_FMT(f->func->name.text), lzg_dispatch_key_name(f->dispatch[i].key));
-        LZ_TRY(lz_map_put(&index->index, f->func->name.text, (void *)(uintptr_t)&f->dispatch[i]));
+        LZ_TRY(lz_map_put(&index->index, f->func->name.text, (void *)&f->dispatch[i]));
     }
     return NULL;
 }
@@ -164,14 +164,17 @@ static lz_err *check_delegate(const lzg_ops *ops, const lzg_function *f)
 
 static bool is_python_keyword(lz_str s)
 {
-    static const char *const words[] = {
-        "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
-        "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
-        "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
-        "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",
+    static const lz_str words[] = {
+#define W(word) { word, sizeof word - 1 }
+        W("False"),  W("None"),   W("True"),    W("and"),      W("as"),       W("assert"), W("async"),
+        W("await"),  W("break"),  W("class"),   W("continue"), W("def"),      W("del"),    W("elif"),
+        W("else"),   W("except"), W("finally"), W("for"),      W("from"),     W("global"), W("if"),
+        W("import"), W("in"),     W("is"),      W("lambda"),   W("nonlocal"), W("not"),    W("or"),
+        W("pass"),   W("raise"),  W("return"),  W("try"),      W("while"),    W("with"),   W("yield"),
+#undef W
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (lz_str_is(s, words[i]))
+        if (words[i].len == s.len && words[i].ptr[0] == s.ptr[0] && lz_str_eq(words[i], s))
             return true;
     return false;
 }
@@ -230,7 +233,7 @@ lz_err *lzg_ops_check(lzg_ops *ops, lzg_diag *d)
     for (size_t i = 0; !e && i < ops->nexplicit; i++) {
         const lzg_op_name *name = &ops->functions[i]->func->name;
         if (!name->inplace && !name->functional_overload)
-            e = lz_map_put(&bases, name->printed_base, (void *)(uintptr_t)ops->functions[i]);
+            e = lz_map_put(&bases, name->printed_base, (void *)ops->functions[i]);
     }
     if (!e)
         e = check_all(ops, &bases, d);

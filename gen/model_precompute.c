@@ -31,7 +31,7 @@ static lz_err *parse_values(lz_arena *a, const lzg_yaml *line, lz_str list, bool
                             const lzg_argument **out, size_t *n)
 {
     lzg_argument *args;
-    LZ_TRY(lz_arena_new(a, &args, lzg_count(list, LZ_STR(",")) + 1));
+    LZ_TRY(lz_arena_new(a, &args, lzg_count(list, ',') + 1));
     *out = args;
     *n = 0;
     for (bool more = true; more; ++*n) {
@@ -191,7 +191,7 @@ static lz_err *parse_loop(lzg_entry *x, const lzg_yaml *v, lzg_ufunc_key key, lz
     loop->dtypes = dtypes;
     rest = lz_str_sub(rest, 1, rest.len - 1);
     for (; more;) {
-        lz_str one = lz_str_cut(&rest, LZ_STR(", "), &more);
+        lz_str one = lzg_cut_item(&rest, &more);
         if (!add_dtypes(loop, dtypes, one))
             return lz_err_at(LZ_ERR_MODEL, within(v, one), "unknown dtype '%.*s'", LZ_FMT(one));
     }

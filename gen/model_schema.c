@@ -152,14 +152,14 @@ static void set_first(lzg_schema *s)
 
 lz_err *lzg_src_arguments(const lzg_src *src, lz_str piece, lzg_schema *s)
 {
-    lz_str rest = piece, comma = LZ_STR(", "), last = piece;
+    lz_str rest = piece, last = piece;
     lzg_argument *args;
     where at = POSITIONAL;
-    LZ_TRY(lz_arena_new(src->arena, &args, lzg_count(piece, comma) + 1));
+    LZ_TRY(lz_arena_new(src->arena, &args, lzg_count(piece, ',') + 1));
     s->args = args;
     s->nargs = 0;
     for (bool more = piece.len > 0; more;) {
-        last = lz_str_cut(&rest, comma, &more);
+        last = lzg_cut_item(&rest, &more);
         LZ_TRY(item(src, last, &at, s, args));
     }
     if (lz_str_is(last, "*"))
@@ -172,7 +172,6 @@ lz_err *lzg_src_arguments(const lzg_src *src, lz_str piece, lzg_schema *s)
 
 static lz_err *parse_returns(const lzg_src *src, lz_str piece, lzg_schema *s)
 {
-    lz_str comma = LZ_STR(", ");
     bool parens = lz_str_starts(piece, LZ_STR("(")) && lz_str_ends(piece, LZ_STR(")")) && piece.len > 1;
     lz_str rest = parens ? lz_str_sub(piece, 1, piece.len - 1) : piece;
     if (piece.len == 0)
@@ -180,15 +179,14 @@ static lz_err *parse_returns(const lzg_src *src, lz_str piece, lzg_schema *s)
     if (lz_str_is(piece, "()"))
         return NULL;
     lzg_return *returns;
-    size_t n = lzg_count(rest, comma) + 1;
-    if (parens != (n > 1))
+    if (parens != (lz_str_find(rest, LZ_STR(", ")) != SIZE_MAX))
         return lzg_src_syntax(src, piece, "%s",
                               parens ? "a single return takes no parentheses"
                                      : "several returns need parentheses");
-    LZ_TRY(lz_arena_new(src->arena, &returns, n));
+    LZ_TRY(lz_arena_new(src->arena, &returns, lzg_count(rest, ',') + 1));
     s->returns = returns;
     for (bool more = true; more; s->nreturns++) {
-        lz_str one = lz_str_cut(&rest, comma, &more);
+        lz_str one = lzg_cut_item(&rest, &more);
         LZ_TRY(lzg_src_return(src, one, &returns[s->nreturns]));
     }
     return NULL;

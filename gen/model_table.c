@@ -142,7 +142,8 @@ static lz_err *add_ufunc(lzg_entry *x, table *t)
     if (!f->structured || !lzg_schema_is_out_fn(f->func))
         return lzg_entry_error(x, f, LZG_F_ufunc_inner_loop,
                                "ufunc_inner_loop belongs to a structured out function");
-    for (lzg_dispatch_key key = 0; key < LZG_KEY_COUNT; key++) {
+    for (int i = 0; i < LZG_KEY_COUNT; i++) {
+        lzg_dispatch_key key = (lzg_dispatch_key)i;
         lzg_backend_metadata m = { .key = key, .structured = true, .cpp_namespace = LZ_STR("at::native") };
         if (!lzg_dispatch_key_ufunc(key))
             continue;
@@ -179,7 +180,7 @@ static size_t room(const lzg_yaml *v)
 {
     size_t n = 1 + 2; /* the default, and what ufunc loops add */
     for (size_t i = 0; v && v->kind == LZG_YAML_MAP && i < v->len; i++)
-        n += 1 + lzg_count(v->items[2 * i]->text, LZ_STR(","));
+        n += 1 + lzg_count(v->items[2 * i]->text, ',');
     return n;
 }
 

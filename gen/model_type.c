@@ -3,8 +3,8 @@
 
 enum { DEPTH_MAX = 100 }; /* suffixes of one type: whoever walks a type may recurse */
 
-static const char *const names[LZG_TY_COUNT] = {
-#define X(name) #name,
+static const lz_str names[LZG_TY_COUNT] = {
+#define X(name) { #name, sizeof #name - 1 },
     LZG_BASE_TYPES(X)
 #undef X
 };
@@ -63,17 +63,29 @@ lz_err *lzg_concat(lz_arena *a, lz_str first, lz_str second, lz_str *out)
     return NULL;
 }
 
-size_t lzg_count(lz_str s, lz_str separator)
+size_t lzg_count(lz_str s, char c)
 {
     size_t n = 0;
-    for (bool more = true; more; n += more)
-        (void)lz_str_cut(&s, separator, &more);
+    for (size_t i = 0; i < s.len; i++)
+        n += s.ptr[i] == c;
     return n;
+}
+
+lz_str lzg_cut_item(lz_str *rest, bool *more)
+{
+    lz_str whole = *rest;
+    size_t at = 0;
+    while (at + 1 < whole.len && !(whole.ptr[at] == ',' && whole.ptr[at + 1] == ' '))
+        at++;
+    *more = at + 1 < whole.len;
+    at = *more ? at : whole.len;
+    *rest = lz_str_sub(whole, at + 2, whole.len);
+    return lz_str_sub(whole, 0, at);
 }
 
 const char *lzg_base_ty_name(lzg_base_ty base)
 {
-    return names[base];
+    return names[base].ptr;
 }
 
 static bool is_digit(char c)
@@ -107,7 +119,7 @@ static lz_err *parse_core(const lzg_src *src, lz_str t, const lzg_type **out)
     if (lz_str_starts(t, class_prefix))
         return parse_class(src, t, out);
     for (int i = 0; i < LZG_TY_COUNT; i++)
-        if (lz_str_is(t, names[i])) {
+        if (lz_str_eq(t, names[i])) {
             *out = &base_types[i];
             return NULL;
         }
@@ -177,27 +189,37 @@ lz_err *lzg_type_parse(lz_arena *a, lz_str text, lz_loc loc, const lzg_type **ou
     return lzg_src_type(&src, src.text, out);
 }
 
-void lzg_type_print(const lzg_type *t, lz_text *out)
+static void print_suffix(const lzg_type *t, lz_text *out)
 {
-    switch (t->kind) {
-    case LZG_TYPE_BASE:
-        lz_text_puts(out, names[t->base]);
-        return;
-    case LZG_TYPE_CLASS:
-        lz_text_add(out, class_prefix);
-        lz_text_add(out, t->class_name);
-        return;
-    case LZG_TYPE_OPTIONAL:
-        lzg_type_print(t->elem, out);
+    if (t->kind == LZG_TYPE_OPTIONAL) {
         lz_text_putc(out, '?');
         return;
-    case LZG_TYPE_LIST:
-        lzg_type_print(t->elem, out);
-        lz_text_putc(out, '[');
-        if (t->size >= 0)
-            lz_text_int(out, t->size);
-        lz_text_putc(out, ']');
     }
+    lz_text_putc(out, '[');
+    if (t->size >= 0)
+        lz_text_int(out, t->size);
+    lz_text_putc(out, ']');
+}
+
+static const lzg_type *elem_at(const lzg_type *t, size_t depth)
+{
+    while (depth--)
+        t = t->elem;
+    return t;
+}
+
+/* The core comes first and the outermost suffix last. */
+void lzg_type_print(const lzg_type *t, lz_text *out)
+{
+    size_t depth = 0;
+    const lzg_type *core = t;
+    for (; core->elem; depth++)
+        core = core->elem;
+    if (core->kind == LZG_TYPE_CLASS)
+        lz_text_add(out, class_prefix);
+    lz_text_add(out, core->kind == LZG_TYPE_CLASS ? core->class_name : names[core->base]);
+    while (depth--)
+        print_suffix(elem_at(t, depth), out);
 }
 
 bool lzg_type_eq(const lzg_type *a, const lzg_type *b)

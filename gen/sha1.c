@@ -18,9 +18,8 @@ static uint32_t mix(int round, uint32_t b, uint32_t c, uint32_t d)
 static void add_block(uint32_t h[5], const unsigned char *p)
 {
     uint32_t w[80], v[5];
-    for (int i = 0; i < 16; i++)
-        w[i] = (uint32_t)p[4 * i] << 24 | (uint32_t)p[4 * i + 1] << 16 | (uint32_t)p[4 * i + 2] << 8
-               | p[4 * i + 3];
+    for (size_t i = 0; i < 16; i++, p += 4)
+        w[i] = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
     for (int i = 16; i < 80; i++)
         w[i] = rotate(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
     memcpy(v, h, sizeof v);

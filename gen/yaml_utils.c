@@ -131,7 +131,7 @@ static size_t characters(lz_str s)
 static bool stands_as_written(const yaml_event_t *event, lz_str text, bool quoted)
 {
     size_t from = event->start_mark.column, to = event->end_mark.column;
-    return event->start_mark.line == event->end_mark.line && to - from == characters(text) + 2 * quoted;
+    return event->start_mark.line == event->end_mark.line && to - from == characters(text) + (quoted ? 2 : 0);
 }
 
 static lz_err *resolve(const yaml_event_t *event, lzg_yaml *node)
@@ -265,7 +265,8 @@ static lz_err *check_keys(lz_arena *a, const lzg_yaml *const *pairs, size_t n)
 static lz_err *close_map(builder *b)
 {
     size_t first = b->stack.data[b->stack.len - 1].first;
-    LZ_TRY(check_keys(b->arena, b->pending.data + first, (b->pending.len - first) / 2));
+    if (b->pending.len > first)
+        LZ_TRY(check_keys(b->arena, b->pending.data + first, (b->pending.len - first) / 2));
     return close_frame(b);
 }
 

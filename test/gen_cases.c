@@ -7,10 +7,13 @@
  * "N agree, M disagree"; exit status 1 if there is any. */
 #include "base/gzip.h"
 #include "base/mem.h"
-#include "gen/model.h"
+#include "gen/consumers.h"
+#include "gen/gen_backend_stubs.h"
+#include "gen/gen_python_functions.h"
+#include "gen/load_derivatives.h"
+#include "gen/selective_build/selector.h"
+#include "oracle.h"
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 enum { MOST = 1 << 26 };
 
@@ -89,23 +92,24 @@ static lz_err *stage_tags(const judge *j)
     return e;
 }
 
-typedef lz_err *consumer_fn(lzg_ops *ops, lzg_diag *d);
+typedef lz_err *consumer_fn(lzg_ops *ops, const judge *j);
+
+static lz_err *read_entries(lzg_ops *ops, const lzg_yaml *entries, lzg_diag *d)
+{
+    LZ_TRY(lzg_ops_begin(ops, NULL, NULL, d));
+    LZ_TRY(add_known_tags(ops, d));
+    LZ_TRY(lzg_ops_add(ops, entries, false, d));
+    LZ_TRY(lzg_ops_check(ops, d));
+    return lzg_ops_generate(ops, d);
+}
 
 /* Reads entries and hands them to a consumer unless they are refused; NULL: none. */
 static lz_err *with_entries(const judge *j, const lzg_yaml *entries, consumer_fn *consume)
 {
     lzg_ops ops;
-    lz_err *e = lzg_ops_begin(&ops, NULL, NULL, j->diag);
-    if (!e)
-        e = add_known_tags(&ops, j->diag);
-    if (!e)
-        e = lzg_ops_add(&ops, entries, false, j->diag);
-    if (!e)
-        e = lzg_ops_check(&ops, j->diag);
-    if (!e)
-        e = lzg_ops_generate(&ops, j->diag);
+    lz_err *e = read_entries(&ops, entries, j->diag);
     if (!e && consume && !lzg_diag_any(j->diag))
-        e = consume(&ops, j->diag);
+        e = consume(&ops, j);
     lzg_ops_deinit(&ops);
     return e;
 }
@@ -115,22 +119,158 @@ static lz_err *stage_entry(const judge *j)
     return with_entries(j, j->body, NULL);
 }
 
+static lz_err *group(lzg_ops *ops, const judge *j)
+{
+    return lzg_ops_group(ops, j->diag);
+}
+
 static lz_err *stage_group(const judge *j)
 {
-    return with_entries(j, j->body, lzg_ops_group);
+    return with_entries(j, j->body, group);
+}
+
+static lz_err *view(lzg_ops *ops, const judge *j)
+{
+    return lzg_ops_group_views(ops, j->diag);
 }
 
 static lz_err *stage_view(const judge *j)
 {
-    return with_entries(j, j->body, lzg_ops_group_views);
+    return with_entries(j, j->body, view);
+}
+
+/* ---- stages of consumers ---- */
+
+typedef lz_err *check_fn(const lzg_ops *ops, lzg_diag *d);
+
+/* For consumers of groups: what cannot be grouped is refused already. */
+static lz_err *consume_groups(lzg_ops *ops, const judge *j, check_fn *check)
+{
+    LZ_TRY(lzg_ops_group(ops, j->diag));
+    LZ_TRY(lzg_ops_group_views(ops, j->diag));
+    return lzg_diag_any(j->diag) ? NULL : check(ops, j->diag);
+}
+
+/* For consumers of single functions: groups are made as far as they fit. */
+static lz_err *consume_functions(lzg_ops *ops, const judge *j, check_fn *check)
+{
+    lzg_diag unheard;
+    lzg_diag_init(&unheard);
+    lz_err *e = lzg_ops_group(ops, &unheard);
+    if (!e)
+        e = lzg_ops_group_views(ops, &unheard);
+    lzg_diag_deinit(&unheard);
+    return e ? e : check(ops, j->diag);
+}
+
+#define STAGE(name, consume, check)                                                                          \
+    static lz_err *consume_##name(lzg_ops *ops, const judge *j)                                              \
+    {                                                                                                        \
+        return consume(ops, j, check);                                                                       \
+    }                                                                                                        \
+    static lz_err *stage_##name(const judge *j)                                                              \
+    {                                                                                                        \
+        return with_entries(j, j->body, consume_##name);                                                     \
+    }
+STAGE(cpp, consume_functions, lzg_check_cpp)
+STAGE(python, consume_functions, lzg_check_python)
+STAGE(native, consume_groups, lzg_check_native)
+STAGE(register, consume_groups, lzg_check_register)
+STAGE(functionalize, consume_groups, lzg_check_functionalize)
+STAGE(ufunc, consume_groups, lzg_check_ufunc)
+
+/* ---- stages with another file beside the entries ---- */
+
+static lz_err *derive(lzg_ops *ops, const judge *j)
+{
+    lzg_derivatives *t = NULL;
+    LZ_TRY(lzg_ops_group_views(ops, j->diag));
+    if (lzg_diag_any(j->diag))
+        return NULL;
+    lz_err *e = lzg_derivatives_load(ops, lzg_yaml_get(j->body, LZ_STR("derivatives")), j->diag, &t);
+    lzg_derivatives_free(t);
+    return e;
+}
+
+static lz_err *deprecate(lzg_ops *ops, const judge *j)
+{
+    return lzg_check_deprecated(ops, lzg_yaml_get(j->body, LZ_STR("deprecated")), j->diag);
+}
+
+static lz_err *with_native(const judge *j, lz_str other, consumer_fn *consume)
+{
+    const lzg_yaml *native = lzg_yaml_get(j->body, LZ_STR("native"));
+    if (!native || !lzg_yaml_get(j->body, other))
+        return missing(j->body, native ? other.ptr : "native");
+    return with_entries(j, native, consume);
+}
+
+static lz_err *stage_derivative(const judge *j)
+{
+    return with_native(j, LZ_STR("derivatives"), derive);
+}
+
+static lz_err *stage_deprecated(const judge *j)
+{
+    return with_native(j, LZ_STR("deprecated"), deprecate);
+}
+
+static lz_err *stage_selective(const judge *j)
+{
+    lzg_selector s;
+    lzg_selector_init(&s);
+    lz_err *e = lzg_selector_read(&s, j->body, j->diag);
+    lzg_selector_deinit(&s);
+    return e;
+}
+
+/* ---- the whole operator file ---- */
+
+static lzg_ops all_ops;
+static bool have_all_ops;
+
+/* The original's file where it is, else the one rebuilt from the recorded facts. */
+static lz_err *load_all(lzg_diag *d)
+{
+    const char *files[2] = { lz_oracle_find("torch-2.15/native_functions.yaml") };
+    const char *tags = lz_oracle_find("torch-2.15/tags.yaml");
+    if (have_all_ops)
+        return NULL;
+    if (!files[0] || !tags)
+        LZ_TRY(lz_oracle_files(&files[0], &tags));
+    have_all_ops = true;
+    return lzg_ops_load(&all_ops, &(lzg_ops_options){ .files = files, .tags = tags }, d);
+}
+
+static lz_err *stage_backend(const judge *j)
+{
+    lzg_backend b;
+    LZ_TRY(load_all(j->diag));
+    lzg_backend_init(&b);
+    lz_err *e = lzg_backend_read(&b, &all_ops, j->body, j->diag);
+    lzg_backend_deinit(&b);
+    return e;
 }
 
 static const struct {
     const char *name;
     stage_fn *judge;
 } stages[] = {
-    { "schema", stage_schema }, { "tags", stage_tags }, { "entry", stage_entry },
-    { "group", stage_group },   { "view", stage_view },
+    { "schema", stage_schema },
+    { "tags", stage_tags },
+    { "entry", stage_entry },
+    { "group", stage_group },
+    { "view", stage_view },
+    { "cpp", stage_cpp },
+    { "python", stage_python },
+    { "native", stage_native },
+    { "register", stage_register },
+    { "functionalize", stage_functionalize },
+    { "ufunc", stage_ufunc },
+    { "derivative", stage_derivative },
+    { "deprecated", stage_deprecated },
+    { "selective", stage_selective },
+    { "backend", stage_backend },
 };
 
 /* ---- documents ---- */
@@ -244,6 +384,7 @@ int main(int argc, char **argv)
     }
     judge_all((lz_str){ text, len }, &t);
     lz_mem_free(text);
+    lzg_ops_deinit(&all_ops);
     printf("%zu agree, %zu disagree\n", t.agree, t.disagree);
     return t.disagree ? 1 : 0;
 }

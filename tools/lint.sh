@@ -30,11 +30,12 @@ scripts() {
 }
 
 # Two findings are guesses from a later condition, and UBSan knows better; in tests a loop that fills an array counts as
-# one that may not run.
+# one that may not run, and an error that a callee made counts as a pointer into what the callee was given.
 cpp_check() {
     mkdir -p build/cppcheck
     cppcheck --quiet -j2 --enable=warning,performance,portability --error-exitcode=1 --inline-suppr \
-        --suppress=shiftNegative --suppress=signConversionCond --suppress='uninitvar:test/*' -i"$PWD/build" \
+        --suppress=shiftNegative --suppress=signConversionCond --suppress='uninitvar:test/*' \
+        --suppress='uninitStructMember:test/*' --suppress='returnDanglingLifetime:test/*' -i"$PWD/build" \
         --cppcheck-build-dir=build/cppcheck --project=build/compile_commands.json
 }
 

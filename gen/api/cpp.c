@@ -41,6 +41,7 @@ static lz_err *value_base(const lzg_type *t, bool symint, const lzg_ctype **out)
     return NULL;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the type */
 lz_err *lzg_cpp_valuetype(lz_arena *a, const lzg_type *t, bool symint, const lzg_ctype **out)
 {
     *out = NULL;
@@ -68,6 +69,7 @@ static const lzg_ctype *tensor_argument(lzg_cpp_rules r)
     return lzg_ctype_of(r.owning ? LZG_C_BASE : LZG_C_CONST_REF, LZG_CPP_Tensor);
 }
 
+/* NOLINTBEGIN(misc-no-recursion): a type is not nested deeper than its parser allows */
 static lz_err *optional_argument(lz_arena *a, const lzg_type *t, lzg_cpp_rules r, const lzg_ctype **out)
 {
     const lzg_type *elem = t->elem;
@@ -178,6 +180,7 @@ static lz_err *return_type(lz_arena *a, const lzg_type *t, bool writes, lzg_loca
                                     : lzg_ctype_base(LZG_CPP_Scalar);
     return NULL;
 }
+/* NOLINTEND(misc-no-recursion) */
 
 lz_err *lzg_cpp_return_type(lz_arena *a, const lzg_return *r, lzg_local local, const lzg_ctype **out)
 {
@@ -323,23 +326,27 @@ lz_err *lzg_cpp_name(lz_arena *a, const lzg_schema *s, lzg_cpp_form form, lz_str
                            LZ_FMT(s->name.printed_base), form.symint ? "_symint" : "", suffix);
 }
 
+static bool has_faithful_form(const lzg_schema *s)
+{
+    return lzg_schema_has_tensor_options(s) || lzg_schema_is_out_fn(s);
+}
+
 size_t lzg_cpp_forms(const lzg_schema *s, lzg_cpp_form like, lzg_cpp_form out[4])
 {
     size_t n = 0;
-    bool two = lzg_schema_has_tensor_options(s) || lzg_schema_is_out_fn(s);
-    for (int symint = 0; symint <= lzg_schema_has_symint(s); symint++) {
-        like.symint = symint;
-        for (int faithful = 0; faithful <= two; faithful++) {
-            like.faithful = faithful;
-            out[n++] = like;
-        }
+    for (unsigned i = 0; i < 4; i++) {
+        like.faithful = i & 1;
+        like.symint = i & 2;
+        if ((like.faithful && !has_faithful_form(s)) || (like.symint && !lzg_schema_has_symint(s)))
+            continue;
+        out[n++] = like;
     }
     return n;
 }
 
 lzg_cpp_form lzg_cpp_most_faithful(const lzg_schema *s)
 {
-    return (lzg_cpp_form){ .faithful = lzg_schema_has_tensor_options(s) || lzg_schema_is_out_fn(s) };
+    return (lzg_cpp_form){ .faithful = has_faithful_form(s) };
 }
 
 typedef struct builder {

@@ -75,10 +75,11 @@ static lz_err *base_type(const maker *m, const lzg_type *t, const lzg_ctype **ou
     return NULL;
 }
 
+/* NOLINTBEGIN(misc-no-recursion): a type is not nested deeper than its parser allows */
 static lz_err *list_type(const maker *m, const lzg_type *t, const lzg_ctype **out)
 {
     const lzg_type *elem = t->elem;
-    const lzg_ctype *inner;
+    const lzg_ctype *inner = NULL;
     if (elem->kind == LZG_TYPE_OPTIONAL && lzg_type_is(elem->elem, LZG_TY_Tensor)) {
         LZ_TRY(lzg_ctype_wrap(m->arena, LZG_C_OPTIONAL, m->value, &inner));
         return lzg_ctype_wrap(m->arena, LZG_C_LIST, inner, out);
@@ -103,14 +104,15 @@ static lz_err *ir_type(const maker *m, const lzg_type *t, const lzg_ctype **out)
         return list_type(m, t, out);
     if (t->kind == LZG_TYPE_CLASS)
         return lzg_refuse_type(t, "no lazy node has an argument of this type");
-    const lzg_ctype *elem;
+    const lzg_ctype *elem = NULL;
     LZ_TRY(ir_type(m, t->elem, &elem));
     return lzg_ctype_wrap(m->arena, LZG_C_OPTIONAL, elem, out);
 }
+/* NOLINTEND(misc-no-recursion) */
 
 static bool is_value(const maker *m, const lzg_ctype *t)
 {
-    while (t->kind == LZG_C_OPTIONAL || t->kind == LZG_C_LIST || t->kind == LZG_C_VECTOR)
+    while (t->elem)
         t = t->elem;
     return lzg_ctype_eq(t, m->value) || (lzg_ctype_is(t, LZG_CPP_Scalar) && !m->constant_scalars);
 }
@@ -130,7 +132,9 @@ static bool is_symint(const lzg_type *t)
 static lz_err *make_argument(const maker *m, const lzg_argument *arg, lzg_lazy_argument *out)
 {
     const lzg_type *t = arg->type;
-    *out = (lzg_lazy_argument){ .argument = arg, .keyword = arg->section >= LZG_PRE_TENSOR_OPTIONS };
+    *out = (lzg_lazy_argument){ .argument = arg,
+                                .type = m->value,
+                                .keyword = arg->section >= LZG_PRE_TENSOR_OPTIONS };
     LZ_TRY(ir_type(m, t, &out->type));
     out->generator = lzg_type_is(inner_type(t, false), LZG_TY_Generator);
     out->wrapped_scalar = lzg_type_is(inner_type(t, true), LZG_TY_Scalar);

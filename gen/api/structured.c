@@ -6,6 +6,7 @@ static bool is_optional_of(const lzg_type *t, lzg_base_ty elem)
     return t->kind == LZG_TYPE_OPTIONAL && lzg_type_is(t->elem, elem);
 }
 
+/* NOLINTBEGIN(misc-no-recursion): a type is not nested deeper than its parser allows */
 static lz_err *wrap_elem(lz_arena *a, lzg_ctype_kind wrap, const lzg_type *t, const lzg_ctype **out)
 {
     const lzg_ctype *elem;
@@ -53,6 +54,7 @@ lz_err *lzg_structured_argumenttype(lz_arena *a, const lzg_type *t, const lzg_ct
     *out = lzg_ctype_of(LZG_C_CONST_REF, t->base == LZG_TY_Tensor ? LZG_CPP_Tensor : LZG_CPP_Scalar);
     return NULL;
 }
+/* NOLINTEND(misc-no-recursion) */
 
 lz_err *lzg_structured_argument(lz_arena *a, const lzg_argument *arg, lzg_binding *out)
 {

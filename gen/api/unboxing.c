@@ -37,6 +37,7 @@ static lz_err *suffixed(unboxer *u, lz_str name, const char *suffix, lz_str *out
     return lz_arena_printf(u->arena, out, "%.*s%s", LZ_FMT(name), suffix);
 }
 
+/* NOLINTBEGIN(misc-no-recursion): a type is not nested deeper than its parser allows */
 static lz_err *convert_optional(unboxer *u, const lzg_type *t, lz_str name, held *out)
 {
     lz_str in;
@@ -61,17 +62,18 @@ static lz_err *convert_optional(unboxer *u, const lzg_type *t, lz_str name, held
 }
 
 /* Fills `into`, a container with push_back, from the elements of the list. */
-static lz_err *fill_list(unboxer *u, const lzg_type *t, lz_str name, const char *into, held *elem)
+static lz_err *fill_list(unboxer *u, const lzg_type *t, lz_str name, const lzg_ctype *type, const char *into,
+                         held *elem)
 {
     lz_str each;
     LZ_TRY(suffixed(u, name, "_elem", &each));
-    line(u, "for (c10::IValue $_elem : $_list_in) {", name, NULL);
+    line(u, "for (c10::IValue $_elem : $_list_in) {", name, type);
     u->indent++;
     LZ_TRY(convert(u, t->elem, each, false, elem));
     lz_text_fill(&u->code, ' ', 4 * u->indent);
     lz_text_printf(&u->code, "%.*s%s.push_back(%.*s);\n", LZ_FMT(name), into, LZ_FMT(elem->name));
     u->indent--;
-    line(u, "}", name, NULL);
+    line(u, "}", name, type);
     return NULL;
 }
 
@@ -89,9 +91,9 @@ static lz_err *convert_list(unboxer *u, const lzg_type *t, lz_str name, held *ou
     }
     if (t->elem->kind == LZG_TYPE_OPTIONAL) {
         line(u, "% $_list_out;", name, out->type);
-        return fill_list(u, t, name, "_list_out", &elem);
+        return fill_list(u, t, name, out->type, "_list_out", &elem);
     }
-    LZ_TRY(fill_list(u, t, name, "_vec", &elem));
+    LZ_TRY(fill_list(u, t, name, out->type, "_vec", &elem));
     lz_text_puts(&u->ahead, "std::vector<");
     lzg_ctype_print_value(elem.type, &u->ahead);
     lz_text_printf(&u->ahead, "> %.*s_vec;\n", LZ_FMT(name));
@@ -110,6 +112,7 @@ static lz_err *convert(unboxer *u, const lzg_type *t, lz_str name, bool writes, 
     line(u, "% $_base = $.to<%>();", name, out->type);
     return suffixed(u, name, "_base", &out->name);
 }
+/* NOLINTEND(misc-no-recursion) */
 
 static lz_err *unbox(unboxer *u, const lzg_sig *sig, lzg_binding *at, lz_text *code)
 {

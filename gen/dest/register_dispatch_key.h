@@ -20,8 +20,8 @@ typedef struct lzg_wrapper {
 LZ_MUST_USE lz_err *lzg_register_unstructured(lz_arena *a, const lzg_function *f, lzg_dispatch_key key,
                                               const lzg_backend_metadata *m, lzg_wrapper *out);
 
-/* f: a member of the structured group g; NULL in *out->sig.name.ptr where nothing is
- * registered (out for CompositeExplicitAutogradNonFunctional). */
+/* f: a member of the structured group g. Without a signature where nothing is registered:
+ * out for CompositeExplicitAutogradNonFunctional. */
 LZ_MUST_USE lz_err *lzg_register_structured(lz_arena *a, const lzg_group *g, const lzg_function *f,
                                             lzg_dispatch_key key, lzg_wrapper *out);
 

@@ -20,7 +20,7 @@ static void put_quoted(lz_text *t, lz_str s)
     lz_text_putc(t, quote);
 }
 
-/* Depth is bounded by that of YAML trees. */
+/* NOLINTNEXTLINE(misc-no-recursion): at most LZG_YAML_DEPTH deep */
 static void put_value(lz_text *t, const lzg_yaml *v, bool inside)
 {
     bool map = v->kind == LZG_YAML_MAP;

@@ -319,7 +319,7 @@ static bool unversioned(lz_str key, lz_str *out)
 /* Each of Python's split("/")[1] is an error where there is no slash. */
 static lz_err *cover(lz_str wanted, const lz_str *keys, size_t n, lz_str *out)
 {
-    lz_str body, own;
+    lz_str body = { 0 }, own = { 0 };
     bool has_default = false;
     for (size_t i = 0; i < n; i++) {
         if (lz_str_is(keys[i], "default")) {

@@ -1,7 +1,8 @@
 /* value.h - the types that operator calls are made of: handles, scalars, lists,
- * options. Everything here is passed by value or borrowed for the call; only
- * tensors have owners. Numbers of the enumerations are those of PyTorch, because
- * graphs and files carry them. */
+ * options, and lz_value, which holds any of them. Everything here is passed by value
+ * or borrowed for the call; only tensors have owners, and a list of tensors that a
+ * call returns belongs, array and tensors, to the scope it was made in. Numbers of the
+ * enumerations are those of PyTorch, because graphs and files carry them. */
 #ifndef LAZULI_VALUE_H
 #define LAZULI_VALUE_H
 
@@ -45,6 +46,15 @@ typedef enum lz_memory_format {
     LZ_CHANNELS_LAST = 2,
     LZ_CHANNELS_LAST_3D = 3
 } lz_memory_format;
+
+typedef enum lz_qscheme {
+    LZ_QSCHEME_NONE = -1,
+    LZ_PER_TENSOR_AFFINE = 0,
+    LZ_PER_CHANNEL_AFFINE = 1,
+    LZ_PER_TENSOR_SYMMETRIC = 2,
+    LZ_PER_CHANNEL_SYMMETRIC = 3,
+    LZ_PER_CHANNEL_AFFINE_FLOAT = 4
+} lz_qscheme;
 
 typedef struct lz_device {
     int16_t type;  /* -1: none; 0: CPU; others are given out as backends register */
@@ -113,6 +123,24 @@ typedef struct lz_opt_bool {
     bool has, v;
 } lz_opt_bool;
 
+static inline lz_opt_int lz_some_int(int64_t v)
+{
+    lz_opt_int o = { true, v };
+    return o;
+}
+
+static inline lz_opt_float lz_some_float(double v)
+{
+    lz_opt_float o = { true, v };
+    return o;
+}
+
+static inline lz_opt_bool lz_some_bool(bool v)
+{
+    lz_opt_bool o = { true, v };
+    return o;
+}
+
 /* Lists; v NULL with n 0 is the empty list, n -1 an absent list. */
 typedef struct lz_ints {
     const int64_t *v;
@@ -130,14 +158,106 @@ typedef struct lz_scalars {
     const lz_scalar *v;
     int64_t n;
 } lz_scalars;
+typedef struct lz_strs {
+    const char *const *v;
+    int64_t n;
+} lz_strs;
 typedef struct lz_tensors {
-    lz_tensor *const *v;
+    lz_tensor *const *v; /* a Tensor?[] has NULL in it */
     int64_t n;
 } lz_tensors;
 
+/* Any value of an operator call, for callers that know the operator only at run time.
+ *
+ *     kind             C type, and member of lz_value */
+#define LZ_KINDS(X)                                                                                          \
+    X(TENSOR, lz_tensor *, tensor)                                                                           \
+    X(GENERATOR, lz_generator *, generator)                                                                  \
+    X(STORAGE, lz_storage *, storage)                                                                        \
+    X(STREAM, lz_stream *, stream)                                                                           \
+    X(OBJECT, lz_object *, object)                                                                           \
+    X(INT, int64_t, integer)                                                                                 \
+    X(FLOAT, double, real)                                                                                   \
+    X(BOOL, bool, truth)                                                                                     \
+    X(SCALAR, lz_scalar, scalar)                                                                             \
+    X(STR, const char *, str)                                                                                \
+    X(DTYPE, lz_dtype, dtype)                                                                                \
+    X(LAYOUT, lz_layout, layout)                                                                             \
+    X(MEMORY_FORMAT, lz_memory_format, memory_format)                                                        \
+    X(QSCHEME, lz_qscheme, qscheme)                                                                          \
+    X(DEVICE, lz_device, device)                                                                             \
+    X(INTS, lz_ints, ints)                                                                                   \
+    X(FLOATS, lz_floats, floats)                                                                             \
+    X(BOOLS, lz_bools, bools)                                                                                \
+    X(SCALARS, lz_scalars, scalars)                                                                          \
+    X(STRS, lz_strs, strs)                                                                                   \
+    X(TENSORS, lz_tensors, tensors)
+
+typedef enum lz_kind {
+    LZ_KIND_NONE, /* an absent option; as an argument: the default, where there is one */
+#define X(kind, type, member) LZ_KIND_##kind,
+    LZ_KINDS(X)
+#undef X
+        LZ_KIND_COUNT
+} lz_kind;
+
+typedef struct lz_value {
+    lz_kind kind;
+    union {
+#define X(kind, type, member) type member;
+        LZ_KINDS(X)
+#undef X
+    };
+} lz_value;
+
+/* lz_value_tensor(t), lz_value_integer(2), lz_value_ints(list), ... */
+#define X(kind_, type, member_)                                                                              \
+    static inline lz_value lz_value_##member_(type v)                                                        \
+    {                                                                                                        \
+        lz_value out;                                                                                        \
+        out.kind = LZ_KIND_##kind_;                                                                          \
+        out.member_ = v;                                                                                     \
+        return out;                                                                                          \
+    }
+LZ_KINDS(X)
+#undef X
+
+static inline lz_value lz_value_none(void)
+{
+    lz_value out;
+    out.kind = LZ_KIND_NONE;
+    out.tensor = NULL;
+    return out;
+}
+
+/* The options that a value stands for: itself, or none. */
+static inline lz_opt_int lz_value_opt_int(lz_value v)
+{
+    lz_opt_int o = { v.kind == LZ_KIND_INT, v.kind == LZ_KIND_INT ? v.integer : 0 };
+    return o;
+}
+
+static inline lz_opt_float lz_value_opt_float(lz_value v)
+{
+    lz_opt_float o = { v.kind == LZ_KIND_FLOAT, v.kind == LZ_KIND_FLOAT ? v.real : 0 };
+    return o;
+}
+
+static inline lz_opt_bool lz_value_opt_bool(lz_value v)
+{
+    lz_opt_bool o = { v.kind == LZ_KIND_BOOL, v.kind == LZ_KIND_BOOL && v.truth };
+    return o;
+}
+
 #ifdef __cplusplus
 }
+
+#define LZ_HERE (lz_loc{ __FILE__, __LINE__, 0 })
+
 #else
+
+/* The line of the user's program that this stands in. */
+#define LZ_HERE ((lz_loc){ __FILE__, __LINE__, 0 })
 
 /* LZ_INTS(2, 3), and LZ_DIMS for sizes, strides and dimensions. */
 #define LZ_INTS(...)                                                                                         \
@@ -148,6 +268,9 @@ typedef struct lz_tensors {
     ((lz_floats){ (const double[]){ __VA_ARGS__ }, sizeof((const double[]){ __VA_ARGS__ }) / sizeof(double) })
 #define LZ_BOOLS(...)                                                                                        \
     ((lz_bools){ (const bool[]){ __VA_ARGS__ }, sizeof((const bool[]){ __VA_ARGS__ }) / sizeof(bool) })
+#define LZ_STRS(...)                                                                                         \
+    ((lz_strs){ (const char *const[]){ __VA_ARGS__ },                                                        \
+                sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(const char *) })
 #define LZ_TENSORS(...)                                                                                      \
     ((lz_tensors){ (lz_tensor *const[]){ __VA_ARGS__ },                                                      \
                    sizeof((lz_tensor *const[]){ __VA_ARGS__ }) / sizeof(lz_tensor *) })
@@ -166,6 +289,25 @@ typedef struct lz_tensors {
     {                                                                                                        \
         true, (x)                                                                                            \
     }
+
+/* What the macros of ops.h are made of. A call with keywords stands in a block of its
+ * own, so that lists written in it live until it returns; there a keyword may say again
+ * what the defaults before it said. */
+#if defined(__clang__)
+#define LZ_QUIET_OVERRIDE _Pragma("clang diagnostic ignored \"-Winitializer-overrides\"")
+#else
+#define LZ_QUIET_OVERRIDE _Pragma("GCC diagnostic ignored \"-Woverride-init\"")
+#endif
+#define LZ_CALL(...)                                                                                         \
+    __extension__({                                                                                          \
+        _Pragma("GCC diagnostic push") LZ_QUIET_OVERRIDE __VA_ARGS__;                                        \
+        _Pragma("GCC diagnostic pop")                                                                        \
+    })
+/* The last positional argument and the keywords arrive together: an empty "..." is not C17. */
+#define LZ_LAST(...)            LZ_LAST_(__VA_ARGS__, )
+#define LZ_LAST_(last, ...)     last
+#define LZ_KEYWORDS(...)        LZ_KEYWORDS_(__VA_ARGS__, )
+#define LZ_KEYWORDS_(last, ...) __VA_ARGS__
 
 #endif
 #endif

@@ -55,10 +55,8 @@ lz_str lz_str_trim(lz_str s)
 
 size_t lz_str_find(lz_str s, lz_str needle)
 {
-    for (size_t i = 0; i + needle.len <= s.len; i++)
-        if (lz_str_eq(lz_str_sub(s, i, i + needle.len), needle))
-            return i;
-    return SIZE_MAX;
+    const char *at = s.len && needle.len ? memmem(s.ptr, s.len, needle.ptr, needle.len) : NULL;
+    return at ? (size_t)(at - s.ptr) : needle.len ? SIZE_MAX : 0;
 }
 
 size_t lz_str_rfind(lz_str s, lz_str needle)

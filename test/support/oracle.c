@@ -23,14 +23,19 @@ static const char *keep_path(const char *folder, const char *name)
     return paths[npaths++];
 }
 
-const char *lz_oracle_original(const char *name)
+const char *lz_oracle_find(const char *name)
 {
     const char *folder = getenv("LAZULI_ORACLE");
     const char *path = keep_path(folder ? folder : LZ_SOURCE_DIR "/../shared/oracle", name);
-    if (path && access(path, R_OK) == 0)
-        return path;
-    printf("skipped: no %s (LAZULI_ORACLE names the folder with the original's files)\n", name);
-    return NULL;
+    return path && access(path, R_OK) == 0 ? path : NULL;
+}
+
+const char *lz_oracle_original(const char *name)
+{
+    const char *path = lz_oracle_find(name);
+    if (!path)
+        printf("skipped: no %s (LAZULI_ORACLE names the folder with the original's files)\n", name);
+    return path;
 }
 
 lz_err *lz_oracle_read(const char *name, size_t *len, char **out)
@@ -282,7 +287,10 @@ lz_err *lz_oracle_native(lz_text *out)
 
 static lz_err *collect_tags(const dump *d, lz_map *tags)
 {
-    LZ_TRY(lz_map_put(tags, LZ_STR("out_variant"), NULL)); /* defined, and on no operator */
+    static const char *const unused[] = { "nondeterministic_bitwise", "needs_contiguous_strides",
+                                          "flexible_layout", "cudagraph_unsafe", "out_variant" };
+    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) /* defined, and on no operator */
+        LZ_TRY(lz_map_put(tags, lz_str_of(unused[i]), NULL));
     for (size_t i = 0; i < d->rows.len; i++) {
         const lz_json *of = lz_json_get(d->rows.data[i], "tags");
         for (uint32_t k = 0; k < of->len; k++)

@@ -9,8 +9,9 @@
 
 #include "base/text.h"
 
-/* The path of an original file, or NULL: it is not there, and why is printed. Valid
- * until the process ends. */
+/* The path of an original file, or NULL: it is not there. Valid until the process ends. */
+const char *lz_oracle_find(const char *name);
+/* The same; says on standard output what is missing. */
 const char *lz_oracle_original(const char *name);
 
 /* A committed file, unpacked: "torchgen_model.jsonl" is torchgen_model.jsonl.gz there.
@@ -24,8 +25,7 @@ lz_err *lz_oracle_native(lz_text *out);
 LZ_MUST_USE
 lz_err *lz_oracle_tags(lz_text *out);
 
-/* The same, written to a folder of the test as native_functions.yaml and tags.yaml;
- * paths valid until the process ends. */
+/* Both, written to a folder that ends with the process; paths valid until then. */
 LZ_MUST_USE
 lz_err *lz_oracle_files(const char **native, const char **tags);
 

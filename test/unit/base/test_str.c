@@ -43,6 +43,8 @@ static lz_err *test_ends(void)
     assert_true(lz_str_ends(LZ_STR("foo_out"), LZ_STR("_out")));
     assert_false(lz_str_ends(LZ_STR("out"), LZ_STR("_out")));
     assert_true(lz_str_ends(LZ_STR(""), LZ_STR("")));
+    assert_int_equal(lz_str_find(LZ_STR(""), LZ_STR("")), 0);
+    assert_true(lz_str_find(LZ_STR(""), LZ_STR("a")) == SIZE_MAX);
     assert_true(lz_str_is(lz_str_trim(LZ_STR(" \t x y\n")), "x y"));
     assert_int_equal(lz_str_trim(LZ_STR("  ")).len, 0);
     assert_int_equal(lz_str_find_char(LZ_STR("abc"), 'c'), 2);

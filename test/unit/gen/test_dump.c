@@ -1,9 +1,9 @@
 #include "base/mem.h"
 #include "check.h"
 #include "gen/dump.h"
+#include "gen/dump_full.h"
+#include "gen/dump_stats.h"
 #include "oracle.h"
-#include <stdlib.h>
-#include <time.h>
 
 /* ---- the recorded operators ---- */
 
@@ -22,51 +22,19 @@ static void load(lzg_ops *ops, lzg_diag *d)
     must(lzg_diag_error(d));
 }
 
-static bool is_hooked(lz_str key)
+/* Says which line differs. */
+static void compare_lines(lz_str got, const char *name)
 {
-    static const char *const keys[] = { "c_shim", "functionalization", "lazy",
-                                        "python", "return_names",      "sig",
-                                        "vmap" };
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (lz_str_is(key, keys[i]))
-            return true;
-    return false;
-}
-
-/* The recorded row, without what hooks write. */
-static void reduce(const lz_json *row, lz_text *out)
-{
-    lz_json_writer w;
-    lz_json_writer_init(&w, out, LZ_JSON_COMPACT);
-    lz_json_begin_object(&w);
-    for (uint32_t i = 0; i < row->len; i++)
-        if (!is_hooked(row->members[i].key)) {
-            lz_json_put_key_str(&w, row->members[i].key);
-            lz_json_put_tree(&w, &row->members[i].value);
-        }
-    lz_json_end_object(&w);
-    must(lz_json_finish(&w));
-}
-
-static void compare_rows(lz_str got, const char *recorded, size_t len)
-{
-    lz_json_lines lines;
-    lz_arena a = { 0 };
-    lz_text want = { 0 };
-    const lz_json *row;
-    bool more = true;
-    lz_json_lines_init(&lines, "torchgen_model.jsonl", (lz_str){ recorded, len });
-    for (must(lz_json_lines_next(&lines, &a, &row)); row; must(lz_json_lines_next(&lines, &a, &row))) {
-        lz_str line = lz_str_cut(&got, LZ_STR("\n"), &more);
-        reduce(row, &want);
-        if (!lz_str_eq(line, lz_text_view(&want)))
-            fail_msg("%.*s\ninstead of\n%.*s", LZ_FMT(line), LZ_FMT(lz_text_view(&want)));
-        lz_text_clear(&want);
-        lz_arena_deinit(&a);
+    size_t len;
+    char *recorded;
+    must(lz_oracle_read(name, &len, &recorded));
+    lz_str want = { recorded, len };
+    for (bool more = true, more_want = true; more || more_want;) {
+        lz_str a = lz_str_cut(&got, LZ_STR("\n"), &more), b = lz_str_cut(&want, LZ_STR("\n"), &more_want);
+        if (!lz_str_eq(a, b))
+            fail_msg("%.*s\ninstead of\n%.*s", LZ_FMT(a), LZ_FMT(b));
     }
-    assert_int_equal(got.len, 0);
-    lz_text_deinit(&want);
-    lz_json_lines_deinit(&lines);
+    lz_mem_free(recorded);
 }
 
 static void test_all_operators_dump_as_recorded(void **state)
@@ -75,13 +43,9 @@ static void test_all_operators_dump_as_recorded(void **state)
     lzg_ops ops;
     lzg_diag d;
     lz_text got = { 0 };
-    size_t len;
-    char *recorded;
     load(&ops, &d);
-    must(lzg_dump_model(&ops, NULL, &got));
-    must(lz_oracle_read("torchgen_model.jsonl", &len, &recorded));
-    compare_rows(lz_text_view(&got), recorded, len);
-    lz_mem_free(recorded);
+    must(lzg_dump_full(&ops, &got));
+    compare_lines(lz_text_view(&got), "torchgen_model.jsonl");
     lz_text_deinit(&got);
     lzg_diag_deinit(&d);
     lzg_ops_deinit(&ops);
@@ -93,13 +57,82 @@ static void test_all_groups_dump_as_recorded(void **state)
     lzg_ops ops;
     lzg_diag d;
     lz_text got = { 0 };
+    load(&ops, &d);
+    must(lzg_dump_groups(&ops, &got));
+    compare_lines(lz_text_view(&got), "torchgen_groups.jsonl");
+    lz_text_deinit(&got);
+    lzg_diag_deinit(&d);
+    lzg_ops_deinit(&ops);
+}
+
+/* ---- counts ---- */
+
+enum { NATIVE_BYTES = 632729 }; /* of the original file, which was counted */
+
+static bool is_of_files(lz_str key)
+{
+    static const char *const keys[] = { "autograd_", "derivative", "deprecated_", "python_names",
+                                        "python_signatures" };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (lz_str_starts(key, lz_str_of(keys[i])))
+            return true;
+    return false;
+}
+
+/* The recorded counts without those that need more files than the operators. */
+static void reduce(const char *recorded, size_t len, lz_text *out)
+{
+    lz_arena a = { 0 };
+    const lz_json *all;
+    lz_json_writer w;
+    must(lz_json_parse(&a, "torchgen_stats.json", (lz_str){ recorded, len }, &all));
+    lz_json_writer_init(&w, out, 1);
+    lz_json_begin_object(&w);
+    for (uint32_t i = 0; i < all->len; i++)
+        if (!is_of_files(all->members[i].key)) {
+            lz_json_put_key_str(&w, all->members[i].key);
+            lz_json_put_tree(&w, &all->members[i].value);
+        }
+    lz_json_end_object(&w);
+    lz_text_putc(out, '\n');
+    must(lz_json_finish(&w));
+    lz_arena_deinit(&a);
+}
+
+static void test_counts_are_as_recorded(void **state)
+{
+    (void)state;
+    lzg_ops ops;
+    lzg_diag d;
+    lz_text got = { 0 }, want = { 0 };
     size_t len;
     char *recorded;
     load(&ops, &d);
-    must(lzg_dump_groups(&ops, &got));
-    must(lz_oracle_read("torchgen_groups.jsonl", &len, &recorded));
-    assert_true(lz_str_eq(lz_text_view(&got), (lz_str){ recorded, len }));
+    must(lz_oracle_read("torchgen_stats.json", &len, &recorded));
+    reduce(recorded, len, &want);
+    must(lzg_dump_stats(&ops, &(lzg_stats_inputs){ .native_bytes = NATIVE_BYTES }, &got));
+    assert_true(lz_str_eq(lz_text_view(&got), lz_text_view(&want)));
     lz_mem_free(recorded);
+    lz_text_deinit(&got);
+    lz_text_deinit(&want);
+    lzg_diag_deinit(&d);
+    lzg_ops_deinit(&ops);
+}
+
+static void test_counts_with_all_files_are_as_recorded(void **state)
+{
+    (void)state;
+    lzg_ops ops;
+    lzg_diag d;
+    lz_text got = { 0 };
+    lzg_stats_inputs in = { .native_bytes = NATIVE_BYTES,
+                            .derivatives = lz_oracle_original("torch-2.15/derivatives.yaml"),
+                            .deprecated = lz_oracle_original("torch-2.15/deprecated.yaml") };
+    if (!in.derivatives || !in.deprecated)
+        skip();
+    load(&ops, &d);
+    must(lzg_dump_stats(&ops, &in, &got));
+    compare_lines(lz_text_view(&got), "torchgen_stats.json");
     lz_text_deinit(&got);
     lzg_diag_deinit(&d);
     lzg_ops_deinit(&ops);
@@ -200,6 +233,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_operators_dump_as_recorded),
         cmocka_unit_test(test_all_groups_dump_as_recorded),
+        cmocka_unit_test(test_counts_are_as_recorded),
+        cmocka_unit_test(test_counts_with_all_files_are_as_recorded),
         cmocka_unit_test(test_the_original_file_is_the_rebuilt_one),
         LZ_TEST(test_hooks_write_their_keys),
     };

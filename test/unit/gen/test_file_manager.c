@@ -249,30 +249,34 @@ static lz_err *check_shard_refusals(shard_case *c, lzg_files *m)
     return lz_check_err(lzg_files_add_sharded(m, "Y.cpp", &shard_template, &s), LZ_ERR_ARG, "'ops' must be");
 }
 
-static lz_err *run_shards(lz_err *(*check)(shard_case *, lzg_files *))
+static lz_err *shard_job_init(shard_case *c, lzg_files *m)
 {
     char folder[4096];
-    shard_case c;
-    lzg_files m;
-    lz_err *e = shard_case_init(&c);
-    lz_err *f = lzg_files_init(&m, fresh(folder), "gen", false);
-    e = lz_err_first(e, f);
-    if (!e)
-        e = check(&c, &m);
-    lzg_files_deinit(&m);
-    shard_case_deinit(&c);
-    return e;
+    lz_err *e = shard_case_init(c);
+    return lz_err_first(e, lzg_files_init(m, fresh(folder), "gen", false));
 }
 
-static lz_err *test_shards(void)
+static void shard_job_deinit(shard_case *c, lzg_files *m)
 {
-    return run_shards(check_shards);
+    lzg_files_deinit(m);
+    shard_case_deinit(c);
 }
 
-static lz_err *test_shard_refusals(void)
-{
-    return run_shards(check_shard_refusals);
-}
+#define SHARD_TEST(name, check)                                                                              \
+    static lz_err *name(void)                                                                                \
+    {                                                                                                        \
+        shard_case c;                                                                                        \
+        lzg_files m;                                                                                         \
+        lz_err *e = shard_job_init(&c, &m);                                                                  \
+        if (!e)                                                                                              \
+            e = check(&c, &m);                                                                               \
+        shard_job_deinit(&c, &m);                                                                            \
+        return e;                                                                                            \
+    }
+
+SHARD_TEST(test_shards, check_shards)
+
+SHARD_TEST(test_shard_refusals, check_shard_refusals)
 
 /* A name without an extension, one whose only dot is its first character. */
 static lz_err *check_stems(shard_case *c, lzg_files *m)
@@ -287,10 +291,7 @@ static lz_err *check_stems(shard_case *c, lzg_files *m)
     return NULL;
 }
 
-static lz_err *test_stems(void)
-{
-    return run_shards(check_stems);
-}
+SHARD_TEST(test_stems, check_stems)
 
 int main(void)
 {

@@ -1,0 +1,236 @@
+/* lazuli gen - the operator language: checks operator files, shows what they say, and
+ * writes code from them. */
+#include "cli/cmd_gen.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include "gen/emit/emit.h"
+#include "gen/formula/formula_define.h"
+#include <stdio.h>
+#include <string.h>
+
+const cli_command gen_commands[] = {
+    { "check", "FILE...", "whether operator files are right", gen_check },
+    { "dump", "--what WHAT --native FILE", "what they say, as JSON lines", gen_dump },
+    { "why", "OPERATOR --native FILE", "every output that an operator feeds", gen_why },
+    { "emit", "--target T --out DIR", "writes code", gen_emit },
+    { "diff", "OLD NEW", "operators added, removed and changed", gen_diff },
+    { 0 },
+};
+
+int cli_gen(int argc, char **argv)
+{
+    return cli_main("lazuli gen", gen_commands, argc, argv);
+}
+
+/* ---- options ---- */
+
+enum { CHECK = 1, DUMP = 2, WHY = 4, EMIT = 8, DIFF = 16, ALL = 31 };
+
+typedef lz_err *set_fn(void *member, const char *value);
+
+typedef struct option {
+    const char *name, *value, *help;
+    unsigned commands;
+    size_t member;
+    set_fn *set;
+} option;
+
+static lz_err *set_text(void *member, const char *value)
+{
+    *(const char **)member = value;
+    return NULL;
+}
+
+static lz_err *set_flag(void *member, const char *value)
+{
+    (void)value;
+    *(bool *)member = true;
+    return NULL;
+}
+
+/* The NULL behind the last one is there after each addition. */
+static lz_err *add_path(void *member, const char *value)
+{
+    gen_paths *paths = member;
+    LZ_TRY(lz_vec_push(paths, value));
+    LZ_TRY(lz_vec_push(paths, NULL));
+    paths->len--;
+    return NULL;
+}
+
+static lz_err *set_shards(void *member, const char *value)
+{
+    uint64_t n;
+    if (!lz_uint64_parse(lz_str_of(value), &n) || n < 1 || n > LZG_SHARDS_MAX)
+        return lz_errf(LZ_ERR_ARG, "--shards takes a number from 1 to %d, not '%s'", LZG_SHARDS_MAX, value);
+    *(uint32_t *)member = (uint32_t)n;
+    return NULL;
+}
+
+#define AT(name) offsetof(gen_args, name)
+static const option options[] = {
+    { "--native", "FILE", "an operator file; may be given again", DUMP | WHY | EMIT, AT(native), add_path },
+    { "--tags", "FILE", "the tags that operators may have", ALL, AT(tags), set_text },
+    { "--own", NULL, "the fields formula, inner, shape and static are allowed", ALL, AT(own), set_flag },
+    { "--lists", "FILE", "name lists that rules refer to, instead of the built-in ones", ALL, AT(lists),
+      set_text },
+    { "--autograd", "DIR", "the folder of derivatives.yaml and deprecated.yaml", CHECK | DUMP | WHY,
+      AT(autograd), set_text },
+    { "--what", "WHAT", "model, groups, derivatives, python or stats", DUMP, AT(what), set_text },
+    { "--consumers", NULL, "also whether every consumer would take them", CHECK, AT(consumers), set_flag },
+    { "--target", "T[,T...]", "what to write; 'all' for everything (see below)", EMIT, AT(target), set_text },
+    { "--out", "DIR", "the folder to write to", EMIT, AT(out), set_text },
+    { "--headers", "FILE", "a header whose names operators may not have; may be given again", EMIT | WHY,
+      AT(headers), add_path },
+    { "--shards", "N", "spread functions over N files", EMIT | WHY, AT(shards), set_shards },
+    { "--depfile", "FILE", "for Ninja: outputs and what they depend on", EMIT, AT(depfile), set_text },
+    { "--dry-run", NULL, "name the files, write nothing", EMIT, AT(dry_run), set_flag },
+};
+enum { OPTIONS = sizeof options / sizeof *options };
+
+static unsigned bit_of(const char *command)
+{
+    unsigned i = 0;
+    while (gen_commands[i].name && strcmp(gen_commands[i].name, command) != 0)
+        i++;
+    return 1U << i;
+}
+
+static const option *option_find(const char *name, unsigned command)
+{
+    for (size_t i = 0; i < OPTIONS; i++)
+        if ((options[i].commands & command) && !strcmp(options[i].name, name))
+            return &options[i];
+    return NULL;
+}
+
+static int help(const char *command)
+{
+    unsigned bit = bit_of(command);
+    for (const cli_command *c = gen_commands; c->name; c++)
+        if (!strcmp(c->name, command))
+            printf("usage: %s %s ...: %s\n", c->name, c->synopsis, c->help);
+    for (size_t i = 0; i < OPTIONS; i++)
+        if (options[i].commands & bit)
+            printf("  %-12s %-9s %s\n", options[i].name, options[i].value ? options[i].value : "",
+                   options[i].help);
+    for (const lzg_target *t = lzg_targets; (bit & EMIT) && t->name; t++)
+        printf("%s  %-9s %s\n", t == lzg_targets ? "targets\n" : "", t->name, t->help);
+    return CLI_OK;
+}
+
+/* One argument, or two; i is the last one used. Wrong use is an LZ_ERR_ARG. */
+static lz_err *take(gen_args *a, int argc, char **argv, int *i)
+{
+    const char *word = argv[*i];
+    if (word[0] != '-' || !word[1])
+        return add_path(&a->names, word);
+    const option *o = option_find(word, bit_of(argv[0]));
+    if (!o)
+        return lz_errf(LZ_ERR_ARG, "%s has no option '%s'", argv[0], word);
+    if (o->value && *i + 1 == argc)
+        return lz_errf(LZ_ERR_ARG, "%s needs a value: %s %s", word, word, o->value);
+    return o->set((char *)a + o->member, o->value ? argv[++*i] : NULL);
+}
+
+static lz_err *read_args(gen_args *a, int argc, char **argv, size_t least, size_t most)
+{
+    for (int i = 1; i < argc; i++)
+        LZ_TRY(take(a, argc, argv, &i));
+    if (a->names.len > most)
+        return lz_errf(LZ_ERR_ARG, "%s does not know what to do with '%s'", argv[0], a->names.data[most]);
+    if (a->names.len < least)
+        return lz_errf(LZ_ERR_ARG, "%s needs %zu name%s: %s", argv[0], least, least > 1 ? "s" : "",
+                       gen_commands[__builtin_ctz(bit_of(argv[0]))].synopsis);
+    return NULL;
+}
+
+/* A wrong use is an LZ_ERR_ARG; an LZ_ERR_MODEL has its places in its text. */
+int gen_report(lz_err *e)
+{
+    int status = CLI_FAILED;
+    if (lz_err_code(e) == LZ_ERR_ARG)
+        status = cli_misuse("%s", lz_err_text(e));
+    else if (lz_err_code(e) == LZ_ERR_MODEL)
+        fputs(lz_err_text(e), stderr);
+    else
+        return cli_report(e);
+    lz_err_free(e);
+    return status;
+}
+
+static bool asks_help(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+            return true;
+    return false;
+}
+
+int gen_main(int argc, char **argv, size_t least, size_t most, gen_fn *fn)
+{
+    if (asks_help(argc, argv))
+        return help(argv[0]);
+    gen_args a = { .shards = 1 };
+    lz_err *e = read_args(&a, argc, argv, least, most);
+    int status = e ? gen_report(e) : fn(&a);
+    lz_vec_deinit(&a.names);
+    lz_vec_deinit(&a.native);
+    lz_vec_deinit(&a.headers);
+    return status;
+}
+
+/* ---- runs ---- */
+
+lz_err *gen_print(const lz_text *t)
+{
+    LZ_TRY(lz_text_check(t));
+    if (fwrite(t->ptr, 1, t->len, stdout) != t->len)
+        return lz_errf(LZ_ERR_IO, "standard output cannot be written");
+    return NULL;
+}
+
+int gen_print_findings(const lzg_diag *d)
+{
+    lz_text t = { 0 };
+    if (!lzg_diag_any(d))
+        return CLI_OK;
+    lzg_diag_print(d, &t);
+    fwrite(t.ptr, 1, t.len, stderr);
+    lz_text_deinit(&t);
+    return CLI_FAILED;
+}
+
+lz_err *gen_input_load(gen_input *in, const gen_args *a, const char *const *files)
+{
+    const lzg_ops_options o = { .files = files, .tags = a->tags, .lists = a->lists, .own_fields = a->own };
+    *in = (gen_input){ 0 };
+    lzg_diag_init(&in->diag);
+    LZ_TRY(lzg_ops_load(&in->ops, &o, &in->diag));
+    if (!a->own)
+        return NULL;
+    in->definitions = lz_mem_zalloc(1, sizeof *in->definitions);
+    return in->definitions ? lzg_definitions_init(in->definitions, &in->ops, &in->diag) : lz_err_oom();
+}
+
+void gen_input_deinit(gen_input *in)
+{
+    if (in->definitions)
+        lzg_definitions_deinit(in->definitions);
+    lz_mem_free(in->definitions);
+    lzg_ops_deinit(&in->ops);
+    lzg_diag_deinit(&in->diag);
+}
+
+int gen_with_input(const gen_args *a, const gen_paths *files, gen_input_fn *fn)
+{
+    if (!files->len)
+        return cli_misuse("no operator file: --native FILE");
+    gen_input in;
+    lz_err *e = gen_input_load(&in, a, files->data);
+    if (!e && !lzg_diag_any(&in.diag))
+        e = fn(a, &in);
+    int status = gen_print_findings(&in.diag);
+    gen_input_deinit(&in);
+    return e ? gen_report(e) : status;
+}

@@ -1,0 +1,54 @@
+/* lazuli gen why */
+#include "base/dir.h"
+#include "base/mem.h"
+#include "cli/cmd_gen.h"
+#include "gen/why.h"
+
+/* The targets write into memory; nothing of it reaches a disk. */
+static lz_err *explain(const gen_args *a, const lzg_ops *ops, lzg_emit *emit, lzg_diag *d, lz_text *out)
+{
+    char *derivatives = NULL, *deprecated = NULL;
+    const lzg_function *f;
+    lz_err *e = lzg_why_find(ops, lz_str_of(a->names.data[0]), &f);
+    if (!e && a->autograd)
+        e = lz_path_join(a->autograd, "derivatives.yaml", &derivatives);
+    if (!e && a->autograd)
+        e = lz_path_join(a->autograd, "deprecated.yaml", &deprecated);
+    if (!e)
+        e = lzg_emit_targets(emit, LZ_STR("all"));
+    const lzg_why_inputs in = { .derivatives = derivatives, .deprecated = deprecated, .emit = emit };
+    if (!e)
+        e = lzg_why(ops, f, &in, d, out);
+    lz_mem_free(derivatives);
+    lz_mem_free(deprecated);
+    return e;
+}
+
+static lz_err *why(const gen_args *a, gen_input *in)
+{
+    lzg_c_ops c;
+    lzg_emit emit = { 0 };
+    lz_text out = { 0 };
+    lz_err *e = lzg_c_ops_init(&c, &in->ops, in->definitions, a->headers.data, &in->diag);
+    if (!e)
+        e = lzg_emit_init(&emit, &c, "", a->shards);
+    emit.keep = true;
+    if (!e && !lzg_diag_any(&in->diag))
+        e = explain(a, &in->ops, &emit, &in->diag, &out);
+    if (!e)
+        e = gen_print(&out);
+    lz_text_deinit(&out);
+    lzg_emit_deinit(&emit);
+    lzg_c_ops_deinit(&c);
+    return e;
+}
+
+static int run_why(const gen_args *a)
+{
+    return gen_with_input(a, &a->native, why);
+}
+
+int gen_why(int argc, char **argv)
+{
+    return gen_main(argc, argv, 1, 1, run_why);
+}

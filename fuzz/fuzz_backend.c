@@ -1,0 +1,75 @@
+/* Any bytes are a backend file, a selective-build file or neither: taken, or refused with
+ * a place. The operators are a fixed small set. */
+#include "gen/gen_backend_stubs.h"
+#include "gen/selective_build/selector.h"
+#include "gen_fuzz.h"
+
+static const char operators[] = "- func: abs(Tensor self) -> Tensor\n  variants: function, method\n"
+                                "  dispatch:\n    CPU: abs\n"
+                                "- func: abs_(Tensor(a!) self) -> Tensor(a!)\n  variants: function, method\n"
+                                "  dispatch:\n    CPU: abs_\n"
+                                "- func: abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\n"
+                                "  dispatch:\n    CPU: abs_out\n"
+                                "- func: add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor\n"
+                                "  dispatch:\n    CPU: add\n"
+                                "- func: expand(Tensor(a) self, SymInt[] size) -> Tensor(a)\n";
+
+static lzg_ops ops;
+
+static void load_operators(void)
+{
+    static bool loaded;
+    const lzg_yaml *entries;
+    lzg_diag d;
+    if (loaded)
+        return;
+    loaded = true;
+    begin_ops(&ops, &d);
+    fine(lzg_yaml_parse(&ops.arena, lz_str_of(operators), "operators", &entries));
+    add_ops(&ops, entries, false, &d);
+    check(!lzg_diag_any(&d));
+    lzg_diag_deinit(&d);
+}
+
+static void as_backend(const lzg_yaml *doc)
+{
+    lzg_backend b;
+    lzg_diag d;
+    lzg_diag_init(&d);
+    lzg_backend_init(&b);
+    fine(lzg_backend_read(&b, &ops, doc, &d));
+    fine(lzg_backend_read_lazy(&b, doc, &d));
+    if (!lzg_diag_any(&d))
+        fine(lzg_backend_check_kernels(&b, &ops, "impl.cpp", LZ_STR("X::abs(a) X::add_(b)"), &d));
+    check_findings(&d);
+    lzg_backend_deinit(&b);
+    lzg_diag_deinit(&d);
+}
+
+static void as_selection(const lzg_yaml *doc)
+{
+    lzg_selector s = { 0 };
+    lzg_diag d;
+    lz_text t = { 0 };
+    lzg_diag_init(&d);
+    fine(lzg_selector_read(&s, doc, &d));
+    if (!lzg_diag_any(&d))
+        fine(lzg_selector_print(&s, &t));
+    check_findings(&d);
+    lz_text_deinit(&t);
+    lzg_selector_deinit(&s);
+    lzg_diag_deinit(&d);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    lz_arena a = { 0 };
+    load_operators();
+    const lzg_yaml *doc = read_yaml(&a, data, size);
+    if (doc) {
+        as_backend(doc);
+        as_selection(doc);
+    }
+    lz_arena_deinit(&a);
+    return 0;
+}

@@ -1,0 +1,24 @@
+/* python_order.h - which overload Python tries first.
+ *
+ * Overloads stand in the order of their strings, except that one which would swallow
+ * another's arguments comes after it: a number converts to a Tensor, a Tensor of no
+ * dimension to a number, and the Tensor form is meant. */
+#ifndef LZG_API_PYTHON_ORDER_H
+#define LZG_API_PYTHON_ORDER_H
+
+#include "gen/api/python.h"
+
+typedef struct lzg_py_overload {
+    const lzg_py_signature *sig;     /* parses for both */
+    const lzg_function *base, *out;  /* out: or NULL */
+    lz_str text;                     /* the parser's string */
+    size_t place;                    /* among the overloads as they were found */
+    const struct lzg_deprecated *by; /* the entry that asked for it, or NULL */
+} lzg_py_overload;
+
+/* Whether a has lower priority than b; they must not differ otherwise. */
+bool lzg_python_smaller(const lzg_py_signature *a, const lzg_py_signature *b);
+
+LZ_MUST_USE lz_err *lzg_python_sort(lz_arena *scratch, lzg_py_overload *overloads, size_t n);
+
+#endif

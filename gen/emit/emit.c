@@ -1,0 +1,216 @@
+#include "gen/emit/emit.h"
+#include "base/dir.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "gen/emit/c_text.h"
+
+const lzg_target lzg_targets[] = {
+    { "tables", "numbers, schemas and names of all operators: op/op_table.{h,c}", lzg_emit_tables,
+      lzg_why_tables },
+    { "api", "C functions and keyword macros: include/lazuli/ops.h, api/ops_defaults.c", lzg_emit_api,
+      lzg_why_api },
+    { "boxed", "calls by number with arrays of values: api/boxed_table.{h,c}, api/boxed_N.c", lzg_emit_boxed,
+      lzg_why_boxed },
+    { "dispatch", "kernels by dispatch key: op/dispatch_table.{h,c}", lzg_emit_dispatch, lzg_why_dispatch },
+    { 0 },
+};
+
+lz_err *lzg_emit_init(lzg_emit *e, const lzg_c_ops *c, const char *folder, uint32_t shards)
+{
+    *e = (lzg_emit){ .c = c, .shards = shards };
+    LZ_TRY(lzg_files_init(&e->all, folder, "lazuli-gen", true));
+    return lzg_files_init(&e->fresh, folder, "lazuli-gen", false);
+}
+
+void lzg_emit_deinit(lzg_emit *e)
+{
+    lzg_files_deinit(&e->all);
+    lzg_files_deinit(&e->fresh);
+    lz_text_deinit(&e->text);
+    lz_file_map_close(&e->old);
+    *e = (lzg_emit){ 0 };
+}
+
+const lzg_target *lzg_target_find(lz_str name)
+{
+    for (const lzg_target *t = lzg_targets; t->name; t++)
+        if (lz_str_is(name, t->name))
+            return t;
+    return NULL;
+}
+
+static lz_err *unknown(lz_str name)
+{
+    lz_text known = { 0 };
+    for (const lzg_target *t = lzg_targets; t->name; t++)
+        lz_text_printf(&known, "%s%s", t == lzg_targets ? "" : ", ", t->name);
+    lz_err *e = lz_text_check(&known);
+    if (!e)
+        e = lz_errf(LZ_ERR_ARG, "no target '%.*s'; there are %.*s", LZ_FMT(name),
+                    LZ_FMT(lz_text_view(&known)));
+    lz_text_deinit(&known);
+    return e;
+}
+
+/* The next name of a list, and its row; a list that is "all" is every row in turn. */
+typedef struct walk {
+    lz_str rest;
+    const lzg_target *row;
+    bool all, more;
+} walk;
+
+static walk walk_begin(lz_str names)
+{
+    return (walk){ .rest = names, .row = lzg_targets, .all = lz_str_is(names, "all"), .more = true };
+}
+
+static lz_err *walk_next(walk *w, const lzg_target **out)
+{
+    *out = NULL;
+    if (w->all) {
+        *out = w->row->name ? w->row++ : NULL;
+        return NULL;
+    }
+    if (!w->more)
+        return NULL;
+    lz_str name = lz_str_trim(lz_str_cut(&w->rest, LZ_STR(","), &w->more));
+    *out = lzg_target_find(name);
+    return *out ? NULL : unknown(name);
+}
+
+lz_err *lzg_targets_check(lz_str names)
+{
+    const lzg_target *t = lzg_targets;
+    for (walk w = walk_begin(names); t;)
+        LZ_TRY(walk_next(&w, &t));
+    return NULL;
+}
+
+lz_err *lzg_emit_targets(lzg_emit *e, lz_str names)
+{
+    const lzg_target *t = lzg_targets;
+    for (walk w = walk_begin(names); t;) {
+        LZ_TRY(walk_next(&w, &t));
+        if (t)
+            LZ_TRY(t->emit(e));
+    }
+    return NULL;
+}
+
+static lz_err *fill_copy(lz_arena *a, const char *pattern, lz_str ident, lz_str *out)
+{
+    lz_text t = { 0 };
+    lzg_fill_with(&t, lz_str_of(pattern), &ident, 1);
+    lz_err *e = lz_text_save(&t, a, out);
+    lz_text_deinit(&t);
+    return e;
+}
+
+lz_err *lzg_use_add(lz_arena *a, lzg_uses *out, const char *file, const char *symbol, const char *line,
+                    lz_str ident)
+{
+    lzg_use use;
+    LZ_TRY(lz_arena_copy(a, lz_str_of(file), &use.file));
+    LZ_TRY(fill_copy(a, symbol, ident, &use.symbol));
+    LZ_TRY(fill_copy(a, line, ident, &use.line));
+    return lz_vec_push(out, use);
+}
+
+/* ---- files ---- */
+
+enum { BUFFER = 1 << 16 };
+
+/* One that cannot be read is for lzg_files_write to complain about. */
+static lz_err *open_old(lzg_emit *e, const char *name)
+{
+    char *path;
+    LZ_TRY(lz_path_join(e->all.folder.ptr, name, &path));
+    lz_err *err = lz_file_map_open(path, &e->old);
+    lz_mem_free(path);
+    e->differs = err != NULL;
+    if (lz_err_code(err) == LZ_ERR_MEMORY)
+        return err;
+    lz_err_free(err);
+    return NULL;
+}
+
+lz_err *lzg_emit_begin(lzg_emit *e, const char *name, lz_text **out)
+{
+    lz_text_clear(&e->text);
+    lz_file_map_close(&e->old);
+    e->name = name;
+    e->same = 0;
+    e->differs = true;
+    *out = &e->text;
+    return e->keep ? NULL : open_old(e, name);
+}
+
+/* Whether text is what comes next on disk; it counts as found then. */
+static bool found(lzg_emit *e, lz_str text)
+{
+    bool ok = !e->differs && text.len <= e->old.len - e->same
+              && (!text.len || memcmp((const char *)e->old.data + e->same, text.ptr, text.len) == 0);
+    e->same += ok ? text.len : 0;
+    return ok;
+}
+
+/* Everything is in the text from now on, also what was dropped. */
+static void differ(lzg_emit *e)
+{
+    lz_text all = { 0 };
+    if (e->differs)
+        return;
+    lz_text_add(&all, (lz_str){ e->old.data, e->same });
+    lz_text_add(&all, lz_text_view(&e->text));
+    all.failed = all.failed || e->text.failed;
+    lz_text_deinit(&e->text);
+    e->text = all;
+    e->differs = true;
+}
+
+static void drop(lzg_emit *e)
+{
+    if (e->differs || e->text.failed)
+        return;
+    if (found(e, lz_text_view(&e->text)))
+        lz_text_clear(&e->text);
+    else
+        differ(e);
+}
+
+void lzg_emit_flush(lzg_emit *e)
+{
+    if (e->text.len >= BUFFER)
+        drop(e);
+}
+
+void lzg_emit_each(lzg_emit *e, void (*put)(lz_text *out, const lzg_c_op *op))
+{
+    for (size_t i = 0; i < e->c->n; i++) {
+        put(&e->text, &e->c->all[i]);
+        lzg_emit_flush(e);
+    }
+}
+
+void lzg_emit_add(lzg_emit *e, lz_str text)
+{
+    drop(e);
+    if (found(e, text))
+        return;
+    differ(e);
+    lz_text_add(&e->text, text);
+}
+
+lz_err *lzg_emit_end(lzg_emit *e)
+{
+    drop(e);
+    if (!e->differs && e->same < e->old.len)
+        differ(e);
+    lz_err *err = lz_text_check(&e->text);
+    if (!err)
+        err = lzg_files_add(&e->all, e->name, LZ_STR(""));
+    if (!err && e->differs)
+        err = lzg_files_add(&e->fresh, e->name, lz_text_view(&e->text));
+    lz_file_map_close(&e->old);
+    return err;
+}

@@ -1,0 +1,78 @@
+#include "gen/formula/shape_rules.h"
+
+static const lzg_shape_rule rules[] = {
+    { "pointwise", "", 1, true, false },
+    { "pointwise_float", "", 1, true, false },
+    { "pointwise_int", "", 1, true, false },
+    { "predicate", "", 1, true, true },
+    { "select", "condition:Tensor", 1, true, false },
+    { "reduce", "self:Tensor dim:int keepdim:bool", 1, false, false },
+    { "reduce_sum", "self:Tensor dim:int keepdim:bool dtype:ScalarType", 1, false, false },
+    { "reduce_all_sum", "self:Tensor dtype:ScalarType", 1, false, false },
+    { "reduce_bool", "self:Tensor dim:int keepdim:bool", 1, false, true },
+    { "reduce_index", "self:Tensor dim:int keepdim:bool", 1, false, false },
+    { "reduce_pair", "self:Tensor dim:int keepdim:bool", 2, false, false },
+    { "scan", "self:Tensor dim:int dtype:ScalarType", 1, false, false },
+    { "sort", "self:Tensor dim:int", 2, false, false },
+    { "topk", "self:Tensor k:SymInt dim:int", 2, false, false },
+    { "like", "self:Tensor", 1, false, false },
+    { "mm", "self:Tensor mat2:Tensor", 1, false, false },
+    { "bmm", "self:Tensor mat2:Tensor", 1, false, false },
+    { "convolution", "input:Tensor weight:Tensor stride:SymInt padding:SymInt dilation:SymInt groups:SymInt",
+      1, false, false },
+    { "gather", "self:Tensor dim:int index:Tensor", 1, false, false },
+    { "scatter", "self:Tensor dim:int index:Tensor", 1, false, false },
+    { "index_select", "self:Tensor dim:int index:Tensor", 1, false, false },
+    { "index", "self:Tensor indices:Tensor", 1, false, false },
+    { "nonzero", "self:Tensor", 1, false, false },
+    { "cat", "tensors:Tensor dim:int", 1, false, false },
+    { "view", "self:Tensor size:SymInt", 1, false, false },
+    { "expand", "self:Tensor size:SymInt", 1, false, false },
+    { "permute", "self:Tensor dims:int", 1, false, false },
+    { "slice", "self:Tensor dim:int start:SymInt end:SymInt step:SymInt", 1, false, false },
+    { "select_dim", "self:Tensor dim:int index:SymInt", 1, false, false },
+    { "as_strided", "self:Tensor size:SymInt stride:SymInt", 1, false, false },
+    { "unfold", "self:Tensor dimension:int size:int step:int", 1, false, false },
+    { "arange", "start:Scalar end:Scalar step:Scalar dtype:ScalarType", 1, false, false },
+    { "full", "size:SymInt fill_value:Scalar dtype:ScalarType", 1, false, false },
+    { "random", "size:SymInt dtype:ScalarType", 1, false, false },
+};
+
+const lzg_shape_rule *lzg_shape_rules(size_t *n)
+{
+    *n = sizeof rules / sizeof *rules;
+    return rules;
+}
+
+const lzg_shape_rule *lzg_shape_rule_find(lz_str name)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (lz_str_is(name, rules[i].name))
+            return &rules[i];
+    return NULL;
+}
+
+static bool has(const lzg_schema *s, lz_str name, lz_str type)
+{
+    const lzg_argument *arg = lzg_schema_arg(s, name);
+    const lzg_type *t = arg ? arg->type : NULL;
+    while (t && t->elem)
+        t = t->elem;
+    return t && t->kind == LZG_TYPE_BASE && lz_str_is(type, lzg_base_ty_name(t->base));
+}
+
+lz_err *lzg_shape_rule_check(const lzg_shape_rule *rule, const lzg_schema *s, lz_loc loc)
+{
+    lz_str rest = lz_str_of(rule->needs);
+    if (s->nreturns != rule->results)
+        return lz_err_at(LZ_ERR_MODEL, loc, "the rule '%s' is for %zu results, %.*s has %zu", rule->name,
+                         rule->results, LZ_FMT(s->name.text), s->nreturns);
+    for (bool more = rest.len > 0; more;) {
+        bool typed;
+        lz_str type = lz_str_cut(&rest, LZ_STR(" "), &more), name = lz_str_cut(&type, LZ_STR(":"), &typed);
+        if (!has(s, name, type))
+            return lz_err_at(LZ_ERR_MODEL, loc, "the rule '%s' needs an argument '%.*s' of type %.*s",
+                             rule->name, LZ_FMT(name), LZ_FMT(type));
+    }
+    return NULL;
+}

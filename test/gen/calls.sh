@@ -1,0 +1,35 @@
+#!/bin/sh
+# calls.sh BUILD SOURCE: user.c, which calls the operators of golden/, compiles without a warning and does what it should.
+set -eu
+
+build=$1 source=$2
+here=$source/test/gen user=$source/test/data/gen/user.c
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+warnings='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Werror'
+includes="-I$here/golden -I$here/golden/include -I$source/include -I$source/src"
+
+# Of all the operators the program has only those that it calls.
+run() { # COMPILER FLAGS...
+    compiler=$1
+    shift
+    # shellcheck disable=SC2086 # lists of options
+    "$compiler" -std=c17 $warnings "$@" $includes "$user" "$here"/golden/api/*.c "$here"/golden/op/*.c -o "$tmp/user" \
+        -Wl,--unresolved-symbols=ignore-all "$build/liblz_static.a" -lz -lm -lpthread
+    "$tmp/user"
+}
+
+if [ -n "${LZ_SANITIZE:-}" ]; then
+    run "$CC" -O1 -g "-fsanitize=$LZ_SANITIZE" -fno-sanitize-recover=all
+    exit
+fi
+for compiler in gcc clang; do
+    for level in -O0 -O2; do
+        run $compiler $level
+    done
+    # As ccache does it: preprocessed first, so that warnings are decided on without knowing of macros.
+    # shellcheck disable=SC2086
+    "$compiler" -std=c17 $includes -E "$user" -o "$tmp/user.i"
+    # shellcheck disable=SC2086
+    "$compiler" -std=c17 $warnings -c "$tmp/user.i" -o "$tmp/user.o"
+done
