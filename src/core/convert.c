@@ -147,11 +147,11 @@ static const passage passages[LZ_DTYPE_NUMBERS] = {
     [LZ_C128] = COMPLEX(c128),
 };
 
-static wide passage_of(lz_kind from, lz_kind to)
+static wide passage_of(lz_category from, lz_category to)
 {
-    if (from == LZ_KIND_COMPLEX)
-        return to == LZ_KIND_COMPLEX ? WIDE_COMPLEX : to == LZ_KIND_BOOL ? WIDE_INT : WIDE_FLOAT;
-    return from == LZ_KIND_FLOAT ? WIDE_FLOAT : WIDE_INT;
+    if (from == LZ_CATEGORY_COMPLEX)
+        return to == LZ_CATEGORY_COMPLEX ? WIDE_COMPLEX : to == LZ_CATEGORY_BOOL ? WIDE_INT : WIDE_FLOAT;
+    return from == LZ_CATEGORY_FLOAT ? WIDE_FLOAT : WIDE_INT;
 }
 
 #define COPY(bytes)                                                                                          \
@@ -194,13 +194,13 @@ void lz_convert_run(lz_dtype from, const void *src, ptrdiff_t src_step, lz_dtype
                     ptrdiff_t dst_step, int64_t n)
 {
     const lz_dtype_info *f = lz_dtype_get(from), *t = lz_dtype_get(to);
-    if (n <= 0 || f->kind == LZ_KIND_NONE || t->kind == LZ_KIND_NONE)
+    if (n <= 0 || f->category == LZ_CATEGORY_NONE || t->category == LZ_CATEGORY_NONE)
         return;
     if (from == to && from != LZ_BOOL)
         copy_run(f->size, src, src_step, dst, dst_step, n);
     else
         convert_run(&passages[from], src, src_step, &passages[to], dst, dst_step, n,
-                    passage_of(f->kind, t->kind));
+                    passage_of(f->category, t->category));
 }
 
 lz_scalar lz_element_get(lz_dtype d, const void *p)
@@ -210,15 +210,15 @@ lz_scalar lz_element_get(lz_dtype d, const void *p)
         double f;
         c128 c;
     } w;
-    lz_kind kind = lz_dtype_kind(d);
-    if (kind == LZ_KIND_NONE)
+    lz_category c = lz_dtype_category(d);
+    if (c == LZ_CATEGORY_NONE)
         return lz_scalar_none();
-    passages[d].load[passage_of(kind, kind)](p, 0, 1, &w);
-    if (kind == LZ_KIND_COMPLEX)
+    passages[d].load[passage_of(c, c)](p, 0, 1, &w);
+    if (c == LZ_CATEGORY_COMPLEX)
         return lz_scalar_complex(w.c.re, w.c.im);
-    if (kind == LZ_KIND_FLOAT)
+    if (c == LZ_CATEGORY_FLOAT)
         return lz_scalar_float(w.f);
-    return kind == LZ_KIND_BOOL ? lz_scalar_bool(w.i != 0) : lz_scalar_int(w.i);
+    return c == LZ_CATEGORY_BOOL ? lz_scalar_bool(w.i != 0) : lz_scalar_int(w.i);
 }
 
 void lz_element_set(lz_dtype d, lz_scalar v, void *p)

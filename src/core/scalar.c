@@ -360,33 +360,33 @@ static bool int_fits(int64_t v, const lz_dtype_info *d)
 {
     if (d->dtype == LZ_U8)
         return v >= -UINT8_MAX && v <= UINT8_MAX;
-    if (d->kind == LZ_KIND_INT)
+    if (d->category == LZ_CATEGORY_INT)
         return v >= d->min && v <= d->max;
     return fabs((double)v) <= d->largest;
 }
 
 static bool float_fits(double v, const lz_dtype_info *d)
 {
-    if (d->kind == LZ_KIND_INT)
+    if (d->category == LZ_CATEGORY_INT)
         return d->dtype == LZ_I64 ? lz_f64_fits_i64(v) : v >= (double)d->min && v <= (double)d->max;
     return !isfinite(v) || fabs(v) <= d->largest;
 }
 
 static bool fits(lz_scalar v, const lz_dtype_info *d)
 {
-    if (d->kind == LZ_KIND_BOOL)
+    if (d->category == LZ_CATEGORY_BOOL)
         return true;
     if (is_int(v))
         return int_fits(v.i, d);
     bool real = v.kind != LZ_SCALAR_COMPLEX || v.im == 0;
-    return float_fits(v.re, d) && (d->kind == LZ_KIND_COMPLEX ? real || float_fits(v.im, d) : real);
+    return float_fits(v.re, d) && (d->category == LZ_CATEGORY_COMPLEX ? real || float_fits(v.im, d) : real);
 }
 
 lz_err *lz_scalar_cast(lz_scalar v, lz_dtype d, lz_scalar *out)
 {
     const lz_dtype_info *info = lz_dtype_get(d);
     double element[2];
-    if (v.kind == LZ_SCALAR_NONE || info->kind == LZ_KIND_NONE)
+    if (v.kind == LZ_SCALAR_NONE || info->category == LZ_CATEGORY_NONE)
         return lz_errf(LZ_ERR_ARG, "%s cannot be converted to type %s", kind_names[v.kind], info->c_name);
     if (!fits(v, info))
         return lz_errf(LZ_ERR_ARG, "value cannot be converted to type %s without overflow", info->c_name);
