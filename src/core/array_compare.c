@@ -15,7 +15,7 @@ lz_tolerance lz_tolerance_of(lz_dtype d)
         [LZ_C128] = { 1e-9, 1e-9, 0 },
     };
     lz_tolerance t = { .nan_equal = true };
-    if (lz_dtype_kind(d) != LZ_KIND_NONE) {
+    if (lz_dtype_category(d) != LZ_CATEGORY_NONE) {
         t.rtol = rows[d].rtol;
         t.atol = rows[d].atol;
         t.ulps = rows[d].ulps;

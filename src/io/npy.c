@@ -196,7 +196,7 @@ lz_err *lz_npy_map(const char *path, lz_buffer_pool *pool, lz_array *out)
 {
     lz_file_map m;
     lz_npy_header h;
-    size_t start = 0, need = 0;
+    size_t start, need = 0;
     *out = (lz_array){ .dtype = LZ_DTYPE_NONE };
     LZ_TRY(lz_file_map_open(path, &m));
     lz_str bytes = { m.data, m.len };
@@ -224,28 +224,25 @@ static bool lies_in_fortran_order(const lz_array *a)
            && lz_strides_are_contiguous(lz_shape_ints(&sizes), lz_shape_ints(&strides));
 }
 
-static void put_elements(const lz_buffer *b, size_t from, size_t part, size_t bytes, lz_text *out)
+static void put_elements(const lz_array *a, lz_text *out)
 {
-    size_t start = out->len;
-    lz_text_add(out, (lz_str){ (const char *)b->data + from, bytes });
-    if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ && !out->failed)
-        swap_bytes(out->ptr + start, part, bytes / part);
+    size_t size = lz_dtype_size(a->dtype);
+    const char *first = (const char *)a->buffer->data + (size_t)a->offset * size;
+    lz_text_add(out, (lz_str){ first, (size_t)a->numel * size });
 }
 
 lz_err *lz_npy_encode(const lz_array *a, lz_text *out)
 {
-    const lz_dtype_info *d = lz_dtype_get(a->dtype);
-    bool fortran = lies_in_fortran_order(a), packed = fortran || lz_array_is_contiguous(a);
-    size_t part = lz_dtype_size(d->part), bytes = (size_t)a->numel * d->size;
+    bool fortran = lies_in_fortran_order(a);
+    lz_array packed;
     LZ_TRY(lz_npy_header_print(a->dtype, lz_array_sizes(a), fortran, out));
-    if (packed) {
-        put_elements(a->buffer, (size_t)a->offset * d->size, part, bytes, out);
+    if (fortran || lz_array_is_contiguous(a)) {
+        put_elements(a, out);
         return lz_text_check(out);
     }
-    lz_array c;
-    LZ_TRY(lz_array_init_clone(&c, NULL, a, a->dtype));
-    put_elements(c.buffer, 0, part, bytes, out);
-    lz_array_deinit(&c);
+    LZ_TRY(lz_array_init_clone(&packed, NULL, a, a->dtype));
+    put_elements(&packed, out);
+    lz_array_deinit(&packed);
     return lz_text_check(out);
 }
 

@@ -20,8 +20,9 @@ LZ_MUST_USE lz_err *lz_npy_decode(lz_str bytes, const char *name, lz_buffer_pool
  * file off meanwhile, touching the elements raises SIGBUS. */
 LZ_MUST_USE lz_err *lz_npy_map(const char *path, lz_buffer_pool *pool, lz_array *out);
 
-/* As NumPy would write it, byte for byte: version 1, little-endian, in Fortran order only
- * if it lies so. LZ_ERR_UNSUPPORTED for bf16 and c32. The file is replaced in one step. */
+/* As NumPy would write it, byte for byte: version 1, this machine's byte order, Fortran
+ * order only if the elements lie so. LZ_ERR_UNSUPPORTED for bf16 and c32. The file is replaced in one step.
+ */
 LZ_MUST_USE lz_err *lz_npy_write(const char *path, const lz_array *a);
 LZ_MUST_USE lz_err *lz_npy_encode(const lz_array *a, lz_text *out); /* adds to the text */
 

@@ -3,7 +3,9 @@
 
 enum { PAD_TO = 64, GROWTH = 21 }; /* NumPy leaves room for the first size to grow to 21 digits */
 
-#define MAGIC LZ_STR("\x93NUMPY")
+#define OWN_ORDER   (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? '>' : '<')
+#define OTHER_ORDER (OWN_ORDER == '<' ? '>' : '<')
+#define MAGIC       LZ_STR("\x93NUMPY")
 
 static const struct {
     lz_dtype dtype;
@@ -146,11 +148,6 @@ static lz_err *parse_order(cursor *c, lz_npy_header *h)
     return NULL;
 }
 
-static bool big_endian_machine(void)
-{
-    return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-}
-
 static lz_err *parse_descr(cursor *c, lz_npy_header *h)
 {
     lz_str s;
@@ -169,8 +166,8 @@ static lz_err *parse_descr(cursor *c, lz_npy_header *h)
          known = order == '<' || order == '>' || order == '=' || (order == '|' && byte);
     if (h->dtype == LZ_DTYPE_NONE || !known)
         return lz_err_at(LZ_ERR_UNSUPPORTED, (lz_loc){ .file = c->name },
-                         "byte %zu: no dtype here is like '%.*s' of NumPy", at, LZ_FMT(s));
-    h->swapped = !byte && order == (big_endian_machine() ? '<' : '>');
+                         "byte %zu: no dtype here is like '%.*s' of NumPy", at, LZ_FMT(lz_str_sub(s, 0, 32)));
+    h->swapped = !byte && order == OTHER_ORDER;
     return NULL;
 }
 
@@ -259,9 +256,8 @@ lz_err *lz_npy_header_print(lz_dtype d, lz_ints sizes, bool fortran, lz_text *ou
     lz_text dict = { 0 };
     const char *code;
     LZ_TRY(code_of(d, &code));
-    lz_text_printf(&dict,
-                   "{'descr': '%c%s', 'fortran_order': %s, 'shape': ", lz_dtype_size(d) == 1 ? '|' : '<',
-                   code, fortran ? "True" : "False");
+    lz_text_printf(&dict, "{'descr': '%c%s', 'fortran_order': %s, 'shape': ",
+                   lz_dtype_size(d) == 1 ? '|' : OWN_ORDER, code, fortran ? "True" : "False");
     print_shape(sizes, fortran, &dict);
     size_t length = (FIXED + dict.len + 1 + PAD_TO - 1) / PAD_TO * PAD_TO - FIXED;
     lz_text_fill(&dict, ' ', length - 1 - dict.len);

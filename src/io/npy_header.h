@@ -26,7 +26,7 @@ LZ_MUST_USE lz_err *lz_npy_header_length(lz_str start, const char *name, size_t 
 /* From all bytes before the elements. */
 LZ_MUST_USE lz_err *lz_npy_header_parse(lz_str bytes, const char *name, lz_npy_header *out);
 
-/* Version 1, padded to a multiple of 64 bytes; little-endian. */
+/* Version 1, padded to a multiple of 64 bytes; in this machine's byte order. */
 LZ_MUST_USE lz_err *lz_npy_header_print(lz_dtype d, lz_ints sizes, bool fortran, lz_text *out);
 
 #endif

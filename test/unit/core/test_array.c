@@ -155,7 +155,7 @@ static lz_err *test_copies_within_one_buffer(void)
     lz_err *e = NULL;
     for (size_t k = 0; !e && k < sizeof rows / sizeof *rows; k++) {
         lz_array all = { .dtype = LZ_DTYPE_NONE }, src = all, dst = all;
-        int64_t before[10];
+        int64_t before[10] = { 0 };
         e = lz_array_init(&all, NULL, LZ_I32, LZ_DIMS(10));
         if (!e)
             e = lz_array_init_view(&src, all.buffer, LZ_I32, rows[k].sizes, rows[k].from,

@@ -391,7 +391,8 @@ static lz_err *test_64_dimensions_print(void)
     for (int i = 0; i < 64; i++)
         ones[i] = 1;
     memset(want + 7, '[', 64);
-    memcpy(want + 71, "1.", 2);
+    want[71] = '1';
+    want[72] = '.';
     memset(want + 73, ']', 64);
     want[137] = ')';
     return check_values(LZ_F32, (lz_ints){ ones, 64 }, &v, NULL, want);

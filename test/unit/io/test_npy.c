@@ -80,9 +80,9 @@ typedef lz_err *reader(const char *path, lz_buffer_pool *pool, lz_array *out);
 
 static lz_err *read_every_file(reader *f)
 {
+    lz_array a;
     lz_err *e = NULL;
     for (size_t i = 0; !e && i < FILES; i++) {
-        lz_array a;
         e = f(path_of(files[i].name), NULL, &a);
         if (e)
             break;
