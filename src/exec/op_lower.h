@@ -14,4 +14,8 @@ bool lz_op_can_lower(const lz_op_row *op);
 LZ_MUST_USE lz_err *lz_op_lower(lz_lower *b, const lz_op_row *op, const lz_lv *args, lz_lv *results,
                                 size_t *n);
 
+/* The same without carrying f16 and bf16 in f32: for operators that only look. */
+LZ_MUST_USE lz_err *lz_op_lower_as_is(lz_lower *b, const lz_op_row *op, const lz_lv *args, lz_lv *results,
+                                      size_t *n);
+
 #endif
