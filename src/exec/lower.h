@@ -77,6 +77,7 @@ struct lz_ln {
     uint32_t origin; /* lz_lower.origin when it was made */
     uint32_t attr_size;
     int64_t numel;
+    uint64_t hash;
     const int64_t *sizes;
     const void *attr;
     const lz_ln *in[];
@@ -253,7 +254,7 @@ struct lz_lower {
     const lz_ln **nodes; /* [n_nodes], by id */
     size_t nodes_cap;
     const lz_ln **table; /* open addressing */
-    size_t table_cap;
+    size_t table_cap, table_used;
 };
 
 void lz_low_init(lz_lower *b, lz_arena *arena);
