@@ -111,8 +111,7 @@ static void unlink_free(lz_buffer_pool *p, home *h)
 static home *cut(lz_buffer_pool *p, size_t keep)
 {
     home *gone = NULL;
-    while (p->stats.cached > keep) {
-        home *h = p->oldest;
+    for (home *h = p->oldest; h && p->stats.cached > keep; h = p->oldest) {
         unlink_free(p, h);
         h->older = gone;
         gone = h;

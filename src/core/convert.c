@@ -28,12 +28,12 @@ typedef void store_fn(const void *tile, int64_t n, char *dst, ptrdiff_t step);
 
 int32_t lz_f64_to_i32(double v)
 {
-    return v > -0x1p31 - 1 && v < 0x1p31 ? (int32_t)v : INT32_MIN;
+    return v > -2147483649.0 && v < 2147483648.0 ? (int32_t)v : INT32_MIN;
 }
 
 int64_t lz_f64_to_i64(double v)
 {
-    return v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN;
+    return lz_f64_fits_i64(v) ? (int64_t)v : INT64_MIN;
 }
 
 /* x: the element, of type T; gives a W. */
@@ -62,7 +62,7 @@ int64_t lz_f64_to_i64(double v)
 
 LOAD(bool, uint8_t, int64_t, x != 0)
 LOAD(u8, uint8_t, int64_t, x)
-LOAD(i8, int8_t, int64_t, x)
+LOAD(i8, int8_t, int64_t, (int)x)
 LOAD(i16, int16_t, int64_t, x)
 LOAD(i32, int32_t, int64_t, x)
 LOAD(i64, int64_t, int64_t, x)
@@ -147,11 +147,11 @@ static const passage passages[LZ_DTYPE_NUMBERS] = {
     [LZ_C128] = COMPLEX(c128),
 };
 
-static wide passage_of(lz_kind from, lz_kind to)
+static wide passage_of(lz_category from, lz_category to)
 {
-    if (from == LZ_KIND_COMPLEX)
-        return to == LZ_KIND_COMPLEX ? WIDE_COMPLEX : to == LZ_KIND_BOOL ? WIDE_INT : WIDE_FLOAT;
-    return from == LZ_KIND_FLOAT ? WIDE_FLOAT : WIDE_INT;
+    if (from == LZ_CATEGORY_COMPLEX)
+        return to == LZ_CATEGORY_COMPLEX ? WIDE_COMPLEX : to == LZ_CATEGORY_BOOL ? WIDE_INT : WIDE_FLOAT;
+    return from == LZ_CATEGORY_FLOAT ? WIDE_FLOAT : WIDE_INT;
 }
 
 #define COPY(bytes)                                                                                          \
@@ -194,13 +194,13 @@ void lz_convert_run(lz_dtype from, const void *src, ptrdiff_t src_step, lz_dtype
                     ptrdiff_t dst_step, int64_t n)
 {
     const lz_dtype_info *f = lz_dtype_get(from), *t = lz_dtype_get(to);
-    if (n <= 0 || f->kind == LZ_KIND_NONE || t->kind == LZ_KIND_NONE)
+    if (n <= 0 || f->category == LZ_CATEGORY_NONE || t->category == LZ_CATEGORY_NONE)
         return;
     if (from == to && from != LZ_BOOL)
         copy_run(f->size, src, src_step, dst, dst_step, n);
     else
         convert_run(&passages[from], src, src_step, &passages[to], dst, dst_step, n,
-                    passage_of(f->kind, t->kind));
+                    passage_of(f->category, t->category));
 }
 
 lz_scalar lz_element_get(lz_dtype d, const void *p)
@@ -210,15 +210,15 @@ lz_scalar lz_element_get(lz_dtype d, const void *p)
         double f;
         c128 c;
     } w;
-    lz_kind kind = lz_dtype_kind(d);
-    if (kind == LZ_KIND_NONE)
+    lz_category c = lz_dtype_category(d);
+    if (c == LZ_CATEGORY_NONE)
         return lz_scalar_none();
-    passages[d].load[passage_of(kind, kind)](p, 0, 1, &w);
-    if (kind == LZ_KIND_COMPLEX)
+    passages[d].load[passage_of(c, c)](p, 0, 1, &w);
+    if (c == LZ_CATEGORY_COMPLEX)
         return lz_scalar_complex(w.c.re, w.c.im);
-    if (kind == LZ_KIND_FLOAT)
+    if (c == LZ_CATEGORY_FLOAT)
         return lz_scalar_float(w.f);
-    return kind == LZ_KIND_BOOL ? lz_scalar_bool(w.i != 0) : lz_scalar_int(w.i);
+    return c == LZ_CATEGORY_BOOL ? lz_scalar_bool(w.i != 0) : lz_scalar_int(w.i);
 }
 
 void lz_element_set(lz_dtype d, lz_scalar v, void *p)

@@ -22,6 +22,11 @@ void lz_convert_run(lz_dtype from, const void *src, ptrdiff_t src_step, lz_dtype
 lz_scalar lz_element_get(lz_dtype d, const void *p);
 void lz_element_set(lz_dtype d, lz_scalar v, void *p);
 
+static inline bool lz_f64_fits_i64(double v)
+{
+    return v >= -9223372036854775808.0 && v < 9223372036854775808.0;
+}
+
 /* "Cut off towards 0" of the rules. */
 int32_t lz_f64_to_i32(double v);
 int64_t lz_f64_to_i64(double v);

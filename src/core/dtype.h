@@ -2,20 +2,27 @@
  * can hold.
  *
  * One row each, found by the number that lazuli/value.h gives it. A number without a
- * row finds the one of LZ_KIND_NONE, whose size is 0: a look-up never fails. */
+ * row finds the one of LZ_CATEGORY_NONE, whose size is 0: a look-up never fails. */
 #ifndef LZ_CORE_DTYPE_H
 #define LZ_CORE_DTYPE_H
 
 #include "base/str.h"
 #include <lazuli/value.h>
 
-typedef enum lz_kind { LZ_KIND_NONE, LZ_KIND_BOOL, LZ_KIND_INT, LZ_KIND_FLOAT, LZ_KIND_COMPLEX } lz_kind;
+typedef enum lz_category {
+    LZ_CATEGORY_NONE,
+    LZ_CATEGORY_BOOL,
+    LZ_CATEGORY_INT,
+    LZ_CATEGORY_FLOAT,
+    LZ_CATEGORY_COMPLEX
+} lz_category;
 
 typedef struct lz_dtype_info {
     lz_dtype dtype;
-    lz_kind kind;
+    lz_category category;
     uint8_t size;       /* bytes of an element */
     bool computable;    /* kernels can work on it; the others are only stored, converted and printed */
+    uint8_t order;      /* its place in lz_dtypes */
     lz_dtype part;      /* of a complex: the dtype of its two parts; otherwise itself */
     const char *name;   /* "float32", as users and files write it */
     const char *script; /* "Float", as in the types of TorchScript */
@@ -46,26 +53,26 @@ static inline size_t lz_dtype_size(lz_dtype d)
     return lz_dtype_get(d)->size;
 }
 
-static inline lz_kind lz_dtype_kind(lz_dtype d)
+static inline lz_category lz_dtype_category(lz_dtype d)
 {
-    return lz_dtype_get(d)->kind;
+    return lz_dtype_get(d)->category;
 }
 
 static inline bool lz_dtype_is_float(lz_dtype d)
 {
-    return lz_dtype_kind(d) == LZ_KIND_FLOAT;
+    return lz_dtype_category(d) == LZ_CATEGORY_FLOAT;
 }
 
 static inline bool lz_dtype_is_complex(lz_dtype d)
 {
-    return lz_dtype_kind(d) == LZ_KIND_COMPLEX;
+    return lz_dtype_category(d) == LZ_CATEGORY_COMPLEX;
 }
 
 /* Integers and bool. */
 static inline bool lz_dtype_is_whole(lz_dtype d)
 {
-    lz_kind k = lz_dtype_kind(d);
-    return k == LZ_KIND_INT || k == LZ_KIND_BOOL;
+    lz_category k = lz_dtype_category(d);
+    return k == LZ_CATEGORY_INT || k == LZ_CATEGORY_BOOL;
 }
 
 #endif

@@ -33,21 +33,16 @@ static const lz_dtype lattice[LZ_DTYPE_COUNT][LZ_DTYPE_COUNT] = {
     /* clang-format on */
 };
 
-static const uint8_t place[LZ_DTYPE_NUMBERS] = {
-    [B] = 0,  [U8] = 1,  [I8] = 2,  [I16] = 3,  [I32] = 4,  [I64] = 5,   [F16] = 6,
-    [BF] = 7, [F32] = 8, [F64] = 9, [C32] = 10, [C64] = 11, [C128] = 12,
-};
-
 static bool absent(lz_dtype d)
 {
-    return lz_dtype_kind(d) == LZ_KIND_NONE;
+    return lz_dtype_category(d) == LZ_CATEGORY_NONE;
 }
 
-lz_dtype lz_promote(lz_dtype a, lz_dtype b)
+lz_dtype lz_dtype_promote(lz_dtype a, lz_dtype b)
 {
     if (absent(a) || absent(b))
         return absent(a) ? b : a;
-    uint8_t i = place[a], j = place[b];
+    uint8_t i = lz_dtype_get(a)->order, j = lz_dtype_get(b)->order;
     return i < j ? lattice[i][j] : lattice[j][i];
 }
 
@@ -61,31 +56,31 @@ lz_arg_type lz_arg_of_scalar(lz_scalar v)
     return (lz_arg_type){ own[v.kind], LZ_ARG_NUMBER };
 }
 
-/* Numbers have a kind, and no precision of their own. */
+/* Numbers have a category, and no precision of their own. */
 static lz_dtype number_type(lz_dtype d, lz_dtype default_float)
 {
-    lz_kind kind = lz_dtype_kind(d);
-    if (kind == LZ_KIND_COMPLEX)
+    lz_category category = lz_dtype_category(d);
+    if (category == LZ_CATEGORY_COMPLEX)
         return lz_dtype_complex_of(default_float);
-    return kind == LZ_KIND_FLOAT ? default_float : d;
+    return category == LZ_CATEGORY_FLOAT ? default_float : d;
 }
 
-/* A lower rank adds its kind; of the same kind it adds nothing, but to bool. */
+/* A lower rank adds its category; of the same category it adds nothing, but to bool. */
 static lz_dtype combine(lz_dtype higher, lz_dtype lower)
 {
-    lz_kind hi = lz_dtype_kind(higher), lo = lz_dtype_kind(lower);
-    if (hi == LZ_KIND_FLOAT && lo == LZ_KIND_COMPLEX)
+    lz_category hi = lz_dtype_category(higher), lo = lz_dtype_category(lower);
+    if (hi == LZ_CATEGORY_FLOAT && lo == LZ_CATEGORY_COMPLEX)
         return lz_dtype_complex_of(higher);
-    return hi >= LZ_KIND_INT && lo <= hi ? higher : lz_promote(higher, lower);
+    return hi >= LZ_CATEGORY_INT && lo <= hi ? higher : lz_dtype_promote(higher, lower);
 }
 
-lz_dtype lz_result_type(const lz_arg_type *args, size_t n, lz_dtype default_float)
+lz_dtype lz_dtype_result(const lz_arg_type *args, size_t n, lz_dtype default_float)
 {
     lz_dtype of_rank[LZ_ARG_RANKS] = { LZ_DTYPE_NONE, LZ_DTYPE_NONE, LZ_DTYPE_NONE };
     for (size_t i = 0; i < n; i++) {
         lz_arg_rank r = args[i].rank;
         lz_dtype d = args[i].dtype;
-        of_rank[r] = lz_promote(of_rank[r], r == LZ_ARG_NUMBER ? number_type(d, default_float) : d);
+        of_rank[r] = lz_dtype_promote(of_rank[r], r == LZ_ARG_NUMBER ? number_type(d, default_float) : d);
     }
     return combine(of_rank[LZ_ARG_TENSOR], combine(of_rank[LZ_ARG_ZERO_DIM], of_rank[LZ_ARG_NUMBER]));
 }
@@ -127,17 +122,17 @@ lz_op_types lz_promote_op(lz_promotion rule, const lz_arg_type *args, size_t n, 
         [LZ_PROMOTE_TO_REAL] = to_real,
         [LZ_PROMOTE_BOOL_TO_I64] = bool_to_i64,
     };
-    return rules[rule](lz_result_type(args, n, default_float), default_float);
+    return rules[rule](lz_dtype_result(args, n, default_float), default_float);
 }
 
-bool lz_can_cast(lz_dtype from, lz_dtype to)
+bool lz_dtype_can_cast(lz_dtype from, lz_dtype to)
 {
-    return lz_dtype_kind(from) <= lz_dtype_kind(to);
+    return lz_dtype_category(from) <= lz_dtype_category(to);
 }
 
-lz_err *lz_check_cast(lz_dtype from, lz_dtype to)
+lz_err *lz_dtype_check_cast(lz_dtype from, lz_dtype to)
 {
-    if (lz_can_cast(from, to))
+    if (lz_dtype_can_cast(from, to))
         return NULL;
     return lz_errf(LZ_ERR_ARG, "result type %s can't be cast to the desired output type %s",
                    lz_dtype_get(from)->script, lz_dtype_get(to)->script);

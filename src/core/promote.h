@@ -1,7 +1,7 @@
 /* promote.h - the dtype of a result from the dtypes of the operands, as PyTorch has it.
  *
  * Operands come in three ranks: tensors with dimensions, tensors without, and numbers
- * of the language. A lower rank changes the result only where it has a higher kind
+ * of the language. A lower rank changes the result only where it has a higher category
  * (bool < integer < float < complex): an i8 tensor plus 1000 stays i8, plus 1.5 it
  * becomes the default float. */
 #ifndef LZ_CORE_PROMOTE_H
@@ -20,10 +20,10 @@ typedef struct lz_arg_type {
 lz_arg_type lz_arg_of_scalar(lz_scalar v);
 
 /* The least dtype that both go into; NONE gives way to the other. */
-lz_dtype lz_promote(lz_dtype a, lz_dtype b);
+lz_dtype lz_dtype_promote(lz_dtype a, lz_dtype b);
 
 /* default_float: what numbers with a fraction become; LZ_F32 unless the user chose. */
-lz_dtype lz_result_type(const lz_arg_type *args, size_t n, lz_dtype default_float);
+lz_dtype lz_dtype_result(const lz_arg_type *args, size_t n, lz_dtype default_float);
 
 /* What an operator makes of the common dtype. */
 typedef enum lz_promotion {
@@ -43,8 +43,8 @@ typedef struct lz_op_types {
 lz_op_types lz_promote_op(lz_promotion rule, const lz_arg_type *args, size_t n, lz_dtype default_float);
 
 /* Whether a result may be stored where `to` is given (in-place, out=): never to a lower
- * kind, but an integer may become narrower. */
-bool lz_can_cast(lz_dtype from, lz_dtype to);
-LZ_MUST_USE lz_err *lz_check_cast(lz_dtype from, lz_dtype to);
+ * category, but an integer may become narrower. */
+bool lz_dtype_can_cast(lz_dtype from, lz_dtype to);
+LZ_MUST_USE lz_err *lz_dtype_check_cast(lz_dtype from, lz_dtype to);
 
 #endif

@@ -230,11 +230,9 @@ static lz_scalar widened(lz_scalar v)
 
 static lz_err *binary_int(lz_scalar_op op, lz_scalar a, lz_scalar b, lz_scalar *out)
 {
-    int64_t v;
-    LZ_TRY(ops[op].of_int(a.i, b.i, &v));
     bool both = a.kind == LZ_SCALAR_BOOL && b.kind == LZ_SCALAR_BOOL;
-    *out = both && ops[op].keeps_bool ? lz_scalar_bool(v != 0) : lz_scalar_int(v);
-    return NULL;
+    *out = both && ops[op].keeps_bool ? lz_scalar_bool(false) : lz_scalar_int(0);
+    return ops[op].of_int(a.i, b.i, &out->i);
 }
 
 lz_err *lz_scalar_binary(lz_scalar_op op, lz_scalar a, lz_scalar b, lz_scalar *out)
@@ -290,7 +288,7 @@ static int order_floats(double a, double b)
 
 static int order_int_float(int64_t a, double b)
 {
-    if (!(b >= -0x1p63 && b < 0x1p63))
+    if (!lz_f64_fits_i64(b))
         return isnan(b) ? 2 : b > 0 ? -1 : 1;
     int64_t whole = (int64_t)b;
     if (a != whole)
@@ -342,7 +340,10 @@ lz_err *lz_scalar_compare(lz_scalar_cmp cmp, lz_scalar a, lz_scalar b, bool *out
 
 static bool same_bits(double a, double b)
 {
-    return memcmp(&a, &b, sizeof a) == 0;
+    uint64_t x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    return x == y;
 }
 
 bool lz_scalar_identical(lz_scalar a, lz_scalar b)
@@ -359,33 +360,33 @@ static bool int_fits(int64_t v, const lz_dtype_info *d)
 {
     if (d->dtype == LZ_U8)
         return v >= -UINT8_MAX && v <= UINT8_MAX;
-    if (d->kind == LZ_KIND_INT)
+    if (d->category == LZ_CATEGORY_INT)
         return v >= d->min && v <= d->max;
     return fabs((double)v) <= d->largest;
 }
 
 static bool float_fits(double v, const lz_dtype_info *d)
 {
-    if (d->kind == LZ_KIND_INT)
-        return v >= (double)d->min && (d->dtype == LZ_I64 ? v < 0x1p63 : v <= (double)d->max);
+    if (d->category == LZ_CATEGORY_INT)
+        return d->dtype == LZ_I64 ? lz_f64_fits_i64(v) : v >= (double)d->min && v <= (double)d->max;
     return !isfinite(v) || fabs(v) <= d->largest;
 }
 
 static bool fits(lz_scalar v, const lz_dtype_info *d)
 {
-    if (d->kind == LZ_KIND_BOOL)
+    if (d->category == LZ_CATEGORY_BOOL)
         return true;
     if (is_int(v))
         return int_fits(v.i, d);
     bool real = v.kind != LZ_SCALAR_COMPLEX || v.im == 0;
-    return float_fits(v.re, d) && (d->kind == LZ_KIND_COMPLEX ? real || float_fits(v.im, d) : real);
+    return float_fits(v.re, d) && (d->category == LZ_CATEGORY_COMPLEX ? real || float_fits(v.im, d) : real);
 }
 
 lz_err *lz_scalar_cast(lz_scalar v, lz_dtype d, lz_scalar *out)
 {
     const lz_dtype_info *info = lz_dtype_get(d);
     double element[2];
-    if (v.kind == LZ_SCALAR_NONE || info->kind == LZ_KIND_NONE)
+    if (v.kind == LZ_SCALAR_NONE || info->category == LZ_CATEGORY_NONE)
         return lz_errf(LZ_ERR_ARG, "%s cannot be converted to type %s", kind_names[v.kind], info->c_name);
     if (!fits(v, info))
         return lz_errf(LZ_ERR_ARG, "value cannot be converted to type %s without overflow", info->c_name);

@@ -1,5 +1,4 @@
 #include "core/strides.h"
-#include <stdlib.h>
 
 /* The dimensions of channels last, innermost first; n 0: row-major. */
 typedef struct order {
@@ -94,22 +93,21 @@ typedef struct dim {
     uint64_t stride; /* its magnitude */
 } dim;
 
-static int by_stride(const void *a, const void *b)
-{
-    const dim *x = a, *y = b;
-    return (x->stride > y->stride) - (x->stride < y->stride);
-}
-
 /* Those with more than one index, by ascending stride. */
 static int64_t sorted_dims(lz_ints sizes, lz_ints strides, dim *out)
 {
     int64_t n = 0;
     for (int64_t i = 0; i < sizes.n; i++) {
         uint64_t s = (uint64_t)strides.v[i];
-        if (sizes.v[i] > 1)
-            out[n++] = (dim){ sizes.v[i], strides.v[i] < 0 ? 0 - s : s };
+        dim d = { sizes.v[i], strides.v[i] < 0 ? 0 - s : s };
+        int64_t at = n;
+        if (d.size < 2)
+            continue;
+        for (; at > 0 && out[at - 1].stride > d.stride; at--)
+            out[at] = out[at - 1];
+        out[at] = d;
+        n++;
     }
-    qsort(out, (size_t)n, sizeof *out, by_stride);
     return n;
 }
 

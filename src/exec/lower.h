@@ -249,6 +249,7 @@ struct lz_lower {
     uint32_t n_nodes;       /* made so far */
     uint64_t next_stream;   /* of the next random operator */
     const lz_ln *seed;      /* i64 scalar node for random operators, or NULL */
+    const lz_ln *stream;    /* i64 scalar node that every stream is counted from, or NULL */
     lz_lower_nonzero_fn *nonzero;
     void *user;
     const lz_ln **nodes; /* [n_nodes], by id */

@@ -35,33 +35,51 @@ static lz_err *check_some(lz_kreduce op, const lz_ln *x, uint64_t dims, lz_ints 
     return NULL;
 }
 
-lz_err *lz_low_reduce(lz_lower *b, lz_kreduce op, const lz_ln *x, uint64_t dims, bool keep, const lz_ln **out)
+static lz_err *make_reduce(lz_lower *b, lz_kreduce op, const lz_ln *x, uint64_t dims, lz_ints sizes,
+                           const lz_ln **out)
 {
     lz_lreduce attr = { dims };
-    lz_shape sizes;
+    return lz_low_intern(b,
+                         &(lz_low_proto){ .kind = LZ_L_REDUCE,
+                                          .dtype = gives_index(op) ? LZ_I64 : (lz_dtype)x->dtype,
+                                          .op = (uint16_t)op,
+                                          .nin = 1,
+                                          .in = &x,
+                                          .sizes = sizes,
+                                          .attr = &attr,
+                                          .attr_size = sizeof attr },
+                         out);
+}
+
+static lz_err *zeros(lz_lower *b, lz_ints sizes, const lz_ln **out)
+{
+    LZ_TRY(lz_low_const(b, lz_scalar_int(0), LZ_I64, out));
+    return lz_low_expand(b, *out, sizes, out);
+}
+
+lz_err *lz_low_reduce(lz_lower *b, lz_kreduce op, const lz_ln *x, uint64_t dims, bool keep, const lz_ln **out)
+{
+    lz_shape sizes, kept;
+    bool one = true; /* element is reduced to itself */
+    for (int64_t d = 0; d < x->ndim; d++)
+        one = one && (!(dims >> d & 1) || x->sizes[d] == 1);
     lz_shape_reduce(lz_ln_sizes(x), dims, false, &sizes);
+    lz_shape_reduce(lz_ln_sizes(x), dims, true, &kept);
     LZ_TRY(check_some(op, x, dims, lz_shape_ints(&sizes)));
     *out = x;
-    if (dims || gives_index(op))
-        LZ_TRY(lz_low_intern(b,
-                             &(lz_low_proto){ .kind = LZ_L_REDUCE,
-                                              .dtype = gives_index(op) ? LZ_I64 : (lz_dtype)x->dtype,
-                                              .op = (uint16_t)op,
-                                              .nin = 1,
-                                              .in = &x,
-                                              .sizes = lz_shape_ints(&sizes),
-                                              .attr = &attr,
-                                              .attr_size = sizeof attr },
-                             out));
-    if (!keep)
-        return NULL;
-    lz_shape_reduce(lz_ln_sizes(x), dims, true, &sizes);
-    return lz_low_reshape(b, *out, lz_shape_ints(&sizes), out);
+    if (one && gives_index(op))
+        LZ_TRY(zeros(b, lz_shape_ints(&sizes), out));
+    else if (!one)
+        LZ_TRY(make_reduce(b, op, x, dims, lz_shape_ints(&sizes), out));
+    return lz_low_reshape(b, *out, lz_shape_ints(keep ? &kept : &sizes), out);
 }
 
 lz_err *lz_low_scan(lz_lower *b, lz_kreduce op, const lz_ln *x, int64_t dim, const lz_ln **out)
 {
     lz_ldim attr = { dim };
+    *out = x;
+    if (x->ndim == 0 || x->sizes[dim] == 1)
+        return gives_index(op) ? zeros(b, lz_ln_sizes(x), out) : NULL;
     return lz_low_intern(b,
                          &(lz_low_proto){ .kind = LZ_L_SCAN,
                                           .dtype = gives_index(op) ? LZ_I64 : (lz_dtype)x->dtype,

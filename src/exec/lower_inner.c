@@ -44,7 +44,7 @@ lz_err *lz_low_result_type(lz_lower *b, const lz_lv *args, size_t n, lz_dtype *o
 {
     lz_arg_type *types;
     LZ_TRY(arg_types(b, args, n, &types, &n));
-    *out = lz_result_type(types, n, b->default_float);
+    *out = lz_dtype_result(types, n, b->default_float);
     return NULL;
 }
 

@@ -16,10 +16,8 @@ static const struct {
 
 static int type_of(const lz_ln *n)
 {
-    static const int types[] = {
-        [LZ_KIND_BOOL] = B, [LZ_KIND_INT] = I, [LZ_KIND_FLOAT] = F, [LZ_KIND_COMPLEX] = 0
-    };
-    return types[lz_dtype_kind((lz_dtype)n->dtype)];
+    lz_dtype d = (lz_dtype)n->dtype;
+    return d == LZ_BOOL ? B : lz_dtype_is_whole(d) ? I : lz_dtype_is_float(d) ? F : 0;
 }
 
 static lz_dtype bits_of(lz_dtype d)
@@ -84,15 +82,14 @@ static int digits(lz_dtype d)
 /* Every number of `from` is one of `to`. */
 static bool holds(lz_dtype to, lz_dtype from)
 {
-    lz_kind f = lz_dtype_kind(from), t = lz_dtype_kind(to);
-    if (from == LZ_F16 && to == LZ_BF16)
+    bool real = lz_dtype_is_float(to), whole = lz_dtype_is_whole(from);
+    if (to == LZ_BOOL || lz_dtype_is_complex(to) || lz_dtype_is_complex(from))
         return false;
     if (from == LZ_BOOL)
-        return t == LZ_KIND_INT || t == LZ_KIND_FLOAT;
-    if (t == LZ_KIND_INT && from == LZ_U8)
-        return f == LZ_KIND_INT && digits(to) > 9;
-    return (f == LZ_KIND_INT || f == LZ_KIND_FLOAT) && t >= f && t <= LZ_KIND_FLOAT && to != LZ_U8
-           && digits(to) >= digits(from);
+        return true;
+    if (!real && (!whole || to == LZ_U8)) /* u8 holds no negative number */
+        return false;
+    return (from != LZ_F16 || to != LZ_BF16) && digits(to) >= digits(from);
 }
 
 lz_err *lz_low_make_cast(lz_lower *b, const lz_ln *x, lz_dtype to, bool number, const lz_ln **out)
@@ -129,7 +126,9 @@ lz_err *lz_low_cast(lz_lower *b, const lz_ln *x, lz_dtype to, const lz_ln **out)
 lz_err *lz_low_philox(lz_lower *b, int word, const lz_ln *seed, const lz_ln *stream, const lz_ln *index,
                       const lz_ln **out)
 {
-    const lz_ln *in[3] = { seed, stream, index };
+    const lz_ln *in[3] = { b->stream, stream, index };
+    if (b->stream)
+        LZ_TRY(lz_low_map(b, LZ_K_ADD, in, &stream));
     LZ_TRY(lz_low_expand(b, seed, lz_ln_sizes(index), &in[0]));
     LZ_TRY(lz_low_expand(b, stream, lz_ln_sizes(index), &in[1]));
     return lz_low_intern(b,

@@ -257,7 +257,6 @@ lz_err *lz_low_convert(lz_lower *b, const lz_lv *number, lz_scalar_kind to, lz_l
 /* The number that an element of d would hold, as a number of d's kind. */
 static lz_err *cast_number(lz_lower *b, const lz_lv *x, lz_dtype to, lz_lv *out)
 {
-    lz_kind kind = lz_dtype_kind(to);
     char room[16];
     const lz_ln *n;
     if (!x->node) {
@@ -267,9 +266,9 @@ static lz_err *cast_number(lz_lower *b, const lz_lv *x, lz_dtype to, lz_lv *out)
     }
     LZ_TRY(number_node(b, x, to, &n));
     LZ_TRY(lz_low_make_cast(b, n,
-                            kind == LZ_KIND_BOOL  ? LZ_BOOL
-                            : kind == LZ_KIND_INT ? LZ_I64
-                                                  : LZ_F64,
+                            to == LZ_BOOL           ? LZ_BOOL
+                            : lz_dtype_is_whole(to) ? LZ_I64
+                                                    : LZ_F64,
                             true, &n));
     *out = run_time(n);
     return NULL;

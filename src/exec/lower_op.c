@@ -163,11 +163,11 @@ static const char *const texts[LZ_LOPS_COUNT] = {
 lz_err *lz_low_node_op(lz_lower *b, lz_lop op, const lz_ln *const *in, bool number, const lz_ln **out)
 {
     lz_dtype d = (lz_dtype)in[op == LZ_LOP_SELECT]->dtype;
-    lz_kind kind = lz_dtype_kind(d);
-    const form *f = &forms[op][kind == LZ_KIND_BOOL ? 0 : kind == LZ_KIND_INT ? 1 : 2];
-    if (kind != LZ_KIND_COMPLEX && f->expand)
+    bool complex = lz_dtype_is_complex(d);
+    const form *f = &forms[op][d == LZ_BOOL ? 0 : lz_dtype_is_whole(d) ? 1 : 2];
+    if (!complex && f->expand)
         return f->expand(b, in, number, out);
-    if (kind == LZ_KIND_COMPLEX || f->op == NONE)
+    if (complex || f->op == NONE)
         return lz_errf(LZ_ERR_UNSUPPORTED, "'%s' is not implemented for %s", texts[op],
                        lz_dtype_get(d)->script);
     return lz_low_make_map(b, (lz_kop)f->op, in, number, out);

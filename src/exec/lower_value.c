@@ -63,21 +63,21 @@ static double eps_of(lz_dtype d)
 
 static lz_lv lowest(const lz_dtype_info *d)
 {
-    return d->kind == LZ_KIND_FLOAT ? lz_lv_float(-d->largest) : lz_lv_int(d->min);
+    return lz_dtype_is_float(d->dtype) ? lz_lv_float(-d->largest) : lz_lv_int(d->min);
 }
 
 static lz_lv highest(const lz_dtype_info *d)
 {
-    return d->kind == LZ_KIND_FLOAT ? lz_lv_float(d->largest) : lz_lv_int(d->max);
+    return lz_dtype_is_float(d->dtype) ? lz_lv_float(d->largest) : lz_lv_int(d->max);
 }
 
 lz_lv lz_low_dtype_attr(lz_dtype dtype, lz_dtype_attr attr)
 {
     const lz_dtype_info *d = lz_dtype_get(dtype);
     const lz_lv values[LZ_DTYPE_ATTRS] = {
-        [LZ_DTYPE_IS_FLOATING_POINT] = lz_lv_bool(d->kind == LZ_KIND_FLOAT),
-        [LZ_DTYPE_IS_COMPLEX] = lz_lv_bool(d->kind == LZ_KIND_COMPLEX),
-        [LZ_DTYPE_IS_INTEGRAL] = lz_lv_bool(d->kind == LZ_KIND_INT),
+        [LZ_DTYPE_IS_FLOATING_POINT] = lz_lv_bool(lz_dtype_is_float(dtype)),
+        [LZ_DTYPE_IS_COMPLEX] = lz_lv_bool(lz_dtype_is_complex(dtype)),
+        [LZ_DTYPE_IS_INTEGRAL] = lz_lv_bool(lz_dtype_is_whole(dtype) && dtype != LZ_BOOL),
         [LZ_DTYPE_IS_SIGNED] = lz_lv_bool(dtype != LZ_U8 && dtype != LZ_BOOL),
         [LZ_DTYPE_ITEMSIZE] = lz_lv_int(d->size),
         [LZ_DTYPE_MIN] = lowest(d),

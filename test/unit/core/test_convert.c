@@ -39,15 +39,15 @@ static lz_scalar slow(lz_scalar v, lz_dtype to)
 {
     const lz_dtype_info *t = lz_dtype_get(to);
     bool whole = v.kind == LZ_SCALAR_BOOL || v.kind == LZ_SCALAR_INT, complex = v.kind == LZ_SCALAR_COMPLEX;
-    if (t->kind == LZ_KIND_BOOL)
+    if (t->category == LZ_CATEGORY_BOOL)
         return lz_scalar_bool(whole ? v.i != 0 : v.re != 0 || (complex && v.im != 0));
-    if (t->kind == LZ_KIND_INT)
+    if (t->category == LZ_CATEGORY_INT)
         return lz_scalar_int(
             low_bits((uint64_t)(whole ? v.i : cut_off(v.re, to == LZ_I64)), t->size * 8U, to != LZ_U8));
     double im = complex ? v.im : 0, re = whole ? (double)v.i : v.re;
     if (whole && to != LZ_F64 && to != LZ_C128)
         re = (double)(float)v.i; /* not over double, which would round twice */
-    if (t->kind == LZ_KIND_FLOAT)
+    if (t->category == LZ_CATEGORY_FLOAT)
         return lz_scalar_float(narrowed(to, re));
     return lz_scalar_complex(narrowed(to, re), narrowed(to, im));
 }

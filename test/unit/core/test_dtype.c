@@ -4,22 +4,22 @@
 static const struct {
     int number;
     size_t size;
-    lz_kind kind;
+    lz_category category;
     const char *name, *script, *abbr;
 } known[] = {
-    { 11, sizeof(bool), LZ_KIND_BOOL, "bool", "Bool", "bool" },
-    { 0, sizeof(uint8_t), LZ_KIND_INT, "uint8", "Byte", "u8" },
-    { 1, sizeof(int8_t), LZ_KIND_INT, "int8", "Char", "i8" },
-    { 2, sizeof(int16_t), LZ_KIND_INT, "int16", "Short", "i16" },
-    { 3, sizeof(int32_t), LZ_KIND_INT, "int32", "Int", "i32" },
-    { 4, sizeof(int64_t), LZ_KIND_INT, "int64", "Long", "i64" },
-    { 5, 2, LZ_KIND_FLOAT, "float16", "Half", "f16" },
-    { 15, 2, LZ_KIND_FLOAT, "bfloat16", "BFloat16", "bf16" },
-    { 6, sizeof(float), LZ_KIND_FLOAT, "float32", "Float", "f32" },
-    { 7, sizeof(double), LZ_KIND_FLOAT, "float64", "Double", "f64" },
-    { 8, 4, LZ_KIND_COMPLEX, "complex32", "ComplexHalf", "c32" },
-    { 9, 2 * sizeof(float), LZ_KIND_COMPLEX, "complex64", "ComplexFloat", "c64" },
-    { 10, 2 * sizeof(double), LZ_KIND_COMPLEX, "complex128", "ComplexDouble", "c128" },
+    { 11, sizeof(bool), LZ_CATEGORY_BOOL, "bool", "Bool", "bool" },
+    { 0, sizeof(uint8_t), LZ_CATEGORY_INT, "uint8", "Byte", "u8" },
+    { 1, sizeof(int8_t), LZ_CATEGORY_INT, "int8", "Char", "i8" },
+    { 2, sizeof(int16_t), LZ_CATEGORY_INT, "int16", "Short", "i16" },
+    { 3, sizeof(int32_t), LZ_CATEGORY_INT, "int32", "Int", "i32" },
+    { 4, sizeof(int64_t), LZ_CATEGORY_INT, "int64", "Long", "i64" },
+    { 5, 2, LZ_CATEGORY_FLOAT, "float16", "Half", "f16" },
+    { 15, 2, LZ_CATEGORY_FLOAT, "bfloat16", "BFloat16", "bf16" },
+    { 6, sizeof(float), LZ_CATEGORY_FLOAT, "float32", "Float", "f32" },
+    { 7, sizeof(double), LZ_CATEGORY_FLOAT, "float64", "Double", "f64" },
+    { 8, 4, LZ_CATEGORY_COMPLEX, "complex32", "ComplexHalf", "c32" },
+    { 9, 2 * sizeof(float), LZ_CATEGORY_COMPLEX, "complex64", "ComplexFloat", "c64" },
+    { 10, 2 * sizeof(double), LZ_CATEGORY_COMPLEX, "complex128", "ComplexDouble", "c128" },
 };
 
 static lz_err *test_every_dtype_has_its_row(void)
@@ -30,12 +30,13 @@ static lz_err *test_every_dtype_has_its_row(void)
         const lz_dtype_info *row = lz_dtype_get(d);
         assert_int_equal(lz_dtypes[i], d);
         assert_int_equal(row->dtype, d);
-        assert_int_equal(row->kind, known[i].kind);
+        assert_int_equal(row->order, i);
+        assert_int_equal(row->category, known[i].category);
         assert_int_equal(row->size, known[i].size);
         assert_string_equal(row->name, known[i].name);
         assert_string_equal(row->script, known[i].script);
         assert_string_equal(row->abbr, known[i].abbr);
-        assert_int_equal(row->computable, known[i].kind != LZ_KIND_COMPLEX);
+        assert_int_equal(row->computable, known[i].category != LZ_CATEGORY_COMPLEX);
     }
     return NULL;
 }
@@ -74,7 +75,7 @@ static lz_err *test_other_numbers_have_size_zero(void)
         for (size_t i = 0; i < LZ_DTYPE_COUNT; i++)
             row = row || known[i].number == n;
         assert_int_equal(lz_dtype_size((lz_dtype)n) != 0, row);
-        assert_int_equal(lz_dtype_kind((lz_dtype)n) != LZ_KIND_NONE, row);
+        assert_int_equal(lz_dtype_category((lz_dtype)n) != LZ_CATEGORY_NONE, row);
     }
     return NULL;
 }
@@ -83,7 +84,7 @@ static lz_err *test_limits_are_those_of_the_bits(void)
 {
     for (size_t i = 1; i < LZ_DTYPE_COUNT; i++) {
         const lz_dtype_info *row = lz_dtype_get(lz_dtypes[i]);
-        if (row->kind != LZ_KIND_INT)
+        if (row->category != LZ_CATEGORY_INT)
             continue;
         unsigned bits = row->size * 8U;
         uint64_t most = bits == 64 ? INT64_MAX : (UINT64_C(1) << (bits - (row->dtype != LZ_U8))) - 1;

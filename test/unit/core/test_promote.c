@@ -24,22 +24,22 @@ static lz_dtype with_parts(lz_dtype part)
 
 static lz_dtype rule(lz_dtype x, lz_dtype y)
 {
-    bool swap = lz_dtype_kind(x) < lz_dtype_kind(y);
+    bool swap = lz_dtype_category(x) < lz_dtype_category(y);
     lz_dtype a = swap ? y : x, b = swap ? x : y;
-    lz_kind ka = lz_dtype_kind(a), kb = lz_dtype_kind(b);
-    if (kb == LZ_KIND_BOOL || (kb == LZ_KIND_INT && ka > kb))
+    lz_category ka = lz_dtype_category(a), kb = lz_dtype_category(b);
+    if (kb == LZ_CATEGORY_BOOL || (kb == LZ_CATEGORY_INT && ka > kb))
         return a;
-    if (ka == LZ_KIND_INT)
+    if (ka == LZ_CATEGORY_INT)
         return wider_int(a, b);
     lz_dtype part = wider_float(lz_dtype_get(a)->part, lz_dtype_get(b)->part);
-    return ka == LZ_KIND_COMPLEX ? with_parts(part) : part;
+    return ka == LZ_CATEGORY_COMPLEX ? with_parts(part) : part;
 }
 
 static lz_err *test_the_lattice_follows_its_rules(void)
 {
     for (size_t i = 0; i < LZ_DTYPE_COUNT; i++)
         for (size_t j = 0; j < LZ_DTYPE_COUNT; j++)
-            if (lz_promote(lz_dtypes[i], lz_dtypes[j]) != rule(lz_dtypes[i], lz_dtypes[j]))
+            if (lz_dtype_promote(lz_dtypes[i], lz_dtypes[j]) != rule(lz_dtypes[i], lz_dtypes[j]))
                 fail_msg("%s and %s", lz_dtype_get(lz_dtypes[i])->abbr, lz_dtype_get(lz_dtypes[j])->abbr);
     return NULL;
 }
@@ -49,13 +49,13 @@ static lz_err *test_the_lattice_is_a_join(void)
 {
     for (size_t i = 0; i < LZ_DTYPE_COUNT; i++) {
         lz_dtype a = lz_dtypes[i];
-        assert_int_equal(lz_promote(a, a), a);
-        assert_int_equal(lz_promote(a, LZ_DTYPE_NONE), a);
-        assert_int_equal(lz_promote(LZ_DTYPE_NONE, a), a);
+        assert_int_equal(lz_dtype_promote(a, a), a);
+        assert_int_equal(lz_dtype_promote(a, LZ_DTYPE_NONE), a);
+        assert_int_equal(lz_dtype_promote(LZ_DTYPE_NONE, a), a);
         for (size_t j = 0; j < LZ_DTYPE_COUNT; j++) {
-            lz_dtype b = lz_dtypes[j], up = lz_promote(a, b);
-            assert_int_equal(up, lz_promote(b, a));
-            assert_int_equal(lz_promote(up, a), up);
+            lz_dtype b = lz_dtypes[j], up = lz_dtype_promote(a, b);
+            assert_int_equal(up, lz_dtype_promote(b, a));
+            assert_int_equal(lz_dtype_promote(up, a), up);
         }
     }
     return NULL;
@@ -81,7 +81,8 @@ enum { OPERANDS = 2 * LZ_DTYPE_COUNT + 4 };
 
 static lz_arg_type operand(size_t i)
 {
-    const lz_scalar numbers[] = { LZ_S((bool)true), LZ_S(1), LZ_S(1.5), lz_scalar_complex(0, 1) };
+    const lz_scalar numbers[] = { lz_scalar_bool(true), lz_scalar_int(1), lz_scalar_float(1.5),
+                                  lz_scalar_complex(0, 1) };
     if (i >= 2 * LZ_DTYPE_COUNT)
         return lz_arg_of_scalar(numbers[i - 2 * LZ_DTYPE_COUNT]);
     return (lz_arg_type){ lz_dtypes[i % LZ_DTYPE_COUNT],
@@ -95,7 +96,7 @@ static lz_err *test_pairs_are_those_of_pytorch(void)
         for (size_t j = 0; j < OPERANDS; j++) {
             const lz_arg_type args[] = { operand(i), operand(j) };
             lz_dtype want = lz_dtypes[strchr(letters, pairs[i][j]) - letters];
-            if (lz_result_type(args, 2, LZ_F32) != want)
+            if (lz_dtype_result(args, 2, LZ_F32) != want)
                 fail_msg("operands %zu and %zu: %s", i, j, lz_dtype_get(want)->name);
         }
     return NULL;
@@ -120,10 +121,10 @@ static lz_dtype slow_result(const lz_arg_type *args, size_t n, lz_dtype default_
         }
         if (own == LZ_DTYPE_NONE)
             continue;
-        lz_kind mine = lz_dtype_kind(own), lower = lz_dtype_kind(all);
+        lz_category mine = lz_dtype_category(own), lower = lz_dtype_category(all);
         if (lower <= mine && all != LZ_DTYPE_NONE)
             all = own;
-        else if (mine == LZ_KIND_FLOAT && lower == LZ_KIND_COMPLEX)
+        else if (mine == LZ_CATEGORY_FLOAT && lower == LZ_CATEGORY_COMPLEX)
             all = with_parts(own);
         else
             all = all == LZ_DTYPE_NONE ? own : rule(own, all);
@@ -145,9 +146,9 @@ static lz_err *test_many_operands(void)
                 args[i].dtype = LZ_DTYPE_NONE;
         }
         lz_dtype f = defaults[state >> 40 & 3];
-        assert_int_equal(lz_result_type(args, n, f), slow_result(args, n, f));
+        assert_int_equal(lz_dtype_result(args, n, f), slow_result(args, n, f));
     }
-    assert_int_equal(lz_result_type(NULL, 0, LZ_F32), LZ_DTYPE_NONE);
+    assert_int_equal(lz_dtype_result(NULL, 0, LZ_F32), LZ_DTYPE_NONE);
     return NULL;
 }
 
@@ -223,11 +224,12 @@ static lz_err *test_results_go_only_where_they_fit(void)
     for (size_t i = 0; i < LZ_DTYPE_COUNT; i++)
         for (size_t j = 0; j < LZ_DTYPE_COUNT; j++) {
             lz_dtype a = lz_dtypes[i], b = lz_dtypes[j];
-            assert_int_equal(lz_can_cast(a, b), by_kind[lz_dtype_kind(a) - 1][lz_dtype_kind(b) - 1]);
+            assert_int_equal(lz_dtype_can_cast(a, b),
+                             by_kind[lz_dtype_category(a) - 1][lz_dtype_category(b) - 1]);
         }
-    lz_err *e = lz_check_err(lz_check_cast(LZ_F32, LZ_I64), LZ_ERR_ARG,
+    lz_err *e = lz_check_err(lz_dtype_check_cast(LZ_F32, LZ_I64), LZ_ERR_ARG,
                              "result type Float can't be cast to the desired output type Long");
-    return e ? e : lz_check_cast(LZ_I64, LZ_I8);
+    return e ? e : lz_dtype_check_cast(LZ_I64, LZ_I8);
 }
 
 int main(void)
