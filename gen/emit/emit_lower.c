@@ -237,21 +237,32 @@ static lz_err *file_of(lz_arena *a, lz_str family, lz_str *out)
     return lz_arena_printf(a, out, "exec/lower_%.*s.c", LZ_FMT(family));
 }
 
+static lz_err *emit_functions(lzg_emit *e, lz_str family, lz_text *out)
+{
+    for (size_t i = 0; i < e->c->n; i++) {
+        const lzg_definition *def = own_definition(e, i);
+        if (is_generated(def) && lz_str_eq(family_of(e->c->all[i].f), family))
+            LZ_TRY(emit_function(e, &e->c->all[i], def, out));
+        lzg_emit_flush(e);
+    }
+    return NULL;
+}
+
 static lz_err *emit_family(lzg_emit *e, lz_str family)
 {
-    lz_text out = { 0 };
+    lz_text *out;
     lz_arena a = { 0 };
     lz_str name;
     lz_err *err = file_of(&a, family, &name);
-    lzg_put(&out, "#include \"exec/lower_calc.h\"\n#include \"exec/lower_table.h\"\n#include <math.h>\n\n");
-    for (size_t i = 0; !err && i < e->c->n; i++) {
-        const lzg_definition *def = own_definition(e, i);
-        if (is_generated(def) && lz_str_eq(family_of(e->c->all[i].f), family))
-            err = emit_function(e, &e->c->all[i], def, &out);
+    if (!err)
+        err = lzg_emit_begin(e, name.ptr, &out);
+    if (!err) {
+        lzg_put(out,
+                "#include \"exec/lower_calc.h\"\n#include \"exec/lower_table.h\"\n#include <math.h>\n\n");
+        err = emit_functions(e, family, out);
     }
     if (!err)
-        err = lzg_emit_file(e, name.ptr, &out);
-    lz_text_deinit(&out);
+        err = lzg_emit_end(e);
     lz_arena_deinit(&a);
     return err;
 }
@@ -274,19 +285,19 @@ static lz_err *emit_families(lzg_emit *e)
 
 static lz_err *emit_header(lzg_emit *e)
 {
-    lz_text out = { 0 };
-    lzg_put(&out,
-            "/* lower_table.h - operators by number, and what lowers them. Made by lazuli-gen from the\n"
-            " * operator files. */\n"
-            "#ifndef LZ_EXEC_LOWER_TABLE_H\n#define LZ_EXEC_LOWER_TABLE_H\n\n"
-            "#include \"exec/lower_row.h\"\n#include \"op/op_table.h\"\n\n"
-            "/* By lz_op; row 0 is empty. */\n"
-            "extern const lz_lower_row lz_lower_table[LZ_OP_COUNT];\n\n");
+    lz_text *out;
+    LZ_TRY(lzg_emit_begin(e, header, &out));
+    lzg_put(out, "/* lower_table.h - operators by number, and what lowers them. Made by lazuli-gen from the\n"
+                 " * operator files. */\n"
+                 "#ifndef LZ_EXEC_LOWER_TABLE_H\n#define LZ_EXEC_LOWER_TABLE_H\n\n"
+                 "#include \"exec/lower_row.h\"\n#include \"op/op_table.h\"\n\n"
+                 "/* By lz_op; row 0 is empty. */\n"
+                 "extern const lz_lower_row lz_lower_table[LZ_OP_COUNT];\n\n");
     for (size_t i = 0; i < e->c->n; i++)
         if (own_definition(e, i))
-            lzg_fill(&out, "lz_lower_fn lz_lower_$;\n", e->c->all[i].ident);
-    lzg_put(&out, "\n#endif\n");
-    return lzg_emit_file(e, header, &out);
+            lzg_fill(out, "lz_lower_fn lz_lower_$;\n", e->c->all[i].ident);
+    lzg_put(out, "\n#endif\n");
+    return lzg_emit_end(e);
 }
 
 /* ---- the table ---- */
@@ -337,30 +348,32 @@ static void put_row(lz_text *out, const lzg_c_op *op, const lzg_c_op *by, const 
                    kinds[def->kind]);
 }
 
+/* The operator that defines another, or NULL. */
+static const lzg_c_op *definer_of(const lzg_emit *e, const lzg_c_op *op, const lzg_definition **def)
+{
+    *def = final_definition(e->c, op->f);
+    return *def && (*def)->kind != LZG_DEF_MISSING ? lzg_c_ops_find(e->c, (*def)->function) : NULL;
+}
+
 static lz_err *emit_table(lzg_emit *e)
 {
-    lz_text out = { 0 }, orders = { 0 };
+    const lzg_definition *def;
+    lz_text *out;
+    LZ_TRY(lzg_emit_begin(e, source, &out));
+    lzg_put(out, "#include \"exec/lower_table.h\"\n\n");
+    for (size_t i = 0; i < e->c->n; i++)
+        if (definer_of(e, &e->c->all[i], &def) && !same_order(&e->c->all[i], def))
+            put_order(out, &e->c->all[i], def);
+    lzg_put(out, "\nconst lz_lower_row lz_lower_table[LZ_OP_COUNT] = {\n"
+                 "    [LZ_OP_NONE] = { NULL, NULL, 0, 0, LZ_LOWER_NOT },\n");
     for (size_t i = 0; i < e->c->n; i++) {
-        const lzg_c_op *op = &e->c->all[i];
-        const lzg_definition *def = final_definition(e->c, op->f);
-        const lzg_c_op *by = def ? lzg_c_ops_find(e->c, def->function) : NULL;
-        if (!by || def->kind == LZG_DEF_MISSING)
-            continue;
-        if (!same_order(op, def))
-            put_order(&orders, op, def);
-        put_row(&out, op, by, def);
+        const lzg_c_op *by = definer_of(e, &e->c->all[i], &def);
+        if (by)
+            put_row(out, &e->c->all[i], by, def);
+        lzg_emit_flush(e);
     }
-    lz_text all = { 0 };
-    lzg_put(&all, "#include \"exec/lower_table.h\"\n\n");
-    lz_text_add(&all, lz_text_view(&orders));
-    lzg_put(&all, "\nconst lz_lower_row lz_lower_table[LZ_OP_COUNT] = {\n"
-                  "    [LZ_OP_NONE] = { NULL, NULL, 0, 0, LZ_LOWER_NOT },\n");
-    lz_text_add(&all, lz_text_view(&out));
-    lzg_put(&all, "};\n");
-    all.failed = all.failed || out.failed || orders.failed;
-    lz_text_deinit(&out);
-    lz_text_deinit(&orders);
-    return lzg_emit_file(e, source, &all);
+    lzg_put(out, "};\n");
+    return lzg_emit_end(e);
 }
 
 lz_err *lzg_emit_lower(lzg_emit *e)
@@ -374,8 +387,8 @@ lz_err *lzg_emit_lower(lzg_emit *e)
 
 lz_err *lzg_why_lower(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out)
 {
-    const lzg_definition *def = e->c->definitions ? final_definition(e->c, op->f) : NULL;
-    const lzg_c_op *by = def ? lzg_c_ops_find(e->c, def->function) : NULL;
+    const lzg_definition *def;
+    const lzg_c_op *by = e->c->definitions ? definer_of(e, op, &def) : NULL;
     lz_str file;
     if (!by)
         return NULL;
