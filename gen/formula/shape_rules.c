@@ -24,6 +24,7 @@ static const lzg_shape_rule rules[] = {
     { "scatter", "self:Tensor dim:int index:Tensor", 1, false, false },
     { "index_select", "self:Tensor dim:int index:Tensor", 1, false, false },
     { "index", "self:Tensor indices:Tensor", 1, false, false },
+    { "index_put", "self:Tensor indices:Tensor values:Tensor", 1, false, false },
     { "nonzero", "self:Tensor", 1, false, false },
     { "cat", "tensors:Tensor dim:int", 1, false, false },
     { "view", "self:Tensor size:SymInt", 1, false, false },

@@ -147,6 +147,8 @@ lz_err *lz_inner_end(lz_lower *b, const lz_inner *in, const lz_lv *value, lz_lv 
 
 static lz_err *carry(lz_lower *b, lz_lv *v)
 {
+    if (v->kind == LZ_LV_TENSOR && v->node->number) /* a wrapped number stays one */
+        return NULL;
     if (v->kind == LZ_LV_TENSOR)
         return lz_low_cast(b, v->node, lz_low_opmath(v->dtype), &v->node);
     lz_lv *items;
