@@ -174,13 +174,13 @@ static lz_err *expand_reduce(lz_fused *f, uint32_t step, uint32_t item, bool *ok
     int64_t number[1 + LZ_GROUP_LOOPS], *inner = NULL, *rows;
     bool again = true, first = !g->row_known;
     *ok = item_of(f, step, item)->mask == 0;
+    if (x->numel == 0) /* nothing is added up */
+        return NULL;
     if (*ok)
         LZ_TRY(find_row(g, item_of(f, step, item), &reduced, ok));
     if (!*ok)
         return NULL;
     g->columns = first ? wants_columns(x, dims, lz_group_steps(g, g->row)) : g->columns;
-    if (x->numel == 0 && lz_group_steps(g, g->row) == 0)
-        return NULL; /* nothing is added up */
     while (again) {
         row_number(g, number);
         LZ_TRY(lz_group_unravel(g, number, lz_shape_ints(&reduced), &inner, &again));

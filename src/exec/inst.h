@@ -2,7 +2,7 @@
 #ifndef LZ_EXEC_INST_H
 #define LZ_EXEC_INST_H
 
-#include "exec/program.h"
+#include "exec/graph_program.h"
 
 /* Reads its inputs from slots, sets its outputs there. */
 LZ_MUST_USE lz_err *lz_inst_run(const lz_inst *i, lz_gv *slots);

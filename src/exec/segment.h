@@ -10,7 +10,7 @@
 
 #include "base/pool.h"
 #include "core/buffer.h"
-#include "exec/program.h"
+#include "exec/graph_program.h"
 #include <pthread.h>
 #include <stdatomic.h>
 

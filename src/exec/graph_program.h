@@ -1,10 +1,10 @@
-/* program.h - a graph made ready to run: blocks of instructions over numbered slots.
+/* graph_program.h - a graph made ready to run: blocks of instructions over numbered slots.
  *
  * Runs of operators, together with what only looks at numbers and sizes between them,
  * are one instruction each, a segment. Everything else is run one by one. A program
  * borrows the graph's nodes: it holds a count of the graph, which must not be changed. */
-#ifndef LZ_EXEC_PROGRAM_H
-#define LZ_EXEC_PROGRAM_H
+#ifndef LZ_EXEC_GRAPH_PROGRAM_H
+#define LZ_EXEC_GRAPH_PROGRAM_H
 
 #include "graph/ir.h"
 

@@ -1,4 +1,4 @@
-#include "exec/program.h"
+#include "exec/graph_program.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "exec/segment.h"
