@@ -6,7 +6,7 @@
 #include "graph/gvalue_type.h"
 
 struct lz_executor {
-    lz_program *program;
+    lz_gprogram *program;
 };
 
 lz_err *lz_executor_create(lz_graph *g, lz_executor **out)
@@ -14,7 +14,7 @@ lz_err *lz_executor_create(lz_graph *g, lz_executor **out)
     lz_executor *x = lz_mem_zalloc(1, sizeof *x);
     if (!x)
         return lz_err_oom();
-    lz_err *e = lz_program_create(g, &x->program);
+    lz_err *e = lz_gprogram_create(g, &x->program);
     if (e)
         lz_mem_free(x);
     else
@@ -25,7 +25,7 @@ lz_err *lz_executor_create(lz_graph *g, lz_executor **out)
 void lz_executor_destroy(lz_executor *x)
 {
     if (x)
-        lz_program_destroy(x->program);
+        lz_gprogram_destroy(x->program);
     lz_mem_free(x);
 }
 
@@ -57,7 +57,7 @@ typedef struct frame {
 } frame;
 
 typedef struct machine {
-    lz_program *p;
+    lz_gprogram *p;
     lz_exec_env *env;
     lz_gv *slots;
     frame stack[LZ_BLOCK_DEPTH + 2];
@@ -185,13 +185,13 @@ static lz_err *step(machine *m, const lz_inst *i)
     lz_err *e = i->kind == LZ_INST_IF     ? start_if(m, i)
                 : i->kind == LZ_INST_LOOP ? start_loop(m, i)
                                           : run_host(m, i);
-    return lz_program_error(m->p, i->node, e);
+    return lz_gprogram_error(m->p, i->node, e);
 }
 
 static lz_err *end_block(machine *m, frame *f)
 {
     lz_err *e = f->owner->kind == LZ_INST_IF ? end_if(m, f) : end_trip(m, f);
-    return lz_program_error(m->p, f->owner->node, e);
+    return lz_gprogram_error(m->p, f->owner->node, e);
 }
 
 static lz_err *run(machine *m)

@@ -6,7 +6,7 @@
 enum { LZ_SEGMENT_MOST = 4096 }; /* operators of a segment */
 
 typedef struct compiler {
-    lz_program *p;
+    lz_gprogram *p;
     LZ_VEC(lz_pconstant) constants;
     LZ_VEC(lz_segment *) segments;
     LZ_VEC(lz_ir_block *) blocks; /* in the order of their owners; the graph's own first */
@@ -494,7 +494,7 @@ static lz_err *compile(compiler *c, lz_graph *g)
 
 static lz_err *keep_lists(compiler *c)
 {
-    lz_program *p = c->p;
+    lz_gprogram *p = c->p;
     LZ_TRY(lz_arena_new(&p->arena, &p->constants, c->constants.len + 1));
     for (size_t i = 0; i < c->constants.len; i++) {
         p->constants[i] = c->constants.data[i];
@@ -507,7 +507,7 @@ static lz_err *keep_lists(compiler *c)
 /* Segments have locks: they are given up with the program, whatever went wrong. */
 static lz_err *keep_segments(compiler *c)
 {
-    lz_program *p = c->p;
+    lz_gprogram *p = c->p;
     lz_err *e = lz_arena_new(&p->arena, &p->segments, c->segments.len + 1);
     for (size_t i = 0; i < c->segments.len; i++)
         if (e)
@@ -517,9 +517,9 @@ static lz_err *keep_segments(compiler *c)
     return e;
 }
 
-lz_err *lz_program_create(lz_graph *g, lz_program **out)
+lz_err *lz_gprogram_create(lz_graph *g, lz_gprogram **out)
 {
-    lz_program *p = lz_mem_zalloc(1, sizeof *p);
+    lz_gprogram *p = lz_mem_zalloc(1, sizeof *p);
     if (!p)
         return lz_err_oom();
     compiler c = { .p = p };
@@ -534,13 +534,13 @@ lz_err *lz_program_create(lz_graph *g, lz_program **out)
     lz_vec_deinit(&c.blocks);
     lz_vec_deinit(&c.made);
     if (e)
-        lz_program_destroy(p);
+        lz_gprogram_destroy(p);
     else
         *out = p;
     return e;
 }
 
-void lz_program_destroy(lz_program *p)
+void lz_gprogram_destroy(lz_gprogram *p)
 {
     if (!p)
         return;
@@ -553,7 +553,7 @@ void lz_program_destroy(lz_program *p)
     lz_mem_free(p);
 }
 
-lz_err *lz_program_error(const lz_program *p, const lz_ir_node *n, lz_err *e)
+lz_err *lz_gprogram_error(const lz_gprogram *p, const lz_ir_node *n, lz_err *e)
 {
     if (!e || lz_err_code(e) == LZ_ERR_MEMORY)
         return e;

@@ -52,7 +52,7 @@ typedef struct lz_pconstant {
     lz_gv value; /* counted */
 } lz_pconstant;
 
-typedef struct lz_program {
+typedef struct lz_gprogram {
     lz_arena arena;
     lz_graph *graph;
     lz_pblock *main;
@@ -61,12 +61,12 @@ typedef struct lz_program {
     size_t n_constants;
     lz_segment **segments;
     size_t n_segments;
-} lz_program;
+} lz_gprogram;
 
-LZ_MUST_USE lz_err *lz_program_create(lz_graph *g, lz_program **out);
-void lz_program_destroy(lz_program *p);
+LZ_MUST_USE lz_err *lz_gprogram_create(lz_graph *g, lz_gprogram **out);
+void lz_gprogram_destroy(lz_gprogram *p);
 
 /* An error of a node: what it is, where it stands. Takes e; NULL stays NULL. */
-LZ_MUST_USE lz_err *lz_program_error(const lz_program *p, const lz_ir_node *n, lz_err *e);
+LZ_MUST_USE lz_err *lz_gprogram_error(const lz_gprogram *p, const lz_ir_node *n, lz_err *e);
 
 #endif

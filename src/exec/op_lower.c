@@ -1,5 +1,8 @@
 #include "exec/op_lower.h"
+#include "core/shape.h"
 #include "exec/lower_table.h"
+#include "exec/views.h"
+#include "kernel/kernels.h"
 
 static const lz_lower_row *row_of(const lz_op_row *op)
 {
@@ -52,4 +55,30 @@ lz_err *lz_op_lower_as_is(lz_lower *b, const lz_op_row *op, const lz_lv *args, l
     for (size_t i = 0; i < *n; i++)
         LZ_TRY(lz_low_round(b, &results[i]));
     return NULL;
+}
+
+/* ---- sizes that depend on elements ---- */
+
+static lz_err *compute(lz_lower *b, const lz_ln *x, const lz_run_args *args, lz_buffer **out)
+{
+    lz_plan *p;
+    LZ_TRY(lz_low_copy(b, x, &x));
+    LZ_TRY(lz_plan_create(b, &x, 1, NULL, &p));
+    lz_err *e = lz_plan_run(p, args, out);
+    lz_plan_destroy(p);
+    return e;
+}
+
+lz_err *lz_op_nonzero(lz_lower *b, const lz_ln *x, const lz_run_args *args, lz_array *found)
+{
+    lz_buffer *data;
+    int64_t strides[LZ_MAX_DIMS];
+    LZ_TRY(compute(b, x, args, &data));
+    lz_row_major(lz_ln_sizes(x), strides);
+    lz_strided s = { data->data, (lz_dtype)x->dtype, x->ndim, x->sizes, strides };
+    lz_err *e = lz_array_init(found, args->memory, LZ_I64, LZ_DIMS(lz_count_nonzero(&s), x->ndim));
+    if (!e)
+        lz_list_nonzero(&s, found->buffer->data);
+    lz_buffer_release(data);
+    return e;
 }

@@ -425,7 +425,7 @@ static lz_err *run_entry(lz_seg_call *c, const lz_seg_entry *e)
     return err;
 }
 
-lz_err *lz_segment_run(const lz_program *p, lz_segment *s, lz_gv *slots, const uint32_t *dying,
+lz_err *lz_segment_run(const lz_gprogram *p, lz_segment *s, lz_gv *slots, const uint32_t *dying,
                        uint32_t ndying, lz_exec_env *env)
 {
     lz_seg_call c = { .program = p, .seg = s, .slots = slots, .env = env };
@@ -446,5 +446,5 @@ lz_err *lz_segment_run(const lz_program *p, lz_segment *s, lz_gv *slots, const u
     lz_vec_deinit(&c.tensors);
     lz_mem_free(c.inputs);
     lz_mem_free(c.scalars);
-    return c.at ? lz_program_error(p, c.at->node, e) : e;
+    return c.at ? lz_gprogram_error(p, c.at->node, e) : e;
 }

@@ -50,7 +50,7 @@ typedef struct lz_exec_env {
 
 /* Reads inputs from slots, writes outputs to them. `dying`: input slots that nobody reads
  * afterwards. */
-LZ_MUST_USE lz_err *lz_segment_run(const lz_program *p, lz_segment *s, lz_gv *slots, const uint32_t *dying,
+LZ_MUST_USE lz_err *lz_segment_run(const lz_gprogram *p, lz_segment *s, lz_gv *slots, const uint32_t *dying,
                                    uint32_t ndying, lz_exec_env *env);
 
 void lz_segment_deinit(lz_segment *s);

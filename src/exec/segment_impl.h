@@ -60,7 +60,7 @@ struct lz_seg_entry {
 
 /* One call of a segment. */
 typedef struct lz_seg_call {
-    const lz_program *program;
+    const lz_gprogram *program;
     lz_segment *seg;
     lz_gv *slots;
     lz_exec_env *env;

@@ -7,7 +7,6 @@
 #include "exec/op_lower.h"
 #include "exec/segment_impl.h"
 #include "exec/views.h"
-#include "kernel/kernels.h"
 
 typedef struct lowering {
     lz_seg_call *call;
@@ -459,14 +458,13 @@ static lz_err *give_results(lowering *l, calling *c)
     return NULL;
 }
 
-/* What is written, in the order of the arguments; results that come back are these. */
+/* What is written, in the order of the arguments: the results, or what comes behind them. */
 static lz_err *write_results(lowering *l, calling *c)
 {
-    size_t k = 0;
-    if (c->op->kind != LZ_SCHEMA_INPLACE && c->op->kind != LZ_SCHEMA_OUT)
-        return lz_errf(LZ_ERR_UNSUPPORTED, "%s::%s writes to some of its arguments", c->op->ns, c->op->name);
+    bool same = c->op->kind == LZ_SCHEMA_INPLACE || c->op->kind == LZ_SCHEMA_OUT;
+    size_t k = same ? 0 : c->op->nreturns;
     for (uint32_t i = 0; i < c->op->nargs; i++) {
-        if (!c->op->args[i].write)
+        if (!c->op->args[i].write || (c->given[i].kind == LZ_GV_NONE && ++k))
             continue;
         if (!lz_gv_is_stensor(c->given[i]) || k >= c->n || c->results[k].kind != LZ_LV_TENSOR)
             return lz_errf(LZ_ERR_UNSUPPORTED, "%s::%s cannot write to argument '%s'", c->op->ns, c->op->name,
@@ -475,7 +473,11 @@ static lz_err *write_results(lowering *l, calling *c)
     }
     for (uint32_t i = 0; i < c->inst->nout && i < c->op->nreturns; i++) {
         uint32_t arg = c->op->returns[i].argument;
-        l->env[c->inst->out[i]] = lz_gv_retain(arg == LZ_NO_ARGUMENT ? lz_gv_none() : c->given[arg]);
+        lz_gv *out = &l->env[c->inst->out[i]];
+        if (arg == LZ_NO_ARGUMENT)
+            LZ_TRY(result_gv(l, make_fresh, NULL, &c->results[i], NULL, out));
+        else
+            *out = lz_gv_retain(c->given[arg]);
     }
     return NULL;
 }
@@ -508,51 +510,26 @@ static lz_err *run_host(lowering *l, const lz_inst *inst)
 
 /* ---- sizes that depend on elements ---- */
 
-static lz_err *run_for(lowering *l, const lz_ln *x, lz_buffer **out)
+static lz_err *nonzero(void *user, lz_lower *b, const lz_ln *x, const lz_ln **out)
 {
-    lz_plan *p;
-    lz_plan_options options = { .separate = l->call->env->separate };
+    lowering *l = user;
+    lz_array found;
+    int64_t slot = (int64_t)(l->call->tensors.len + l->call->extra.len);
     LZ_TRY(lz_segment_args(l->call));
-    LZ_TRY(lz_plan_create(&l->b, &x, 1, &options, &p));
     lz_run_args args = { .inputs = l->call->inputs,
                          .scalars = l->call->scalars,
                          .memory = l->call->env->memory,
                          .threads = l->call->env->threads };
-    lz_err *e = lz_plan_run(p, &args, out);
-    lz_plan_destroy(p);
-    return e;
-}
-
-static lz_err *list_nonzero(lowering *l, const lz_ln *x, const lz_buffer *data, lz_buffer **out, int64_t *n)
-{
-    int64_t strides[LZ_MAX_DIMS];
-    lz_row_major(lz_ln_sizes(x), strides);
-    lz_strided s = { data->data, (lz_dtype)x->dtype, x->ndim, x->sizes, strides };
-    *n = lz_count_nonzero(&s);
-    LZ_TRY(lz_buffer_create(l->call->env->memory, (size_t)(*n * x->ndim) * sizeof(int64_t), out));
-    lz_list_nonzero(&s, (*out)->data);
-    return NULL;
-}
-
-static lz_err *nonzero(void *user, lz_lower *b, const lz_ln *x, const lz_ln **out)
-{
-    lowering *l = user;
-    lz_buffer *data, *found;
-    const lz_ln *dense;
-    int64_t n, slot = (int64_t)(l->call->tensors.len + l->call->extra.len), strides[2] = { x->ndim, 1 };
-    LZ_TRY(lz_low_copy(b, x, &dense));
-    LZ_TRY(run_for(l, dense, &data));
-    lz_err *e = list_nonzero(l, x, data, &found, &n);
-    lz_buffer_release(data);
-    LZ_TRY(e);
-    e = lz_vec_push(&l->call->extra, found);
-    if (e) {
-        lz_buffer_release(found);
-        return e;
+    LZ_TRY(lz_op_nonzero(b, x, &args, &found));
+    lz_err *e = lz_vec_push(&l->call->extra, found.buffer);
+    if (!e) {
+        lz_buffer_retain(found.buffer);
+        lz_mem_free(l->entry->key); /* the next call may find others */
+        l->entry->key = NULL;
+        e = lz_low_input(b, slot, LZ_I64, lz_array_sizes(&found), lz_array_strides(&found), 0, out);
     }
-    lz_mem_free(l->entry->key); /* the next call may find others */
-    l->entry->key = NULL;
-    return lz_low_input(b, slot, LZ_I64, LZ_DIMS(n, x->ndim), (lz_ints){ strides, 2 }, 0, out);
+    lz_array_deinit(&found);
+    return e;
 }
 
 /* ---- outputs ---- */
