@@ -283,7 +283,7 @@ static lz_err *take_input(local *l, lz_ir_value *v, uint32_t *out)
     if (*out != UINT32_MAX)
         return NULL;
     LZ_TRY(add_local(l, v, out));
-    if (lz_ir_const(v, &constant))
+    if (lz_ir_const(v, &constant) && constant.kind != LZ_GV_ARRAY)
         return lz_vec_push(&l->constants, (lz_pconstant){ *out, constant });
     return lz_vec_push(&l->inputs,
                        (lz_seg_input){ v->mark, *out, is_number(v->type) && all_scalar_uses(l, v) });
