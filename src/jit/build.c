@@ -421,11 +421,13 @@ static lz_kv along_row(lz_kb *b, int op, lz_kreduce kind, lz_kv x)
 {
     if (!ready(b, 1, &x))
         return 0;
+    bool index = kind == LZ_K_RARGMAX || kind == LZ_K_RARGMIN;
+    if (index && lz_kb_at(b, x)->type == LZ_KBOOL)
+        x = cast(b, x, LZ_KI32);
     lz_ktype t = (lz_ktype)lz_kb_at(b, x)->type;
     if (!reduces(kind, t))
         return lz_kb_fail(b,
                           lz_errf(LZ_ERR_ARG, "kernel: no reduction %d of %s", (int)kind, lz_ktype_text(t)));
-    bool index = kind == LZ_K_RARGMAX || kind == LZ_K_RARGMIN;
     return lz_kb_node(
         b, (lz_knode){
                .op = (uint8_t)op, .type = (uint8_t)(index ? LZ_KI64 : t), .attr = (int)kind, .in = { x } });

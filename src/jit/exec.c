@@ -89,7 +89,7 @@ static bool do_fn(lz_worker *w, const lz_instr *i, int64_t n, bool one)
 static bool do_divide(lz_worker *w, const lz_instr *i, int64_t n, bool one)
 {
     if (w->l->p->tiles->find_zero[i->type](w->tile[i->in[1]], n) < n) {
-        w->err = lz_errf(LZ_ERR_ARG, "an integer divided by zero");
+        w->err = lz_errf(LZ_ERR_ARG, "integer division by zero");
         return false;
     }
     return do_fn(w, i, n, one);

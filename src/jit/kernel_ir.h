@@ -85,9 +85,7 @@ lz_kv lz_kb_node(lz_kb *b, lz_knode n);
 lz_kv lz_kb_fail(lz_kb *b, lz_err *e);
 const lz_knode *lz_kb_at(const lz_kb *b, lz_kv x);
 lz_kir *lz_kb_ir(lz_kb *b);
-/* A simpler value equal to n to the last bit, or `none` (simplify.c). */
+/* A simpler value equal to n to the last bit, if there is one (simplify.c). */
 bool lz_kb_simplify(lz_kb *b, const lz_knode *n, lz_kv *out);
-/* Evaluates a pure node whose operands are constants; false if it cannot be. */
-bool lz_kfold(const lz_knode *n, const lz_knode *const in[3], int64_t *bits);
 
 #endif

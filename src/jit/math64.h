@@ -614,7 +614,10 @@ FN(V64, digamma_positive64, V64 x)
     STEP(9.0)
     STEP(8.0)
     STEP(7.0)
-    STEP(6.0) STEP(5.0) STEP(4.0) STEP(3.0) STEP(2.0) STEP(1.0) STEP(0.0)
+    STEP(6.0)
+    STEP(5.0)
+    STEP(4.0)
+    STEP(3.0) STEP(2.0) STEP(1.0) STEP(0.0)
 #undef STEP
         V64 y = ADD(x, count);
     V64 i = DIV(C64(1.0), y);

@@ -206,6 +206,8 @@ void lz_reduce_end(lz_worker *w, int64_t n)
         if (s->scan)
             continue;
         parts p = parts_of(w, s);
+        for (int64_t i = 0; has_index(s) && i < count; i++)
+            p.total_at[i] = p.total_at[i] == INT64_MAX ? 0 : p.total_at[i]; /* of nothing */
         size_t bytes = (size_t)count * (has_index(s) ? sizeof(int64_t) : p.size);
         memcpy(w->tile[s->out], has_index(s) ? (const void *)p.total_at : p.total, bytes);
     }

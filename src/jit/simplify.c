@@ -4,13 +4,13 @@
 #include "jit/tile.h"
 #include <string.h>
 
-static lz_tile_fn *function(const lz_knode *n, const lz_knode *last)
+static lz_tile_fn *function(const lz_knode *n, lz_ktype last)
 {
     const lz_tile_table *t = &lz_tile_base;
     if (n->op < LZ_KOP_COUNT)
-        return t->op[n->op][last->type];
+        return t->op[n->op][last];
     if (n->op == LZ_N_CAST)
-        return t->cast[last->type][n->type];
+        return t->cast[last][n->type];
     if (n->op == LZ_N_NARROW)
         return t->narrow[n->attr];
     return n->op == LZ_N_PHILOX ? t->philox[n->attr] : NULL;
@@ -18,35 +18,31 @@ static lz_tile_fn *function(const lz_knode *n, const lz_knode *last)
 
 static bool divides(const lz_knode *n)
 {
-    return n->op == LZ_K_IDIV || n->op == LZ_K_IDIV_FLOOR || n->op == LZ_K_FMOD || n->op == LZ_K_REMAINDER;
+    bool integer = n->type == LZ_KI32 || n->type == LZ_KI64;
+    return integer
+           && (n->op == LZ_K_IDIV || n->op == LZ_K_IDIV_FLOOR || n->op == LZ_K_FMOD
+               || n->op == LZ_K_REMAINDER);
 }
 
-bool lz_kfold(const lz_knode *n, const lz_knode *const in[3], int64_t *bits)
+/* Evaluates a node whose operands are constants; false if it cannot be. */
+static bool fold(const lz_kb *b, const lz_knode *n, int64_t *bits)
 {
     int count = lz_knode_operands(n);
-    if (count == 0)
-        return false;
-    lz_tile_fn *fn = function(n, in[count - 1]);
-    bool fails = divides(n) && (n->type == LZ_KI32 || n->type == LZ_KI64) && in[1]->bits == 0;
-    if (!fn || fails)
-        return false;
-    const void *x[3] = { NULL, NULL, NULL };
-    for (int i = 0; i < count; i++)
-        x[i] = &in[i]->bits;
-    *bits = 0;
-    fn(bits, x[0], x[1], x[2], 1);
-    return true;
-}
-
-static bool all_constant(lz_kb *b, const lz_knode *n, const lz_knode *in[3])
-{
-    int count = lz_knode_operands(n);
-    bool all = count > 0;
+    int64_t x[3] = { 0, 0, 0 };
+    bool constant = count > 0;
+    lz_ktype last = LZ_KBOOL;
     for (int i = 0; i < count; i++) {
-        in[i] = lz_kb_at(b, n->in[i]);
-        all = all && in[i]->op == LZ_N_CONST;
+        const lz_knode *in = lz_kb_at(b, n->in[i]);
+        constant = constant && in->op == LZ_N_CONST;
+        x[i] = in->bits;
+        last = (lz_ktype)in->type;
     }
-    return all;
+    lz_tile_fn *fn = constant ? function(n, last) : NULL;
+    if (!fn || (divides(n) && x[1] == 0))
+        return false;
+    *bits = 0;
+    fn(bits, &x[0], &x[1], &x[2], 1);
+    return true;
 }
 
 /* Is x the constant v? Zeros are told apart by sign. */
@@ -248,9 +244,8 @@ bool lz_kb_simplify(lz_kb *b, const lz_knode *n, lz_kv *out)
         [LZ_K_POW] = pow_,
         [LZ_N_CAST] = cast,
     };
-    const lz_knode *in[3] = { NULL, NULL, NULL };
     lz_knode c = { .op = LZ_N_CONST, .type = n->type };
-    if (all_constant(b, n, in) && lz_kfold(n, in, &c.bits))
+    if (fold(b, n, &c.bits))
         return keep(lz_kb_node(b, c), out);
     return rules[n->op] && rules[n->op](b, n, out);
 }
