@@ -20,7 +20,8 @@ typedef struct emitter {
     size_t n_access;
     uint32_t *item_access; /* of loads, gathers, iotas */
     uint32_t *mask_access, *store_access;
-    int order[LZ_GROUP_LOOPS]; /* outer loops, then row */
+    int order[LZ_GROUP_LOOPS];     /* outer loops, then row */
+    int64_t scale[LZ_GROUP_LOOPS]; /* a step of the loop is so many of the group's */
     int64_t extents[LZ_GROUP_LOOPS];
     int n_outer, n_loops;
     lz_kv *values; /* of items */
@@ -140,6 +141,7 @@ static void reverse_into(emitter *e, const int *loops, const int64_t *extents, i
 {
     for (int i = n; i-- > 0;) {
         e->order[e->n_loops] = loops[i];
+        e->scale[e->n_loops] = 1;
         e->extents[e->n_loops++] = extents[i];
     }
 }
@@ -157,6 +159,70 @@ static void arrange(emitter *e)
         e->n_outer--;
     n = merge_class(e, row, loops, extents);
     reverse_into(e, loops, extents, n);
+}
+
+static int64_t stride_along(const emitter *e, const access *a, int l)
+{
+    return a->row[1 + e->order[l]] * e->scale[l];
+}
+
+/* ---- blocks ---- */
+
+/* The outer loop along which a load is contiguous that jumps along the row; -1: none. */
+static int find_crossing(const emitter *e)
+{
+    enum { JUMP = 16 };
+    int row = e->n_loops - 1;
+    for (size_t i = 0; i < e->n_access; i++) {
+        int64_t jump = stride_along(e, &e->accesses[i], row);
+        if (!e->accesses[i].base || e->accesses[i].store || (jump < JUMP && jump > -JUMP))
+            continue;
+        for (int l = 0; l < row; l++)
+            if (stride_along(e, &e->accesses[i], l) == 1)
+                return l;
+    }
+    return -1;
+}
+
+/* The greatest divisor of n up to `most`. */
+static int64_t divisor(int64_t n, int64_t most)
+{
+    int64_t d = most;
+    while (n % d)
+        d--;
+    return d;
+}
+
+static void insert_loop(emitter *e, int at, int from, int64_t extent, int64_t scale)
+{
+    int order = e->order[from];
+    for (int l = e->n_loops++; l > at; l--) {
+        e->order[l] = e->order[l - 1];
+        e->scale[l] = e->scale[l - 1];
+        e->extents[l] = e->extents[l - 1];
+    }
+    e->order[at] = order;
+    e->scale[at] = scale;
+    e->extents[at] = extent;
+}
+
+/* Where memory is walked across, loops go over blocks that the nearest cache holds: the
+ * crossing loop and the row are cut into outer and inner ones. */
+static void make_blocks(emitter *e)
+{
+    enum { ROW = 64, ACROSS = 32, LEAST = 8, LARGE = 128 };
+    int row = e->n_loops - 1, c = row >= 1 ? find_crossing(e) : -1;
+    if (c < 0 || e->n_loops + 2 > LZ_GROUP_LOOPS || e->extents[row] < LARGE)
+        return;
+    int64_t r_in = divisor(e->extents[row], ROW), c_in = divisor(e->extents[c], ACROSS);
+    if (r_in < LEAST || c_in < LEAST)
+        return;
+    insert_loop(e, row, row, e->extents[row] / r_in, r_in); /* in front of the row */
+    insert_loop(e, row + 1, c, c_in, e->scale[c]);          /* between the two */
+    e->extents[c] /= c_in;
+    e->scale[c] *= c_in;
+    e->extents[row + 2] = r_in;
+    e->n_outer = e->n_loops - 1;
 }
 
 /* ---- parameters ---- */
@@ -446,7 +512,7 @@ static lz_err *describe(const emitter *e, lz_emitted *out)
         *x = (lz_eaccess){ .base = a->base, .store = a->store, .offset = a->row[0] };
         LZ_TRY(lz_arena_new(e->arena, &x->strides, (size_t)n));
         for (int l = 0; l < e->n_loops; l++)
-            x->strides[l] = a->row[1 + e->order[l]];
+            x->strides[l] = stride_along(e, a, l);
     }
     out->n_access = e->n_access;
     out->params = e->params;
@@ -475,6 +541,8 @@ lz_err *lz_emit(const lz_group *g, lz_arena *arena, lz_emitted *out)
     LZ_TRY(make_room(&e));
     collect(&e);
     arrange(&e);
+    if (!g->row_known)
+        make_blocks(&e);
     lz_kmode mode = g->columns && g->row_known && e.n_outer > 0 ? LZ_K_COLUMNS : LZ_K_ROWS;
     LZ_TRY(lz_kb_create(mode, e.n_outer, rows_at_least_one(e.n_loops - e.n_outer), &e.kb));
     lz_err *err = build(&e, out);

@@ -35,32 +35,6 @@ static place place_of(int64_t number, const int64_t sizes[DIMS])
     return p;
 }
 
-/* The number of the input element that output p meets at window place k; -1: padding. */
-static int64_t meets_input(const conv *c, const place *p, const place *k)
-{
-    int64_t number = 0;
-    for (int d = 0; d < DIMS; d++) {
-        int64_t at = p->v[d] * c->stride[d] - c->padding[d] + k->v[d] * c->dilation[d];
-        if (at < 0 || at >= c->in[d])
-            return -1;
-        number = number * c->in[d] + at;
-    }
-    return number;
-}
-
-/* The number of the output that meets input q at window place k; -1: none. */
-static int64_t meets_output(const conv *c, const place *q, const place *k)
-{
-    int64_t number = 0;
-    for (int d = 0; d < DIMS; d++) {
-        int64_t at = q->v[d] + c->padding[d] - k->v[d] * c->dilation[d];
-        if (at < 0 || at % c->stride[d] || at / c->stride[d] >= c->out[d])
-            return -1;
-        number = number * c->out[d] + at / c->stride[d];
-    }
-    return number;
-}
-
 static void move(const conv *c, char *to, const char *from)
 {
     if (c->size == 4)
@@ -82,29 +56,77 @@ static const char *element(const conv *c, const char *base, int64_t number)
 
 /* ---- forward: out[o, p] = sum over (c, window) of w * x ---- */
 
-static void forward_w(void *user, int64_t b, int64_t i0, int64_t ni, int64_t k0, int64_t nk, void *panel)
+static void forward_w(void *user, int64_t b, int64_t i0, int64_t ni, int64_t k0, int64_t nk, int64_t wide,
+                      void *panel)
 {
     const conv *c = user;
     int64_t group = b % c->groups, k_all = c->cin * c->n_window;
     for (int64_t i = 0; i < ni; i++)
         for (int64_t k = 0; k < nk; k++)
-            move(c, cell(c, panel, k, i, LZ_GEMM_MR),
+            move(c, cell(c, panel, k, i, wide),
                  element(c, c->w, (group * c->cout + i0 + i) * k_all + k0 + k));
 }
 
-static void forward_x(void *user, int64_t b, int64_t k0, int64_t nk, int64_t j0, int64_t nj, void *panel)
+/* Columns of a panel that differ in the last dimension only. */
+typedef struct line {
+    int64_t j, n;
+    place p; /* of the first */
+} line;
+
+static int find_lines(int64_t j0, int64_t nj, const int64_t sizes[DIMS], line out[LZ_GEMM_COLS])
+{
+    int k = 0;
+    for (int64_t j = 0; j < nj; j += out[k++].n) {
+        out[k] = (line){ .j = j, .p = place_of(j0 + j, sizes) };
+        int64_t left = sizes[DIMS - 1] - out[k].p.v[DIMS - 1];
+        out[k].n = left < nj - j ? left : nj - j;
+    }
+    return k;
+}
+
+/* Elements x, x + step, ... of a row with `size` of them; those outside stay zero. */
+static void copy_line(const conv *c, char *to, const char *row, int64_t x, int64_t step, int64_t n,
+                      int64_t size)
+{
+    int64_t from = x < 0 ? (-x + step - 1) / step : 0, end = x < size ? (size - x + step - 1) / step : 0;
+    end = end < n ? end : n;
+    if (step == 1 && from < end) {
+        memcpy(to + (size_t)from * c->size, element(c, row, x + from), (size_t)(end - from) * c->size);
+        return;
+    }
+    for (int64_t i = from; i < end; i++)
+        move(c, to + (size_t)i * c->size, element(c, row, x + i * step));
+}
+
+/* The number of the first element of the input's row that output p meets at window place k,
+ * or -1; and where in the row it begins. */
+static int64_t input_row(const conv *c, const place *p, const place *k, int64_t *x)
+{
+    int64_t number = 0;
+    for (int d = 0; d < DIMS; d++) {
+        int64_t at = p->v[d] * c->stride[d] - c->padding[d] + k->v[d] * c->dilation[d];
+        *x = at;
+        if (d < DIMS - 1 && (at < 0 || at >= c->in[d]))
+            return -1;
+        number = number * c->in[d] + (d < DIMS - 1 ? at : 0);
+    }
+    return number;
+}
+
+static void forward_x(void *user, int64_t b, int64_t k0, int64_t nk, int64_t j0, int64_t nj, int64_t wide,
+                      void *panel)
 {
     const conv *c = user;
-    place p[LZ_GEMM_NR];
-    for (int64_t j = 0; j < nj; j++)
-        p[j] = place_of(j0 + j, c->out);
+    line lines[LZ_GEMM_COLS];
+    int n = find_lines(j0, nj, c->out, lines);
     for (int64_t k = 0; k < nk; k++) {
         place window = place_of((k0 + k) % c->n_window, c->window);
-        int64_t channel = b * c->cin + (k0 + k) / c->n_window; /* b counts groups within batches */
-        for (int64_t j = 0; j < nj; j++) {
-            int64_t at = meets_input(c, &p[j], &window);
-            if (at >= 0)
-                move(c, cell(c, panel, k, j, LZ_GEMM_NR), element(c, c->x, channel * c->n_in + at));
+        int64_t channel = b * c->cin + (k0 + k) / c->n_window, x; /* b counts groups within batches */
+        for (int i = 0; i < n; i++) {
+            int64_t row = input_row(c, &lines[i].p, &window, &x);
+            if (row >= 0)
+                copy_line(c, cell(c, panel, k, lines[i].j, wide), element(c, c->x, channel * c->n_in + row),
+                          x, c->stride[DIMS - 1], lines[i].n, c->in[DIMS - 1]);
         }
     }
 }
@@ -124,31 +146,59 @@ static void forward_store(void *user, int64_t b, int64_t i, int64_t j0, int64_t 
 
 /* ---- for the input: gx[c, q] = sum over (o, window) of w * gy ---- */
 
-static void input_w(void *user, int64_t b, int64_t i0, int64_t ni, int64_t k0, int64_t nk, void *panel)
+/* The same the other way round: the row of the output that input q meets; x is not divided
+ * by the stride yet. */
+static int64_t output_row(const conv *c, const place *q, const place *k, int64_t *x)
+{
+    int64_t number = 0;
+    for (int d = 0; d < DIMS; d++) {
+        int64_t at = q->v[d] + c->padding[d] - k->v[d] * c->dilation[d];
+        *x = at;
+        if (d < DIMS - 1 && (at < 0 || at % c->stride[d] || at / c->stride[d] >= c->out[d]))
+            return -1;
+        number = number * c->out[d] + (d < DIMS - 1 ? at / c->stride[d] : 0);
+    }
+    return number;
+}
+
+/* Of n places from x on, those that a stride leads to. */
+static void copy_every(const conv *c, char *to, const char *row, int64_t x, int64_t n)
+{
+    int64_t stride = c->stride[DIMS - 1];
+    for (int64_t i = x < 0 ? -x : 0; i < n; i++)
+        if ((x + i) % stride == 0 && (x + i) / stride < c->out[DIMS - 1])
+            move(c, to + (size_t)i * c->size, element(c, row, (x + i) / stride));
+}
+
+static void input_w(void *user, int64_t b, int64_t i0, int64_t ni, int64_t k0, int64_t nk, int64_t wide,
+                    void *panel)
 {
     const conv *c = user;
     int64_t group = b % c->groups;
     for (int64_t k = 0; k < nk; k++) {
         int64_t o = (k0 + k) / c->n_window, window = (k0 + k) % c->n_window;
         for (int64_t i = 0; i < ni; i++)
-            move(c, cell(c, panel, k, i, LZ_GEMM_MR),
+            move(c, cell(c, panel, k, i, wide),
                  element(c, c->w, ((group * c->cout + o) * c->cin + i0 + i) * c->n_window + window));
     }
 }
 
-static void input_gy(void *user, int64_t b, int64_t k0, int64_t nk, int64_t j0, int64_t nj, void *panel)
+static void input_gy(void *user, int64_t b, int64_t k0, int64_t nk, int64_t j0, int64_t nj, int64_t wide,
+                     void *panel)
 {
     const conv *c = user;
-    place q[LZ_GEMM_NR];
-    for (int64_t j = 0; j < nj; j++)
-        q[j] = place_of(j0 + j, c->in);
+    line lines[LZ_GEMM_COLS];
+    int n = find_lines(j0, nj, c->in, lines);
     for (int64_t k = 0; k < nk; k++) {
         place window = place_of((k0 + k) % c->n_window, c->window);
-        int64_t channel = b * c->cout + (k0 + k) / c->n_window;
-        for (int64_t j = 0; j < nj; j++) {
-            int64_t at = meets_output(c, &q[j], &window);
-            if (at >= 0)
-                move(c, cell(c, panel, k, j, LZ_GEMM_NR), element(c, c->gy, channel * c->n_out + at));
+        const char *y = element(c, c->gy, (b * c->cout + (k0 + k) / c->n_window) * c->n_out);
+        for (int i = 0; i < n; i++) {
+            char *to = cell(c, panel, k, lines[i].j, wide);
+            int64_t x, row = output_row(c, &lines[i].p, &window, &x);
+            if (row >= 0 && c->stride[DIMS - 1] == 1)
+                copy_line(c, to, element(c, y, row), x, 1, lines[i].n, c->out[DIMS - 1]);
+            else if (row >= 0)
+                copy_every(c, to, element(c, y, row), x, lines[i].n);
         }
     }
 }
@@ -161,31 +211,36 @@ static void input_store(void *user, int64_t b, int64_t i, int64_t j0, int64_t n,
 
 /* ---- for the weight: gw[o, (c, window)] = sum over (n, p) of gy * x ---- */
 
-static void weight_gy(void *user, int64_t b, int64_t i0, int64_t ni, int64_t k0, int64_t nk, void *panel)
+static void weight_gy(void *user, int64_t b, int64_t i0, int64_t ni, int64_t k0, int64_t nk, int64_t wide,
+                      void *panel)
 {
     const conv *c = user;
     for (int64_t k = 0; k < nk; k++) {
         int64_t image = (k0 + k) / c->n_out, p = (k0 + k) % c->n_out;
         for (int64_t i = 0; i < ni; i++)
-            move(c, cell(c, panel, k, i, LZ_GEMM_MR),
+            move(c, cell(c, panel, k, i, wide),
                  element(c, c->gy, ((image * c->groups + b) * c->cout + i0 + i) * c->n_out + p));
     }
 }
 
-static void weight_x(void *user, int64_t b, int64_t k0, int64_t nk, int64_t j0, int64_t nj, void *panel)
+static void weight_x(void *user, int64_t b, int64_t k0, int64_t nk, int64_t j0, int64_t nj, int64_t wide,
+                     void *panel)
 {
     const conv *c = user;
-    place window[LZ_GEMM_NR];
-    for (int64_t j = 0; j < nj; j++)
-        window[j] = place_of((j0 + j) % c->n_window, c->window);
+    int64_t sizes[DIMS] = { c->cin * c->window[0], c->window[1], c->window[2] }; /* the channel counts on */
+    line lines[LZ_GEMM_COLS];
+    int n = find_lines(j0, nj, sizes, lines);
     for (int64_t k = 0; k < nk; k++) {
         place p = place_of((k0 + k) % c->n_out, c->out);
-        int64_t image = (k0 + k) / c->n_out;
-        for (int64_t j = 0; j < nj; j++) {
-            int64_t at = meets_input(c, &p, &window[j]);
-            int64_t channel = (image * c->groups + b) * c->cin + (j0 + j) / c->n_window;
-            if (at >= 0)
-                move(c, cell(c, panel, k, j, LZ_GEMM_NR), element(c, c->x, channel * c->n_in + at));
+        int64_t image = (k0 + k) / c->n_out, x;
+        for (int i = 0; i < n; i++) {
+            place window = lines[i].p;
+            int64_t channel = (image * c->groups + b) * c->cin + window.v[0] / c->window[0];
+            window.v[0] %= c->window[0];
+            int64_t row = input_row(c, &p, &window, &x);
+            if (row >= 0)
+                copy_line(c, cell(c, panel, k, lines[i].j, wide), element(c, c->x, channel * c->n_in + row),
+                          x, c->dilation[DIMS - 1], lines[i].n, c->in[DIMS - 1]);
         }
     }
 }
