@@ -1,4 +1,3 @@
-#include "core/strides.h"
 #include "exec/fuse_impl.h"
 #include <string.h>
 
@@ -92,14 +91,6 @@ static lz_err *expand_index(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
     return n->nin > 1 ? take(f, step, item, n->in[1], NULL, it.mask) : NULL;
 }
 
-static void row_major(lz_ints sizes, int64_t *strides)
-{
-    for (int64_t d = sizes.n, s = 1; d-- > 0;) {
-        strides[d] = s;
-        s = (int64_t)((uint64_t)s * (uint64_t)sizes.v[d]);
-    }
-}
-
 static lz_err *expand_reshape(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
 {
     lz_group *g = group_of(f, step);
@@ -107,7 +98,7 @@ static lz_err *expand_reshape(lz_fused *f, uint32_t step, uint32_t item, bool *o
     int64_t strides[LZ_MAX_DIMS], *rows = NULL, number[1 + LZ_GROUP_LOOPS];
     lz_gview dense = { .strides = strides };
     bool again = true;
-    row_major(lz_ln_sizes(item_of(f, step, item)->node), strides);
+    lz_row_major(lz_ln_sizes(item_of(f, step, item)->node), strides);
     while (again) {
         lz_item_address(g, item_of(f, step, item), &dense, number);
         LZ_TRY(lz_group_unravel(g, number, lz_ln_sizes(x), &rows, &again));
@@ -183,13 +174,13 @@ static lz_err *expand_reduce(lz_fused *f, uint32_t step, uint32_t item, bool *ok
     int64_t number[1 + LZ_GROUP_LOOPS], *inner = NULL, *rows;
     bool again = true, first = !g->row_known;
     *ok = item_of(f, step, item)->mask == 0;
+    if (x->numel == 0) /* nothing is added up */
+        return NULL;
     if (*ok)
         LZ_TRY(find_row(g, item_of(f, step, item), &reduced, ok));
     if (!*ok)
         return NULL;
     g->columns = first ? wants_columns(x, dims, lz_group_steps(g, g->row)) : g->columns;
-    if (x->numel == 0 && lz_group_steps(g, g->row) == 0)
-        return NULL; /* nothing is added up */
     while (again) {
         row_number(g, number);
         LZ_TRY(lz_group_unravel(g, number, lz_shape_ints(&reduced), &inner, &again));
@@ -288,68 +279,11 @@ lz_err *lz_fuse_expand(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
     return expanders[item_of(f, step, item)->node->kind](f, step, item, ok);
 }
 
-/* ---- views of buffers ---- */
-
-lz_err *lz_dense_view(lz_arena *a, const lz_ln *n, lz_gview *out)
-{
-    *out = (lz_gview){ .base = n };
-    LZ_TRY(lz_arena_new(a, &out->strides, (size_t)n->ndim + 1));
-    row_major(lz_ln_sizes(n), out->strides);
-    if (n->kind == LZ_L_INPUT) {
-        const lz_linput *in = n->attr;
-        out->offset = in->offset;
-        memcpy(out->strides, in->strides, n->ndim * sizeof *out->strides);
-    }
-    return NULL;
-}
-
-static bool is_view(const lz_ln *n)
-{
-    return (n->kind == LZ_L_INDEX && n->nin == 1) || n->kind == LZ_L_RESHAPE;
-}
-
-/* The view that n is of its operand, put before the one that v is of the operand. */
-static lz_err *look_through(lz_arena *a, const lz_ln *n, lz_gview *v, bool *ok)
-{
-    const lz_ln *x = n->in[0];
-    lz_gview out = *v;
-    lz_shape strides;
-    LZ_TRY(lz_arena_new(a, &out.strides, (size_t)n->ndim + 1));
-    if (n->kind == LZ_L_RESHAPE) {
-        *ok = x->numel > 0
-              && lz_strides_view(lz_ln_sizes(x), (lz_ints){ v->strides, x->ndim }, lz_ln_sizes(n), &strides);
-        memcpy(out.strides, strides.v, *ok ? n->ndim * sizeof *out.strides : 0);
-    } else {
-        const lz_lindex *at = n->attr;
-        for (int64_t r = 0; r < x->ndim; r++) {
-            out.offset += v->strides[r] * at->v[r];
-            for (int64_t c = 0; c < n->ndim; c++)
-                out.strides[c] += v->strides[r] * at->v[x->ndim + r * n->ndim + c];
-        }
-        *ok = true;
-    }
-    *v = out;
-    return NULL;
-}
+/* ---- what kernels that do not fuse read ---- */
 
 lz_err *lz_fuse_resolve(lz_fused *f, const lz_ln *n, lz_gview *out)
 {
-    enum { CHAIN = 32 };
-    const lz_ln *chain[CHAIN], *base = n;
-    int k = 0;
-    while (!f->separate && k < CHAIN && is_view(base) && base->numel > 0) {
-        chain[k++] = base;
-        base = base->in[0];
-    }
-    LZ_TRY(lz_dense_view(f->arena, base, out));
-    while (k-- > 0) {
-        bool ok;
-        lz_gview v = *out;
-        LZ_TRY(look_through(f->arena, chain[k], &v, &ok));
-        if (!ok)
-            LZ_TRY(lz_dense_view(f->arena, base = chain[k], &v));
-        *out = v;
-    }
-    lz_fnode_of(f, base)->must = true;
+    LZ_TRY(f->separate ? lz_dense_view(f->arena, n, out) : lz_view_resolve(f->arena, n, out));
+    lz_fnode_of(f, out->base)->must = true;
     return NULL;
 }

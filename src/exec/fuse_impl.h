@@ -25,8 +25,6 @@ static inline lz_fnode *lz_fnode_of(lz_fused *f, const lz_ln *n)
     return &f->nodes[n->id];
 }
 
-/* A view of the whole node as its own buffer. */
-LZ_MUST_USE lz_err *lz_dense_view(lz_arena *a, const lz_ln *n, lz_gview *out);
 /* What n shows of the nearest buffer that it is a strided view of; that one is asked for. */
 LZ_MUST_USE lz_err *lz_fuse_resolve(lz_fused *f, const lz_ln *n, lz_gview *out);
 

@@ -11,7 +11,7 @@
 #define LZ_EXEC_GROUP_H
 
 #include "base/vec.h"
-#include "exec/lower.h"
+#include "exec/views.h"
 
 enum {
     LZ_GROUP_LOOPS = 48,
@@ -22,13 +22,6 @@ enum {
     LZ_ITEM_INPUTS = 4,
     LZ_NO_ITEM = UINT32_MAX,
 };
-
-/* The elements of a buffer that something looks at: numbers are in elements. */
-typedef struct lz_gview {
-    const lz_ln *base; /* the node whose buffer it is */
-    int64_t offset;
-    int64_t *strides; /* one for each dimension of the node that looks */
-} lz_gview;
 
 typedef struct lz_gitem {
     const lz_ln *node;

@@ -443,6 +443,8 @@ LZ_MUST_USE lz_err *lz_low_check_index(lz_lower *b, const lz_ln *index, int64_t 
 LZ_MUST_USE lz_err *lz_low_index(lz_lower *b, const lz_ln *x, lz_ints sizes, const int64_t *map,
                                  const int64_t *offset, uint64_t bounded, const lz_ln *fill,
                                  const lz_ln **out);
+/* The elements of x in a buffer of their own, where one is asked for. */
+LZ_MUST_USE lz_err *lz_low_copy(lz_lower *b, const lz_ln *x, const lz_ln **out);
 LZ_MUST_USE lz_err *lz_low_reshape(lz_lower *b, const lz_ln *x, lz_ints sizes, const lz_ln **out);
 LZ_MUST_USE lz_err *lz_low_expand(lz_lower *b, const lz_ln *x, lz_ints sizes, const lz_ln **out);
 LZ_MUST_USE lz_err *lz_low_permute(lz_lower *b, const lz_ln *x, const int64_t *dims, const lz_ln **out);

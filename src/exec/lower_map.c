@@ -2,57 +2,50 @@
 
 /* ---- scalar operations ---- */
 
-enum { B = 1, I = 2, F = 4 };
-enum { SAME, BOOL, LAST, BITS };
-
-static const struct {
-    const char *text;
-    uint8_t nin, types, result;
-} rows[LZ_KOP_COUNT] = {
-#define ROW(name, text, n, types, result) [LZ_K_##name] = { text, n, (types), result },
-    LZ_KOPS(ROW)
-#undef ROW
-};
-
-static int type_of(const lz_ln *n)
-{
-    lz_dtype d = (lz_dtype)n->dtype;
-    return d == LZ_BOOL ? B : lz_dtype_is_whole(d) ? I : lz_dtype_is_float(d) ? F : 0;
-}
-
 static lz_dtype bits_of(lz_dtype d)
 {
     return d == LZ_F32 ? LZ_I32 : d == LZ_I32 ? LZ_F32 : d == LZ_F64 ? LZ_I64 : LZ_F64;
 }
 
+static bool takes(lz_kop op, const lz_ln *n)
+{
+    lz_ktype t = lz_ktype_of((lz_dtype)n->dtype);
+    return t < LZ_KTYPES && lz_kop_types(op) >> t & 1;
+}
+
 static lz_err *check_inputs(lz_kop op, const lz_ln *const *in)
 {
-    int n = rows[op].nin, first = rows[op].result == LAST ? 1 : 0; /* a select's condition is bool */
+    int n = lz_kop_operands(op), first = lz_kop_result(op) == LZ_KR_LAST; /* a select's condition is bool */
     if (first && in[0]->dtype != LZ_BOOL)
-        return lz_errf(LZ_ERR_INTERNAL, "%s of a condition that is not bool", rows[op].text);
+        return lz_errf(LZ_ERR_INTERNAL, "%s of a condition that is not bool", lz_kop_text(op));
     for (int i = 0; i < n; i++) {
         if (i >= first && in[i]->dtype != in[first]->dtype)
-            return lz_errf(LZ_ERR_INTERNAL, "%s of different dtypes", rows[op].text);
-        if (i >= first && !(type_of(in[i]) & rows[op].types))
-            return lz_errf(LZ_ERR_UNSUPPORTED, "\"%s\" is not implemented for %s", rows[op].text,
+            return lz_errf(LZ_ERR_INTERNAL, "%s of different dtypes", lz_kop_text(op));
+        if (i >= first && !takes(op, in[i]))
+            return lz_errf(LZ_ERR_UNSUPPORTED, "\"%s\" is not implemented for %s", lz_kop_text(op),
                            lz_dtype_get((lz_dtype)in[i]->dtype)->script);
         if (!lz_shape_eq(lz_ln_sizes(in[i]), lz_ln_sizes(in[0])))
-            return lz_errf(LZ_ERR_INTERNAL, "%s of different sizes", rows[op].text);
+            return lz_errf(LZ_ERR_INTERNAL, "%s of different sizes", lz_kop_text(op));
     }
     return NULL;
 }
 
+static lz_dtype result_dtype(lz_kop op, lz_dtype d)
+{
+    lz_kresult r = lz_kop_result(op);
+    return r == LZ_KR_BOOL ? LZ_BOOL : r == LZ_KR_BITS ? bits_of(d) : d;
+}
+
 lz_err *lz_low_make_map(lz_lower *b, lz_kop op, const lz_ln *const *in, bool number, const lz_ln **out)
 {
+    size_t n = (size_t)lz_kop_operands(op);
     LZ_TRY(check_inputs(op, in));
-    lz_dtype d = (lz_dtype)in[rows[op].nin - 1]->dtype;
-    d = rows[op].result == BOOL ? LZ_BOOL : rows[op].result == BITS ? bits_of(d) : d;
     return lz_low_intern(b,
                          &(lz_low_proto){ .kind = LZ_L_MAP,
-                                          .dtype = d,
+                                          .dtype = result_dtype(op, (lz_dtype)in[n - 1]->dtype),
                                           .number = number,
                                           .op = (uint16_t)op,
-                                          .nin = rows[op].nin,
+                                          .nin = n,
                                           .in = in,
                                           .sizes = lz_ln_sizes(in[0]) },
                          out);

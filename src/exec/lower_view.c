@@ -138,6 +138,25 @@ lz_err *lz_low_index(lz_lower *b, const lz_ln *x, lz_ints sizes, const int64_t *
     return make_index(b, x, sizes, attr, m, fill, out);
 }
 
+lz_err *lz_low_copy(lz_lower *b, const lz_ln *x, const lz_ln **out)
+{
+    lz_lindex *attr;
+    map m;
+    LZ_TRY(map_new(b, x->ndim, x->ndim, &attr, &m));
+    for (int64_t d = 0; d < x->ndim; d++)
+        *cell(&m, d, d) = 1;
+    tidy(&m, lz_ln_sizes(x));
+    return lz_low_intern(b,
+                         &(lz_low_proto){ .kind = LZ_L_INDEX,
+                                          .dtype = (lz_dtype)x->dtype,
+                                          .nin = 1,
+                                          .in = &x,
+                                          .sizes = lz_ln_sizes(x),
+                                          .attr = attr,
+                                          .attr_size = map_bytes(&m) },
+                         out);
+}
+
 /* ---- views of whole dimensions: result dimension c runs along x's dimension from[c] ---- */
 
 /* from[c] -1: a new dimension. x's other dimensions stand at `offset`. */

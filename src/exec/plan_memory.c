@@ -41,6 +41,10 @@ static void find_lives(lz_plan *p)
     for (size_t i = 0; i < p->n_outputs; i++)
         if (p->output_buffers[i] != LZ_NO_BUFFER)
             p->buffers[p->output_buffers[i]].last = UINT32_MAX;
+    for (size_t i = 0; i < p->n_buffers; i++) /* inputs that are outputs */
+        for (size_t k = 0; p->buffers[i].kind == LZ_PB_INPUT && k < p->n_outputs; k++)
+            if (p->outputs[k].slot == (int64_t)p->buffers[i].where)
+                p->buffers[i].last = UINT32_MAX;
 }
 
 /* ---- copies of what nobody reads again ---- */
@@ -134,11 +138,22 @@ static void share(sharing *s, uint32_t from, uint32_t to)
     s->block[to] = s->block[from];
 }
 
+static int count_stores(const lz_plaunch *l)
+{
+    int n = 0;
+    for (size_t i = 0; i < l->n_access; i++)
+        n += l->access[i].store;
+    return n;
+}
+
 /* A result may lie where an operand lay if the operand dies here, is read at the same
- * place only, and both have one kind of memory. */
+ * place only, and both have one kind of memory. With several stores the operand might
+ * still be wanted when the first is made. */
 static void share_in_launch(sharing *s, uint32_t i)
 {
     lz_plaunch *l = &s->p->launches[i];
+    if (count_stores(l) != 1)
+        return;
     for (int st = 0; st < (int)l->n_access; st++) {
         const lz_paccess *to = &l->access[st];
         if (!to->store || s->p->buffers[to->buffer].first != i || !is_sole(l, to->buffer))

@@ -62,9 +62,9 @@ typedef struct lz_bindings {
     const lz_type *var[LZ_PATTERN_VARS]; /* NULL: not bound yet */
 } lz_bindings;
 
-/* How much is let pass: FITS as lz_type_fits; LOOSE also a number for a Tensor, an int for a
- * float, an int or float for a sized list of them. */
-typedef enum lz_match_level { LZ_MATCH_FITS, LZ_MATCH_LOOSE } lz_match_level;
+/* How much is let pass: what lz_type_fits; then also an int for a float, a bool for a Scalar,
+ * an element for a sized list; then also a number for a Tensor. */
+typedef enum lz_match_level { LZ_MATCH_FITS, LZ_MATCH_CONVERTS, LZ_MATCH_NUMBERS } lz_match_level;
 
 /* Whether a type fits the pattern at *p, which moves behind it. */
 bool lz_pattern_match(const char **p, const lz_type *t, lz_match_level level, lz_bindings *b);

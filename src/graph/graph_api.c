@@ -12,10 +12,13 @@ const lz_ir_ops *lz_ir_operators(void)
 lz_err *lz_graph_parse(const char *name, lz_str text, lz_graph **out)
 {
     const lz_parse_options o = { .name = name, .ops = &operators };
-    LZ_TRY(lz_graph_read(text, &o, out));
-    lz_err *e = lz_graph_verify(*out);
+    lz_graph *g;
+    LZ_TRY(lz_graph_read(text, &o, &g));
+    lz_err *e = lz_graph_verify(g);
     if (e)
-        lz_graph_release(*out);
+        lz_graph_release(g);
+    else
+        *out = g;
     return e;
 }
 

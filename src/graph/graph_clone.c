@@ -137,26 +137,12 @@ lz_err *lz_graph_clone(const lz_graph *g, lz_graph **out)
 
 /* ---- comparison ---- */
 
-static bool same_type(const lz_type *a, const lz_type *b)
-{
-    lz_text x = { 0 }, y = { 0 };
-    bool same = a == b;
-    if (!same) {
-        lz_type_print(a, &x);
-        lz_type_print(b, &y);
-        same = !x.failed && !y.failed && lz_str_eq(lz_text_view(&x), lz_text_view(&y));
-    }
-    lz_text_deinit(&x);
-    lz_text_deinit(&y);
-    return same;
-}
-
 static bool same_outputs(lz_ir_node *a, lz_ir_node *b, uint32_t *number)
 {
     bool same = a->nout == b->nout;
     for (uint32_t i = 0; same && i < a->nout; i++) {
         a->out[i]->mark = b->out[i]->mark = (*number)++;
-        same = same_type(a->out[i]->type, b->out[i]->type);
+        same = lz_type_equal(a->out[i]->type, b->out[i]->type);
     }
     return same;
 }
@@ -167,7 +153,7 @@ static bool same_attrs(const lz_ir_node *a, const lz_ir_node *b)
     for (uint32_t i = 0; same && i < a->nattrs; i++) {
         const lz_ir_attr *x = a->attrs[i], *y = b->attrs[i];
         same = lz_str_eq(x->name, y->name) && !x->type == !y->type;
-        same = same && (x->type ? same_type(x->type, y->type) : lz_gv_identical(x->value, y->value));
+        same = same && (x->type ? lz_type_equal(x->type, y->type) : lz_gv_identical(x->value, y->value));
     }
     return same;
 }

@@ -180,6 +180,7 @@ static lz_err *read_params(parser *p, lz_ir_block *b)
         lz_ir_value *v;
         LZ_TRY(read_typed(p, &name, &type));
         LZ_TRY(lz_ir_param_add(p->g, b, type ? type : lz_type_leaf(LZ_TY_TENSOR), &v));
+        p->g->next_id--; /* the text names it */
         LZ_TRY(define(p, v, name));
         LZ_TRY(lz_lexer_accept(&p->lex, ',', &more));
     }
@@ -293,15 +294,24 @@ static lz_err *skip_scope(parser *p)
     return NULL;
 }
 
+static bool is_plain(lz_str s)
+{
+    bool ok = s.len > 0;
+    for (size_t i = 0; ok && i < s.len; i++)
+        ok = (unsigned char)s.ptr[i] >= ' ';
+    return ok;
+}
+
 /* "net.py:3:8" behind a node: the place in the user's program, with columns from 0. */
 static lz_err *read_place(parser *p, lz_loc *out)
 {
     lz_str s = p->lex.comment;
-    size_t second = lz_str_rfind(s, LZ_STR(":"));
+    size_t second = s.len ? lz_str_rfind(s, LZ_STR(":")) : SIZE_MAX;
     size_t first = second == SIZE_MAX ? SIZE_MAX : lz_str_rfind(lz_str_sub(s, 0, second), LZ_STR(":"));
     int64_t line, col;
     *out = (lz_loc){ 0 };
-    if (first == SIZE_MAX || first == 0 || !lz_int64_parse(lz_str_sub(s, first + 1, second), &line)
+    if (first == SIZE_MAX || !is_plain(lz_str_sub(s, 0, first))
+        || !lz_int64_parse(lz_str_sub(s, first + 1, second), &line)
         || !lz_int64_parse(lz_str_sub(s, second + 1, s.len), &col))
         return NULL;
     if (line <= 0 || line > INT32_MAX || col < 0 || col >= INT32_MAX)
@@ -338,8 +348,10 @@ static lz_err *make_node(parser *p, const lz_ir_symbol *sym, const lz_token *at,
         .nin = (uint32_t)p->in.len,
         .nout = (uint32_t)p->outs.len,
     };
+    uint32_t free_id = p->g->next_id;
     LZ_TRY(read_place(p, &spec.loc));
     LZ_TRY(lz_ir_node_make(p->g, &spec, out));
+    p->g->next_id = free_id; /* the text names them */
     lz_ir_node *n = *out;
     n->line = at->line;
     n->col = at->col;

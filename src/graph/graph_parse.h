@@ -11,7 +11,7 @@ LZ_MUST_USE lz_err *lz_parse_type(lz_lexer *l, lz_type_table *t, const lz_type *
 
 /* Reads what may stand behind "value=": a number, a string, a list, ...; the caller owns it.
  * Braces with numbers give an array of int64 or float64, or of complex128. A type instead
- * gives *type, and None. */
+ * gives *type, and None. On failure there is nothing to release. */
 LZ_MUST_USE lz_err *lz_parse_literal(lz_lexer *l, lz_type_table *t, lz_gv *out, const lz_type **type);
 
 #endif

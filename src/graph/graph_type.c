@@ -314,6 +314,39 @@ lz_err *lz_type_copy(lz_type_table *t, const lz_type *type, const lz_type **out)
 
 /* ---- relations ---- */
 
+static bool same_ints(const int64_t *a, const int64_t *b, int n)
+{
+    return !a == !b && (!a || n <= 0 || !memcmp(a, b, (size_t)n * sizeof *a));
+}
+
+static bool same_facts(const lz_tensor_facts *a, const lz_tensor_facts *b)
+{
+    if (!a || !b)
+        return a == b;
+    return a->dtype == b->dtype && a->rank == b->rank && a->requires_grad == b->requires_grad
+           && lz_str_eq(a->device, b->device) && same_ints(a->sizes, b->sizes, a->rank)
+           && same_ints(a->strides, b->strides, a->rank);
+}
+
+static bool same_names(const lz_type *a, const lz_type *b)
+{
+    size_t n = a->kind == LZ_TY_CLASS ? 1 : a->n;
+    bool eq = !a->names == !b->names;
+    for (size_t i = 0; eq && a->names && i < n; i++)
+        eq = lz_str_eq(a->names[i], b->names[i]);
+    return eq;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): LZ_TYPE_DEPTH deep at most */
+bool lz_type_equal(const lz_type *a, const lz_type *b)
+{
+    bool eq = a == b
+              || (a->kind == b->kind && a->n == b->n && same_names(a, b) && same_facts(a->tensor, b->tensor));
+    for (size_t i = 0; eq && a != b && i < a->n; i++)
+        eq = lz_type_equal(a->elem[i], b->elem[i]);
+    return eq;
+}
+
 /* NOLINTNEXTLINE(misc-no-recursion): LZ_TYPE_DEPTH deep at most */
 static bool same(const lz_type *a, const lz_type *b)
 {

@@ -94,6 +94,9 @@ LZ_MUST_USE lz_err *lz_type_copy(lz_type_table *t, const lz_type *type, const lz
 /* As TorchScript writes it. */
 void lz_type_print(const lz_type *type, lz_text *out);
 
+/* Whether two types, of one table or of two, have the same text. */
+bool lz_type_equal(const lz_type *a, const lz_type *b);
+
 /* Whether a value of type `is` may stand where `wanted` is asked for: itself, int and
  * float for Scalar, T and None for T?, anything for Any, a NamedTuple for its tuple. What
  * is known of tensors does not count. Works across tables. */

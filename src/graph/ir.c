@@ -427,7 +427,6 @@ void lz_ir_input_remove(lz_ir_node *n, uint32_t i)
 
 void lz_ir_output_remove(lz_ir_node *n, uint32_t i)
 {
-    assert(!n->out[i]->uses);
     for (n->nout--; i < n->nout; i++) {
         n->out[i] = n->out[i + 1];
         n->out[i]->index = i;

@@ -195,9 +195,9 @@ bool lz_ir_within(const lz_ir_block *b, const lz_ir_block *outer);
 
 void lz_ir_input_set(lz_ir_node *n, uint32_t i, lz_ir_value *v);
 void lz_ir_input_remove(lz_ir_node *n, uint32_t i);
-void lz_ir_output_remove(lz_ir_node *n, uint32_t i);    /* must have no uses */
+void lz_ir_output_remove(lz_ir_node *n, uint32_t i);    /* uses that are left must go too */
 void lz_ir_replace(lz_ir_value *old, lz_ir_value *now); /* in all uses */
-/* Takes a node out, with its blocks; nobody may use its outputs. */
+/* Takes a node out, with its blocks; uses of its outputs that are left must go too. */
 void lz_ir_erase(lz_ir_node *n);
 /* The nodes of a block go before `at`, which is outside of it; its results are left in
  * its ret for the caller to use. */

@@ -337,7 +337,10 @@ static bool is_word(const lz_token *t)
 lz_err *lz_parse_literal(lz_lexer *l, lz_type_table *t, lz_gv *out, const lz_type **type)
 {
     reader r = { .l = l, .t = t };
+    lz_gv v = lz_gv_none();
     *type = NULL;
-    *out = lz_gv_none();
-    return is_word(&l->tok) ? read_value(&r, out) : lz_parse_type(l, t, type);
+    *out = v;
+    LZ_TRY(is_word(&l->tok) ? read_value(&r, &v) : lz_parse_type(l, t, type));
+    *out = v;
+    return NULL;
 }

@@ -57,7 +57,7 @@ static bool match_leaf(char c, const lz_type *t, lz_match_level level)
     if (!wanted || level == LZ_MATCH_FITS)
         return false;
     return (c == 'f' && t->kind == LZ_TY_INT) || (c == 'S' && t->kind == LZ_TY_BOOL)
-           || (c == 'T' && is_number(t));
+           || (c == 'T' && is_number(t) && level == LZ_MATCH_NUMBERS);
 }
 
 static bool match_var(char c, const lz_type *t, lz_bindings *b)
@@ -81,12 +81,12 @@ static bool match_elements(const char **p, const lz_type *t, lz_match_level leve
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the pattern */
 static bool match_list(const char *p, const lz_type *t, lz_match_level level, lz_bindings *b)
 {
-    bool single = *p == ']' && level == LZ_MATCH_LOOSE;
+    bool single = *p == ']' && level > LZ_MATCH_FITS;
     if (t->kind != LZ_TY_LIST)
         return p++, single && lz_pattern_match(&p, t, level, b);
     const lz_type *leaf = leaf_of(p[1]), *elem = t->elem[0];
     if (leaf && leaf->kind != elem->kind && leaf->kind != LZ_TY_ANY)
-        return level == LZ_MATCH_LOOSE && match_leaf(p[1], elem, level);
+        return level > LZ_MATCH_FITS && match_leaf(p[1], elem, level);
     return p++, lz_pattern_match(&p, elem, level, b);
 }
 

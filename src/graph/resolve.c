@@ -2,7 +2,8 @@
  *
  * The text names no overload: it is the first whose arguments fit, as in TorchScript. All
  * arguments are there and fit by type; only where no overload is left that way may
- * arguments with defaults be missing from the end, then numbers be converted. Of overloads
+ * arguments with defaults be missing from the end, then numbers be converted, and last
+ * numbers stand for tensors. Built-ins know no lenience. Of overloads
  * that differ in results alone, the one that gives what the node says it gets. */
 #include "graph/ir.h"
 
@@ -48,7 +49,8 @@ typedef struct lenience {
 static const lenience steps[] = {
     { false, LZ_MATCH_FITS },
     { true, LZ_MATCH_FITS },
-    { true, LZ_MATCH_LOOSE },
+    { true, LZ_MATCH_CONVERTS },
+    { true, LZ_MATCH_NUMBERS },
 };
 
 static bool fits_op(const lz_ir_node *n, const lz_op_row *op, lenience l)
@@ -58,20 +60,22 @@ static bool fits_op(const lz_ir_node *n, const lz_op_row *op, lenience l)
     for (uint32_t i = 0; ok && i < n->nin; i++) {
         row_pattern p = pattern_of(op->args[i].type);
         const char *at = p.text;
-        ok = lz_pattern_match(&at, lz_ir_in(n, i)->type, l.level, &none);
+        /* a number may stand for a tensor, but not for the one that the operator is about */
+        lz_match_level level = i == 0 && l.level == LZ_MATCH_NUMBERS ? LZ_MATCH_CONVERTS : l.level;
+        ok = lz_pattern_match(&at, lz_ir_in(n, i)->type, level, &none);
     }
     for (uint32_t i = n->nin; ok && i < op->nargs; i++)
         ok = op->args[i].default_text != NULL;
     return ok;
 }
 
-static bool fits_builtin(const lz_ir_node *n, const lz_builtin *b, lenience l, lz_bindings *bound)
+static bool fits_builtin(const lz_ir_node *n, const lz_builtin *b, lz_bindings *bound)
 {
     const char *p = b->args;
     bool ok = true;
     *bound = (lz_bindings){ { NULL } };
     for (uint32_t i = 0; ok && i < n->nin; i++)
-        ok = *p == '*' || (*p && lz_pattern_match(&p, lz_ir_in(n, i)->type, l.level, bound));
+        ok = *p == '*' || (*p && lz_pattern_match(&p, lz_ir_in(n, i)->type, LZ_MATCH_FITS, bound));
     return ok && (!*p || *p == '*');
 }
 
@@ -112,7 +116,8 @@ typedef struct choice {
 static void consider(choice *c, const choice *candidate)
 {
     bool none = !c->builtin && !c->op;
-    if (none || (!c->gives && candidate->gives))
+    bool twin = c->builtin && candidate->builtin && !strcmp(c->builtin->args, candidate->builtin->args);
+    if (none || (twin && candidate->gives))
         *c = *candidate;
 }
 
@@ -121,7 +126,7 @@ static void search(const lz_ir_node *n, lenience l, choice *out)
     const lz_ir_symbol *s = n->sym;
     for (size_t i = 0; i < s->nbuiltins && !out->gives; i++) {
         choice c = { .builtin = s->builtins[i] };
-        if (!fits_builtin(n, c.builtin, l, &c.bound))
+        if (!fits_builtin(n, c.builtin, &c.bound))
             continue;
         c.gives = gives_builtin(n, c.builtin, c.bound);
         consider(out, &c);
@@ -248,7 +253,7 @@ bool lz_ir_matches(const lz_ir_node *n)
     if (n->op)
         return fits_op(n, n->op, all) && n->nout == n->op->nreturns && gives_op(n, n->op);
     if (n->builtin)
-        return fits_builtin(n, n->builtin, all, &bound) && n->nout == lz_pattern_count(n->builtin->rets)
+        return fits_builtin(n, n->builtin, &bound) && n->nout == lz_pattern_count(n->builtin->rets)
                && gives_builtin(n, n->builtin, bound);
     return true;
 }
