@@ -8,6 +8,8 @@ static const cli_command commands[] = {
     { "gen", "COMMAND ...", "operator files: checks them, writes code from them", cli_gen },
     { "graph", "FILE [--passes A,B] [--print]", "a graph as text: checks it, runs passes, shows it",
       cli_graph },
+    { "test", "ops FILE | graphs FOLDER", "recorded cases: -v, --only NAME, --separate, --threads N",
+      cli_test },
     { 0 },
 };
 

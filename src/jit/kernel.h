@@ -40,7 +40,7 @@ enum {
 };
 
 /* Which loop runs over vector lanes. The meaning is the same; the order in which a
- * reduction adds up is not (see kernel_run.h), so this belongs to the kernel.
+ * reduction adds up is not (see reduce.h), so this belongs to the kernel.
  * ROWS: the row is walked in tiles; for reductions over long inner dimensions, and
  *     for kernels without any.
  * COLUMNS: the last outer dimension is walked in tiles, the row index outside of it:

@@ -7,10 +7,9 @@
 
 #include "base/str.h"
 
-/* The types an operation takes: B bool, I i32 and i64, F f32 and f64; and its result:
- * same as the operands, or bool. */
-
-/* X(name, text, operands, types, result) */
+/* X(name, text, operands, types, result)
+ * types: B bool, I i32 and i64, F f32 and f64, D f64. result: the type of the operands
+ * (SAME), of the last one (LAST), bool, or the other type of the same width (BITS). */
 #define LZ_KOPS(X)                                                                                           \
     X(ADD, "add", 2, I | F, SAME)                                                                            \
     X(SUB, "sub", 2, I | F, SAME)                                                                            \
@@ -78,7 +77,10 @@
     X(ERFC, "erfc", 1, F, SAME)                                                                              \
     X(ERFINV, "erfinv", 1, F, SAME)                                                                          \
     X(LGAMMA, "lgamma", 1, F, SAME)                                                                          \
-    X(DIGAMMA, "digamma", 1, F, SAME)
+    X(DIGAMMA, "digamma", 1, F, SAME)                                                                        \
+    X(TURN_COUNT, "turn_count", 1, D, BITS) /* turn.h: the far end of sin, cos, tan */                       \
+    X(TURN_HI, "turn_hi", 1, D, SAME)                                                                        \
+    X(TURN_LO, "turn_lo", 1, D, SAME)
 
 typedef enum lz_kop {
 #define ROW(name, text, n, types, result) LZ_K_##name,
@@ -87,9 +89,14 @@ typedef enum lz_kop {
         LZ_KOP_COUNT
 } lz_kop;
 
+/* What a table row says, as bits of 1 << lz_ktype (kernel.h). */
+typedef enum lz_kresult { LZ_KR_SAME, LZ_KR_BOOL, LZ_KR_LAST, LZ_KR_BITS } lz_kresult;
+
 /* By its text: "add"; false if there is none. */
 bool lz_kop_find(lz_str text, lz_kop *out);
 const char *lz_kop_text(lz_kop op);
 int lz_kop_operands(lz_kop op);
+unsigned lz_kop_types(lz_kop op);
+lz_kresult lz_kop_result(lz_kop op);
 
 #endif
