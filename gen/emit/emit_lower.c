@@ -344,8 +344,8 @@ static void put_row(lz_text *out, const lzg_c_op *op, const lzg_c_op *by, const 
         lzg_put(out, "NULL");
     else
         lzg_fill(out, "$_from", op->ident);
-    lz_text_printf(out, ", %zu, %zu, LZ_LOWER_%s },\n", definition_args(def), def->function->func->nreturns,
-                   kinds[def->kind]);
+    lz_text_printf(out, ", %zu, %zu, LZ_LOWER_%s },\n", definition_args(def),
+                   lzg_formula_results(def->function->func), kinds[def->kind]);
 }
 
 /* The operator that defines another, or NULL. */

@@ -297,8 +297,11 @@ static lz_err *eval_select(lzg_lower *f, const lzg_term *t, const lzg_c_place *w
     lz_str args;
     LZ_TRY(lzg_eval_args(f, t->kids, 3, &args));
     LZ_TRY(lzg_result(f, LZG_REP_VALUE, want, out));
-    lzg_stmt(f, "LZ_TRY(lz_low_op(b, LZ_LOP_SELECT, LZ_ARGS(%.*s), &%.*s));", LZ_FMT(args),
-             LZ_FMT(out->text));
+    if (f->inner)
+        lzg_stmt(f, "LZ_TRY(lz_calc_select(b, &in, LZ_ARGS(%.*s), &%.*s));", LZ_FMT(args), LZ_FMT(out->text));
+    else
+        lzg_stmt(f, "LZ_TRY(lz_low_op(b, LZ_LOP_SELECT, LZ_ARGS(%.*s), &%.*s));", LZ_FMT(args),
+                 LZ_FMT(out->text));
     f->builder = true;
     return NULL;
 }
@@ -415,10 +418,19 @@ static lz_err *eval_opposite(lzg_lower *f, const lzg_term *t, lz_str *out)
     return lz_arena_printf(&f->arena, out, "!%.*s", LZ_FMT(cond));
 }
 
+/* Without statements, and nothing to calculate. */
+static bool are_brief(const lzg_lower *f, const lzg_term *const *terms, size_t n)
+{
+    bool brief = lzg_are_plain(f, terms, n);
+    for (size_t i = 0; i < n; i++)
+        brief = brief && (terms[i]->kind < LZG_TERM_CALL || terms[i]->kind == LZG_TERM_PRIM);
+    return brief;
+}
+
 static lz_err *put_check(lzg_lower *f, const lzg_term *t)
 {
     lz_str cond, parts;
-    bool plain = lzg_are_plain(f, t->kids + 2, t->nkids - 2);
+    bool plain = are_brief(f, t->kids + 2, t->nkids - 2);
     LZ_TRY(eval_opposite(f, t->kids[0], &cond));
     if (!plain)
         LZ_TRY(lzg_open(f, "if (%.*s)", LZ_FMT(cond)));

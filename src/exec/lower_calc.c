@@ -84,6 +84,27 @@ lz_err *lz_calc_int_at(const lz_lv *list, int64_t i, int64_t *out)
     return lz_lv_get_int(&list->list.items[i], out);
 }
 
+static lz_err *number_as_element(lz_lower *b, const lz_inner *in, lz_lv *v)
+{
+    lz_lv wrapped;
+    const lz_ln *n;
+    LZ_TRY(lz_low_wrap(b, v, &wrapped));
+    LZ_TRY(lz_low_cast(b, wrapped.node, in->compute, &n));
+    LZ_TRY(lz_low_expand(b, n, in->sizes, &n));
+    *v = (lz_lv){ .kind = LZ_LV_TENSOR, .dtype = in->type, .node = n };
+    return NULL;
+}
+
+lz_err *lz_calc_select(lz_lower *b, const lz_inner *in, const lz_lv *args, lz_lv *out)
+{
+    lz_lv given[3] = { args[0], args[1], args[2] };
+    bool truth = args[1].number.kind == LZ_SCALAR_BOOL && args[2].number.kind == LZ_SCALAR_BOOL;
+    if (args[0].kind == LZ_LV_TENSOR && args[1].kind == LZ_LV_NUMBER && args[2].kind == LZ_LV_NUMBER
+        && !truth)
+        LZ_TRY(number_as_element(b, in, &given[1]));
+    return lz_low_op(b, LZ_LOP_SELECT, given, out);
+}
+
 lz_err *lz_calc_spread(lz_lower *b, lz_lv v, int64_t n, lz_lv *out)
 {
     lz_lv *items;

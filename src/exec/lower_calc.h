@@ -97,6 +97,8 @@ LZ_MUST_USE lz_err *lz_calc_to_int(const lz_lv *number, int64_t *out); /* cut */
 /* A size of a tensor, an int of a list; negative: from the end. */
 LZ_MUST_USE lz_err *lz_calc_size(const lz_lv *tensor, int64_t i, int64_t *out);
 LZ_MUST_USE lz_err *lz_calc_int_at(const lz_lv *list, int64_t i, int64_t *out);
+/* c ? x : y of elements; of two numbers too, which become elements of T. */
+LZ_MUST_USE lz_err *lz_calc_select(lz_lower *b, const lz_inner *in, const lz_lv *args, lz_lv *out);
 /* n times the value. */
 LZ_MUST_USE lz_err *lz_calc_spread(lz_lower *b, lz_lv v, int64_t n, lz_lv *out);
 LZ_MUST_USE lz_err *lz_calc_floats(lz_lower *b, const lz_lv *ints, lz_lv *out);

@@ -1,7 +1,9 @@
 /* lower_row.h - what lower_table.h, which is generated from the operator files, is made of.
  *
  * Entries that do the same (a function, its in-place and its out form, a view and its
- * copy) share one lowering function; it computes, others write. */
+ * copy) share one lowering function; it computes, others write. Its results are the
+ * operator's returns in order; behind them, for an operator that writes arguments which it
+ * does not return, what these become. */
 #ifndef LZ_EXEC_LOWER_ROW_H
 #define LZ_EXEC_LOWER_ROW_H
 

@@ -157,3 +157,45 @@ lz_err *lz_lower_convolution(lz_lower *b, const lz_lv *args, lz_lv *results)
     results[0] = lz_prim_tensor(args[0].dtype, n);
     return NULL;
 }
+
+/* ---- gradients ---- */
+
+static lz_err *bias_gradient(lz_lower *b, const lz_ln *gy, const lz_ln **out)
+{
+    return lz_low_reduce(b, LZ_K_RSUM, gy, lz_prim_all_dims(gy->ndim) & ~UINT64_C(2), false, out);
+}
+
+/* grad_output, input, weight, bias_sizes, geometry..., output_mask. */
+lz_err *lz_lower_convolution_backward(lz_lower *b, const lz_lv *args, lz_lv *results)
+{
+    const lz_ln *gy = args[0].node, *x = args[1].node, *w = args[2].node, *n;
+    lz_lv none = lz_lv_none();
+    lz_shape sizes;
+    geometry g;
+    bool asked[3];
+    LZ_TRY(read_geometry(b, &args[4], x->ndim - 2, &g));
+    LZ_TRY(check_operands(&g, &args[1], &args[2], &none));
+    LZ_TRY(output_sizes(&g, x, w, &sizes));
+    if (!lz_shape_eq(lz_ln_sizes(gy), lz_shape_ints(&sizes)))
+        return lz_errf(LZ_ERR_ARG, "convolution_backward: grad_output has not the shape of the result");
+    if (args[10].list.n != 3)
+        return lz_errf(LZ_ERR_ARG, "convolution_backward: output_mask has three elements");
+    for (int i = 0; i < 3; i++) {
+        LZ_TRY(lz_lv_get_bool(&args[10].list.items[i], &asked[i]));
+        results[i] = lz_lv_none();
+    }
+    if (asked[0]) {
+        LZ_TRY(call(b, g.transposed ? LZ_CALL_CONV : LZ_CALL_CONV_INPUT, &g, gy, w, lz_ln_sizes(x), &n));
+        results[0] = lz_prim_tensor(args[1].dtype, n);
+    }
+    if (asked[1]) {
+        LZ_TRY(call(b, LZ_CALL_CONV_WEIGHT, &g, g.transposed ? x : gy, g.transposed ? gy : x, lz_ln_sizes(w),
+                    &n));
+        results[1] = lz_prim_tensor(args[2].dtype, n);
+    }
+    if (asked[2]) {
+        LZ_TRY(bias_gradient(b, gy, &n));
+        results[2] = lz_prim_tensor(args[0].dtype, n);
+    }
+    return NULL;
+}

@@ -1,4 +1,5 @@
 #include "exec/prim_impl.h"
+#include <math.h>
 
 /* Gathering and scattering along one dimension. */
 
@@ -152,4 +153,104 @@ lz_err *lz_lower_scatter_value(lz_lower *b, const lz_lv *args, lz_lv *results)
 lz_err *lz_lower_scatter_add(lz_lower *b, const lz_lv *args, lz_lv *results)
 {
     return scatter_src(b, LZ_SCATTER_ADD, args, results);
+}
+
+/* ---- scatter with a reduction ---- */
+
+typedef struct reduction {
+    const char *name;
+    lz_lscatter mode;
+    double neutral; /* of floats; integers have their own least and greatest */
+} reduction;
+
+static lz_err *find_reduction(const reduction *rows, size_t n, const lz_lv *name, const char *known,
+                              const reduction **out)
+{
+    for (size_t i = 0; name->kind == LZ_LV_STR && i < n; i++)
+        if (lz_str_is(name->str, rows[i].name)) {
+            *out = &rows[i];
+            return NULL;
+        }
+    return lz_errf(LZ_ERR_ARG, "reduce argument must be either %s", known);
+}
+
+static const reduction old_reductions[] = { { "add", LZ_SCATTER_ADD, 0 }, { "multiply", LZ_SCATTER_MUL, 1 } };
+
+lz_err *lz_lower_scatter_reduce(lz_lower *b, const lz_lv *args, lz_lv *results)
+{
+    const reduction *r;
+    LZ_TRY(find_reduction(old_reductions, 2, &args[4], "add or multiply.", &r));
+    return scatter_src(b, r->mode, args, results);
+}
+
+lz_err *lz_lower_scatter_value_reduce(lz_lower *b, const lz_lv *args, lz_lv *results)
+{
+    const reduction *r;
+    LZ_TRY(find_reduction(old_reductions, 2, &args[4], "add or multiply.", &r));
+    return scatter_value(b, r->mode, args, results);
+}
+
+static const reduction reductions[] = {
+    { "sum", LZ_SCATTER_ADD, 0 },         { "prod", LZ_SCATTER_MUL, 1 },
+    { "mean", LZ_SCATTER_ADD, 0 },        { "amax", LZ_SCATTER_MAX, -INFINITY },
+    { "amin", LZ_SCATTER_MIN, INFINITY },
+};
+
+static lz_scalar neutral(const reduction *r, lz_dtype d)
+{
+    const lz_dtype_info *info = lz_dtype_get(d);
+    if (lz_dtype_is_float(d) || (r->mode != LZ_SCATTER_MAX && r->mode != LZ_SCATTER_MIN))
+        return lz_scalar_float(r->neutral);
+    return lz_scalar_int(r->mode == LZ_SCATTER_MAX ? info->min : info->max);
+}
+
+/* 1 for each element that comes to a place, added to `from`: of self's dtype. */
+static lz_err *count_hits(lz_lower *b, const lz_lv *args, double from, lz_lv *out)
+{
+    lz_dtype d = (lz_dtype)args[0].node->dtype;
+    lz_lv counting[4] = { args[0], args[1], args[2] };
+    const lz_ln *n;
+    LZ_TRY(lz_prim_full(b, from, d, lz_lv_sizes(&args[0]), &n));
+    counting[0] = lz_prim_tensor(d, n);
+    LZ_TRY(lz_low_const(b, lz_scalar_int(1), d, &n));
+    return scatter(b, d == LZ_BOOL ? LZ_SCATTER_SET : LZ_SCATTER_ADD, counting, NULL, n, out);
+}
+
+/* Where something comes, self gives way to the neutral element. */
+static lz_err *without_self(lz_lower *b, const reduction *r, const lz_lv *args, lz_lv *out)
+{
+    const lz_ln *x = args[0].node, *hit, *zero, *n;
+    lz_lv hits;
+    LZ_TRY(count_hits(b, args, 0, &hits));
+    LZ_TRY(lz_prim_full(b, 0, (lz_dtype)x->dtype, lz_ln_sizes(x), &zero));
+    LZ_TRY(lz_prim_map2(b, LZ_K_NE, hits.node, zero, &hit));
+    LZ_TRY(lz_low_const(b, neutral(r, (lz_dtype)x->dtype), (lz_dtype)x->dtype, &n));
+    LZ_TRY(lz_low_expand(b, n, lz_ln_sizes(x), &n));
+    LZ_TRY(lz_prim_map3(b, LZ_K_SELECT, hit, n, x, &n));
+    *out = lz_prim_tensor(args[0].dtype, n);
+    return NULL;
+}
+
+static lz_err *divide_by_hits(lz_lower *b, const lz_lv *args, bool include, lz_lv *out)
+{
+    lz_lv hits;
+    const lz_ln *n;
+    LZ_TRY(count_hits(b, args, include, &hits));
+    LZ_TRY(lz_prim_map_number(b, LZ_K_MAX, hits.node, 1, &n));
+    lz_kop op = lz_dtype_is_float((lz_dtype)n->dtype) ? LZ_K_DIV : LZ_K_IDIV_FLOOR;
+    return lz_prim_map2(b, op, out->node, n, &out->node);
+}
+
+/* self, dim, index, src, reduce, include_self. */
+lz_err *lz_lower_scatter_reduce_two(lz_lower *b, const lz_lv *args, lz_lv *results)
+{
+    const reduction *r;
+    lz_lv given[4] = { args[0], args[1], args[2], args[3] };
+    bool include;
+    LZ_TRY(find_reduction(reductions, 5, &args[4], "sum, prod, mean, amax or amin.", &r));
+    LZ_TRY(lz_lv_get_bool(&args[5], &include));
+    if (!include && lz_lv_numel(&args[2]))
+        LZ_TRY(without_self(b, r, args, &given[0]));
+    LZ_TRY(scatter_src(b, r->mode, given, results));
+    return lz_str_is(args[4].str, "mean") ? divide_by_hits(b, args, include, results) : NULL;
 }

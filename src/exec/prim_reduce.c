@@ -204,3 +204,29 @@ lz_err *lz_lower_cumprod(lz_lower *b, const lz_lv *args, lz_lv *results)
 {
     return running(b, LZ_K_RPROD, args, results);
 }
+
+static lz_err *running_pair(lz_lower *b, lz_kreduce value, lz_kreduce index, const lz_lv *args,
+                            lz_lv *results)
+{
+    const lz_ln *x = args[0].node, *v, *at;
+    int64_t dim;
+    LZ_TRY(lz_prim_dim(&args[1], x->ndim, &dim));
+    if (x->dtype == LZ_BOOL)
+        LZ_TRY(lz_low_cast(b, x, LZ_I32, &x));
+    LZ_TRY(scan(b, value, x, dim, &v));
+    LZ_TRY(scan(b, index, x, dim, &at));
+    LZ_TRY(lz_low_cast(b, v, (lz_dtype)args[0].node->dtype, &v));
+    results[0] = lz_prim_tensor(args[0].dtype, v);
+    results[1] = lz_prim_tensor(LZ_I64, at);
+    return NULL;
+}
+
+lz_err *lz_lower_cummax(lz_lower *b, const lz_lv *args, lz_lv *results)
+{
+    return running_pair(b, LZ_K_RMAX, LZ_K_RARGMAX, args, results);
+}
+
+lz_err *lz_lower_cummin(lz_lower *b, const lz_lv *args, lz_lv *results)
+{
+    return running_pair(b, LZ_K_RMIN, LZ_K_RARGMIN, args, results);
+}

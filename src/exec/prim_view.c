@@ -81,20 +81,45 @@ static lz_err *bound(const lz_lv *v, int64_t absent, int64_t size, int64_t *out)
     return NULL;
 }
 
+typedef struct range {
+    int64_t dim, start, step, size;
+} range;
+
+/* dim, start, end, step. */
+static lz_err *read_range(const lz_ln *x, const lz_lv *args, range *out)
+{
+    int64_t end;
+    if (!x->ndim)
+        return no_dims("slice");
+    LZ_TRY(lz_prim_dim(&args[0], x->ndim, &out->dim));
+    LZ_TRY(bound(&args[1], 0, x->sizes[out->dim], &out->start));
+    LZ_TRY(bound(&args[2], INT64_MAX, x->sizes[out->dim], &end));
+    LZ_TRY(lz_lv_get_int(&args[3], &out->step));
+    if (out->step <= 0)
+        return lz_errf(LZ_ERR_ARG, "slice step must be positive");
+    out->size = end > out->start ? (end - out->start - 1) / out->step + 1 : 0;
+    return NULL;
+}
+
 lz_err *lz_lower_slice_Tensor(lz_lower *b, const lz_lv *args, lz_lv *results)
 {
     const lz_ln *x = args[0].node, *n = NULL;
-    int64_t dim, start, end, step;
-    if (!x->ndim)
-        return no_dims("slice");
-    LZ_TRY(lz_prim_dim(&args[1], x->ndim, &dim));
-    LZ_TRY(bound(&args[2], 0, x->sizes[dim], &start));
-    LZ_TRY(bound(&args[3], INT64_MAX, x->sizes[dim], &end));
-    LZ_TRY(lz_lv_get_int(&args[4], &step));
-    if (step <= 0)
-        return lz_errf(LZ_ERR_ARG, "slice step must be positive");
-    int64_t size = end > start ? (end - start - 1) / step + 1 : 0;
-    return result(&args[0], lz_low_slice(b, x, dim, start, step, size, &n), &n, results);
+    range r;
+    LZ_TRY(read_range(x, &args[1], &r));
+    return result(&args[0], lz_low_slice(b, x, r.dim, r.start, r.step, r.size, &n), &n, results);
+}
+
+static lz_err *read_position(const lz_ln *x, int64_t dim, const lz_lv *arg, int64_t *out)
+{
+    LZ_TRY(lz_lv_get_int(arg, out));
+    if (*out < -x->sizes[dim] || *out >= x->sizes[dim]) {
+        char shape[LZ_SHAPE_CHARS];
+        return lz_errf(LZ_ERR_ARG,
+                       "select(): index %lld out of range for tensor of size %s at dimension %lld",
+                       (long long)*out, lz_shape_print(lz_ln_sizes(x), shape), (long long)dim);
+    }
+    *out += *out < 0 ? x->sizes[dim] : 0;
+    return NULL;
 }
 
 lz_err *lz_lower_select_int(lz_lower *b, const lz_lv *args, lz_lv *results)
@@ -104,14 +129,7 @@ lz_err *lz_lower_select_int(lz_lower *b, const lz_lv *args, lz_lv *results)
     if (!x->ndim)
         return no_dims("select");
     LZ_TRY(lz_prim_dim(&args[1], x->ndim, &dim));
-    LZ_TRY(lz_lv_get_int(&args[2], &index));
-    if (index < -x->sizes[dim] || index >= x->sizes[dim]) {
-        char shape[LZ_SHAPE_CHARS];
-        return lz_errf(LZ_ERR_ARG,
-                       "select(): index %lld out of range for tensor of size %s at dimension %lld",
-                       (long long)index, lz_shape_print(lz_ln_sizes(x), shape), (long long)dim);
-    }
-    index += index < 0 ? x->sizes[dim] : 0;
+    LZ_TRY(read_position(x, dim, &args[2], &index));
     return result(&args[0], lz_low_select(b, x, dim, index, &n), &n, results);
 }
 
@@ -190,6 +208,179 @@ lz_err *lz_lower_as_strided(lz_lower *b, const lz_lv *args, lz_lv *results)
         return lz_errf(LZ_ERR_ARG, "mismatch in length of strides and shape");
     lz_err *e = x->kind == LZ_L_INPUT && !b->shape_only ? strided_input(b, x, sizes, strides, &args[3], &n)
                                                         : strided_dense(b, x, sizes, strides, &args[3], &n);
+    return result(&args[0], e, &n, results);
+}
+
+/* ---- diagonals ---- */
+
+typedef struct diagonal {
+    int64_t dim1, dim2, offset, size;
+} diagonal;
+
+/* offset, dim1, dim2. */
+static lz_err *read_diagonal(const lz_ln *x, const lz_lv *args, diagonal *out)
+{
+    LZ_TRY(lz_lv_get_int(&args[0], &out->offset));
+    LZ_TRY(lz_prim_dim(&args[1], x->ndim, &out->dim1));
+    LZ_TRY(lz_prim_dim(&args[2], x->ndim, &out->dim2));
+    if (out->dim1 == out->dim2)
+        return lz_errf(LZ_ERR_ARG, "diagonal dimensions cannot be identical %lld, %lld", (long long)out->dim1,
+                       (long long)out->dim2);
+    int64_t rows = x->sizes[out->dim1], cols = x->sizes[out->dim2], o = out->offset;
+    bool outside = o >= 0 ? o >= cols : o <= -rows;
+    out->size = outside ? 0 : o >= 0 ? lz_calc_min(rows, cols - o) : lz_calc_min(rows + o, cols);
+    out->offset = outside ? 0 : o;
+    return NULL;
+}
+
+/* The sizes of the view; from[c] is the dimension of x that dimension c runs along. */
+static lz_shape diagonal_sizes(const lz_ln *x, const diagonal *g, int64_t *from)
+{
+    lz_shape sizes = { 0 };
+    for (int64_t d = 0; d < x->ndim; d++)
+        if (d != g->dim1 && d != g->dim2) {
+            from[sizes.n] = d;
+            sizes.v[sizes.n++] = x->sizes[d];
+        }
+    sizes.v[sizes.n++] = g->size;
+    return sizes;
+}
+
+lz_err *lz_lower_diagonal(lz_lower *b, const lz_lv *args, lz_lv *results)
+{
+    const lz_ln *x = args[0].node, *n = NULL;
+    int64_t map[LZ_MAX_DIMS * LZ_MAX_DIMS] = { 0 }, offset[LZ_MAX_DIMS] = { 0 }, from[LZ_MAX_DIMS];
+    diagonal g;
+    if (x->ndim < 2)
+        return lz_errf(LZ_ERR_ARG, "diagonal needs at least 2 dimensions, not %d", x->ndim);
+    LZ_TRY(read_diagonal(x, &args[1], &g));
+    lz_shape sizes = diagonal_sizes(x, &g, from);
+    for (int64_t c = 0; c + 1 < sizes.n; c++)
+        map[from[c] * sizes.n + c] = 1;
+    map[g.dim1 * sizes.n + sizes.n - 1] = map[g.dim2 * sizes.n + sizes.n - 1] = 1;
+    offset[g.dim1] = lz_calc_max(0, -g.offset);
+    offset[g.dim2] = lz_calc_max(0, g.offset);
+    lz_err *e = lz_low_index(b, x, lz_shape_ints(&sizes), map, offset, 0, NULL, &n);
+    return result(&args[0], e, &n, results);
+}
+
+/* ---- writing through a view ---- */
+
+/* src into the elements of self that a view of these sizes, offset and strides shows. */
+static lz_err *write_view(lz_lower *b, const lz_lv *self, const lz_lv *src, const lz_shape *sizes,
+                          int64_t offset, const int64_t *strides, lz_lv *results)
+{
+    const lz_ln *part, *n = NULL;
+    if (!lz_shape_eq(lz_lv_sizes(src), lz_shape_ints(sizes))) {
+        char x[LZ_SHAPE_CHARS], y[LZ_SHAPE_CHARS];
+        return lz_errf(
+            LZ_ERR_ARG,
+            "expected src to have a size equal to the slice of self. src size = %s, slice size = %s",
+            lz_shape_print(lz_lv_sizes(src), x), lz_shape_print(lz_shape_ints(sizes), y));
+    }
+    LZ_TRY(lz_prim_cast(b, src, self->dtype, &part));
+    return result(self, lz_low_update(b, self->node, part, offset, strides, &n), &n, results);
+}
+
+lz_err *lz_lower_diagonal_scatter(lz_lower *b, const lz_lv *args, lz_lv *results)
+{
+    const lz_ln *x = args[0].node;
+    int64_t own[LZ_MAX_DIMS], strides[LZ_MAX_DIMS], from[LZ_MAX_DIMS];
+    diagonal g;
+    LZ_TRY(read_diagonal(x, &args[2], &g));
+    lz_shape sizes = diagonal_sizes(x, &g, from);
+    lz_prim_strides(lz_ln_sizes(x), own);
+    for (int64_t c = 0; c + 1 < sizes.n; c++)
+        strides[c] = own[from[c]];
+    strides[sizes.n - 1] = own[g.dim1] + own[g.dim2];
+    int64_t at = lz_calc_max(0, -g.offset) * own[g.dim1] + lz_calc_max(0, g.offset) * own[g.dim2];
+    return write_view(b, &args[0], &args[1], &sizes, at, strides, results);
+}
+
+lz_err *lz_lower_select_scatter(lz_lower *b, const lz_lv *args, lz_lv *results)
+{
+    const lz_ln *x = args[0].node;
+    int64_t own[LZ_MAX_DIMS], strides[LZ_MAX_DIMS], dim, index;
+    lz_shape sizes = { 0 };
+    if (!x->ndim)
+        return no_dims("select_scatter");
+    LZ_TRY(lz_prim_dim(&args[2], x->ndim, &dim));
+    LZ_TRY(read_position(x, dim, &args[3], &index));
+    lz_prim_strides(lz_ln_sizes(x), own);
+    for (int64_t d = 0; d < x->ndim; d++)
+        if (d != dim) {
+            strides[sizes.n] = own[d];
+            sizes.v[sizes.n++] = x->sizes[d];
+        }
+    return write_view(b, &args[0], &args[1], &sizes, index * own[dim], strides, results);
+}
+
+lz_err *lz_lower_slice_scatter(lz_lower *b, const lz_lv *args, lz_lv *results)
+{
+    const lz_ln *x = args[0].node;
+    int64_t strides[LZ_MAX_DIMS];
+    range r;
+    LZ_TRY(read_range(x, &args[2], &r));
+    lz_shape sizes = lz_prim_resized(x, r.dim, r.size);
+    lz_prim_strides(lz_ln_sizes(x), strides);
+    int64_t at = r.start * strides[r.dim];
+    strides[r.dim] *= r.step;
+    return write_view(b, &args[0], &args[1], &sizes, at, strides, results);
+}
+
+lz_err *lz_lower_as_strided_scatter(lz_lower *b, const lz_lv *args, lz_lv *results)
+{
+    lz_ints asked, strides;
+    lz_shape sizes;
+    int64_t at = 0;
+    LZ_TRY(lz_lv_get_ints(b, &args[2], &asked));
+    LZ_TRY(lz_lv_get_ints(b, &args[3], &strides));
+    LZ_TRY(lz_shape_check(asked));
+    LZ_TRY(lz_shape_copy(asked, &sizes));
+    if (asked.n != strides.n)
+        return lz_errf(LZ_ERR_ARG, "mismatch in length of strides and shape");
+    if (!lz_lv_is_none(&args[4]))
+        LZ_TRY(lz_lv_get_int(&args[4], &at));
+    LZ_TRY(lz_strides_check(asked, strides, at, 1, (size_t)lz_lv_numel(&args[0])));
+    return write_view(b, &args[0], &args[1], &sizes, at, strides.v, results);
+}
+
+/* ---- padding ---- */
+
+/* Negative numbers cut elements off. */
+lz_err *lz_lower_constant_pad_nd(lz_lower *b, const lz_lv *args, lz_lv *results)
+{
+    const lz_ln *x = args[0].node, *fill, *n = NULL;
+    lz_ints pad;
+    lz_lv value;
+    lz_shape sizes;
+    lz_calc_fault fault = 0;
+    int64_t before[LZ_MAX_DIMS] = { 0 };
+    LZ_TRY(lz_lv_get_ints(b, &args[1], &pad));
+    if (pad.n % 2)
+        return lz_errf(LZ_ERR_ARG, "Length of pad must be even but instead it equals %lld", (long long)pad.n);
+    if (pad.n / 2 > x->ndim)
+        return lz_errf(
+            LZ_ERR_ARG,
+            "Length of pad should be no more than twice the number of dimensions of the input. Pad "
+            "length is %lld while the input has %d dimensions.",
+            (long long)pad.n, x->ndim);
+    LZ_TRY(lz_shape_copy(lz_ln_sizes(x), &sizes));
+    for (int64_t i = 0; i < pad.n / 2; i++) {
+        int64_t d = x->ndim - 1 - i;
+        before[d] = pad.v[2 * i];
+        sizes.v[d] = lz_calc_add(&fault, lz_calc_add(&fault, x->sizes[d], pad.v[2 * i]), pad.v[2 * i + 1]);
+        if (!fault && sizes.v[d] < 0)
+            return lz_errf(
+                LZ_ERR_ARG,
+                "The input size %lld, plus negative padding %lld and %lld resulted in a negative output "
+                "size, which is invalid. Check dimension %lld of your input.",
+                (long long)x->sizes[d], (long long)pad.v[2 * i], (long long)pad.v[2 * i + 1], (long long)d);
+    }
+    LZ_TRY(lz_calc_check(fault));
+    LZ_TRY(lz_low_wrap(b, &args[2], &value));
+    LZ_TRY(lz_prim_cast(b, &value, args[0].dtype, &fill));
+    lz_err *e = lz_low_pad(b, x, before, lz_shape_ints(&sizes), fill, &n);
     return result(&args[0], e, &n, results);
 }
 

@@ -20,6 +20,8 @@ static double real(lz_gv v)
     return v.kind == LZ_GV_FLOAT ? v.f : (double)whole(v);
 }
 
+static const double two_to_63 = 9223372036854775808.0;
+
 static lz_err *overflow(void)
 {
     return lz_errf(LZ_ERR_LIMIT, "OverflowError: the result does not fit in 64 bits");
@@ -268,7 +270,7 @@ static lz_err *float_to_int(double v, lz_gv *out)
 {
     if (isnan(v))
         return lz_errf(LZ_ERR_ARG, "ValueError: cannot convert float NaN to integer");
-    if (!(v >= -0x1p63 && v < 0x1p63))
+    if (v < -two_to_63 || v >= two_to_63)
         return overflow();
     *out = lz_gv_int((int64_t)v);
     return NULL;

@@ -2,6 +2,7 @@
  * a tensor. What is made here is an LZ_GV_ARRAY. */
 #include "graph/builtins.h"
 #include "graph/builtins_util.h"
+#include <math.h>
 
 /* ---- what a tensor is ---- */
 
@@ -161,10 +162,11 @@ static lz_err *item(const lz_gv *in, size_t nin, lz_gv *out)
 
 static lz_err *to_int(const lz_gv *in, size_t nin, lz_gv *out)
 {
+    const double two_to_63 = 9223372036854775808.0;
     lz_scalar s;
     (void)nin;
     LZ_TRY(element(*in, &s));
-    if (s.kind == LZ_SCALAR_FLOAT && !(s.re >= -0x1p63 && s.re < 0x1p63))
+    if (s.kind == LZ_SCALAR_FLOAT && (isnan(s.re) || s.re < -two_to_63 || s.re >= two_to_63))
         return lz_errf(LZ_ERR_LIMIT, "value cannot be converted to type int64_t without overflow");
     *out = lz_gv_int(s.kind == LZ_SCALAR_FLOAT ? (int64_t)s.re : s.i);
     return NULL;

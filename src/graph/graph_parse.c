@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "graph/gvalue_type.h"
 #include "graph/ir.h"
+#include <assert.h>
 
 typedef struct frame {
     lz_ir_block *block;
@@ -63,7 +64,8 @@ enum { ID_DIGITS = 9 };
 static bool is_id(lz_str name, uint32_t *out)
 {
     uint64_t v;
-    if (name.len > ID_DIGITS || (name.len > 1 && name.ptr[0] == '0') || !lz_uint64_parse(name, &v))
+    if (!name.len || name.len > ID_DIGITS || (name.len > 1 && name.ptr[0] == '0')
+        || !lz_uint64_parse(name, &v))
         return false;
     *out = (uint32_t)v;
     return name.ptr[0] != '+';
@@ -175,8 +177,8 @@ static lz_err *read_params(parser *p, lz_ir_block *b)
     LZ_TRY(lz_lexer_expect(&p->lex, '('));
     more = !lz_token_is(now(p), ')');
     while (more) {
-        lz_str name;
-        const lz_type *type;
+        lz_str name = { 0 };
+        const lz_type *type = NULL;
         lz_ir_value *v;
         LZ_TRY(read_typed(p, &name, &type));
         LZ_TRY(lz_ir_param_add(p->g, b, type ? type : lz_type_leaf(LZ_TY_TENSOR), &v));
@@ -195,7 +197,7 @@ static lz_err *read_inputs(parser *p)
     more = !lz_token_is(now(p), ')');
     while (more) {
         lz_token t = *now(p);
-        lz_ir_value *v;
+        lz_ir_value *v = NULL;
         if (t.kind != LZ_TK_VALUE)
             return lz_lexer_expected(&p->lex, "a value");
         LZ_TRY(look_up(p, &t, &v));
@@ -218,8 +220,8 @@ static lz_err *read_outputs(parser *p)
 {
     bool more = now(p)->kind == LZ_TK_VALUE, some = more;
     while (more) {
-        lz_str name;
-        const lz_type *type;
+        lz_str name = { 0 };
+        const lz_type *type = NULL;
         LZ_TRY(read_typed(p, &name, &type));
         LZ_TRY(lz_vec_push(&p->outs, name));
         LZ_TRY(lz_vec_push(&p->types, type));
@@ -366,7 +368,7 @@ static lz_err *make_node(parser *p, const lz_ir_symbol *sym, const lz_token *at,
 static lz_err *read_node(parser *p, lz_ir_node **out)
 {
     lz_token start = *now(p);
-    const lz_ir_symbol *sym;
+    const lz_ir_symbol *sym = NULL;
     p->in.len = p->types.len = p->outs.len = p->attrs.len = 0;
     LZ_TRY(read_outputs(p));
     LZ_TRY(read_symbol(p, &sym));
@@ -478,7 +480,7 @@ static lz_err *next_head(parser *p, lz_ir_node *owner, uint32_t head)
 static lz_err *read_line(parser *p, bool *done)
 {
     frame *f = top(p);
-    lz_ir_node *n;
+    lz_ir_node *n = NULL;
     LZ_TRY(check_indent(p));
     if (now(p)->kind == LZ_TK_ARROW && p->depth > 1) {
         LZ_TRY(read_results(p));
@@ -489,6 +491,7 @@ static lz_err *read_line(parser *p, bool *done)
     if (*done)
         return read_results(p);
     LZ_TRY(read_node(p, &n));
+    assert(n);
     bool deeper = now(p)->kind != LZ_TK_END && now(p)->indent > f->body;
     return deeper ? read_head(p, n) : finish_node(p, n);
 }

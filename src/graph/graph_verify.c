@@ -85,7 +85,7 @@ static lz_err *enter(verifier *v, const lz_ir_block *b)
 static lz_err *check_node(verifier *v, lz_ir_node *n)
 {
     n->mark = ++v->position;
-    if (n->prev->next != n || (n->next && n->next->prev != n))
+    if (!n->prev || n->prev->next != n || (n->next && n->next->prev != n))
         return wrong(v, n, "the nodes of a block are not linked");
     LZ_TRY(check_inputs(v, n));
     LZ_TRY(check_outputs(v, n));

@@ -120,7 +120,7 @@ static lz_err *coerce_list(const lz_gv_list *from, const lz_type *type, lz_gv *o
     LZ_TRY(e);
     LZ_TRY(lz_gv_list_make(from->len, out));
     for (size_t i = 0; !e && i < from->len; i++) {
-        lz_gv item;
+        lz_gv item = lz_gv_none();
         e = coerce(from->data[i], type->elem[tuple ? i : 0], &item);
         e = e ? e : lz_gv_push(*out, item);
     }
@@ -136,7 +136,7 @@ static lz_err *coerce_dict(const lz_map *from, const lz_type *type, lz_gv *out)
     LZ_TRY(lz_gv_dict_make(out));
     for (lz_map_entry *i = lz_map_next(from, NULL); !e && i; i = lz_map_next(from, i)) {
         const lz_gv_pair *p = i->value;
-        lz_gv key, value;
+        lz_gv key = lz_gv_none(), value = key;
         LZ_TRY(finish(coerce(p->key, type->elem[0], &key), out));
         e = coerce(p->value, type->elem[1], &value);
         if (e)

@@ -190,12 +190,18 @@ static lz_err *make_outputs(lz_graph *g, lz_ir_node *n, const lz_ir_spec *s)
     return NULL;
 }
 
+static lz_err *make_bare(lz_graph *g, const lz_ir_symbol *sym, lz_ir_node **out)
+{
+    LZ_TRY(lz_arena_new(&g->arena, out, 1));
+    (*out)->sym = sym;
+    return NULL;
+}
+
 /* Inputs come last: nothing fails once a value knows of its use. */
 lz_err *lz_ir_node_make(lz_graph *g, const lz_ir_spec *s, lz_ir_node **out)
 {
     lz_ir_node *n;
-    LZ_TRY(lz_arena_new(&g->arena, &n, 1));
-    n->sym = s->sym;
+    LZ_TRY(make_bare(g, s->sym, &n));
     n->loc = s->loc;
     LZ_TRY(make_outputs(g, n, s));
     for (uint32_t i = 0; i < s->nblocks; i++) {
@@ -294,9 +300,9 @@ lz_err *lz_ir_name_set(lz_graph *g, lz_ir_value *v, lz_str name)
 
 static lz_err *make_edge(lz_graph *g, const char *name, lz_ir_block *b, lz_ir_node **out)
 {
-    lz_ir_spec spec = { 0 };
-    LZ_TRY(lz_ir_symbol_get(g, lz_str_of(name), &spec.sym));
-    LZ_TRY(lz_ir_node_make(g, &spec, out));
+    const lz_ir_symbol *sym;
+    LZ_TRY(lz_ir_symbol_get(g, lz_str_of(name), &sym));
+    LZ_TRY(make_bare(g, sym, out));
     (*out)->block = b;
     return NULL;
 }

@@ -135,7 +135,7 @@ static lz_err *read_pairs(reader *r, lz_gv key, lz_gv dict)
 {
     lz_token at = r->l->tok;
     for (bool more = true; more;) {
-        lz_gv value;
+        lz_gv value = lz_gv_none();
         lz_err *e = lz_lexer_expect(r->l, ':');
         e = e ? e : read_value(r, &value);
         if (e) {

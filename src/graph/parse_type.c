@@ -61,7 +61,7 @@ static lz_err *read_strides(reader *r, facts *x)
 
 static lz_err *read_requires_grad(reader *r, facts *x)
 {
-    int64_t v;
+    int64_t v = 0;
     lz_token at = r->l->tok;
     LZ_TRY(read_int(r, &v));
     x->f.requires_grad = v != 0;
@@ -144,7 +144,7 @@ typedef struct parts {
 /* NOLINTNEXTLINE(misc-no-recursion): LZ_TYPE_DEPTH deep at most */
 static lz_err *read_part(reader *r, bool named, parts *p)
 {
-    const lz_type *elem;
+    const lz_type *elem = NULL;
     if (named) {
         if (r->l->tok.kind != LZ_TK_NAME)
             return lz_lexer_expected(r->l, "the name of a field");

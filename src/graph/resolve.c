@@ -200,10 +200,13 @@ static lz_err *fill_types(lz_graph *g, lz_ir_node *n, const choice *c)
     size_t count = c->builtin ? lz_pattern_count(p) : c->op->nreturns;
     LZ_TRY(add_outputs(g, n, count));
     for (uint32_t i = 0; i < n->nout; i++) {
-        row_pattern row = c->op ? pattern_of(c->op->returns[i].type) : (row_pattern){ { 0 } };
-        const char **at = c->op ? &(const char *){ row.text } : &p;
+        row_pattern row = { { 0 } };
         const lz_type *type;
-        LZ_TRY(lz_pattern_type(&g->types, at, &c->bound, &type));
+        if (c->op) {
+            row = pattern_of(c->op->returns[i].type);
+            p = row.text;
+        }
+        LZ_TRY(lz_pattern_type(&g->types, &p, &c->bound, &type));
         if (!n->out[i]->type)
             n->out[i]->type = type ? type : lz_type_leaf(LZ_TY_TENSOR);
     }

@@ -9,6 +9,7 @@
 typedef struct peep {
     lz_graph *g;
     lz_alias alias;
+    lz_ir_value *found; /* by the last rule */
 } peep;
 
 /* Sets *out to what stands for the node's one output; leaves it where nothing does. */
@@ -435,11 +436,11 @@ static rule_fn *rule_for(lz_str name)
 static lz_err *simplify(peep *p, lz_ir_node *n)
 {
     rule_fn *rule = n->nout == 1 && n->nin ? rule_for(n->sym->name) : NULL;
-    lz_ir_value *v = NULL;
+    p->found = NULL;
     if (rule)
-        LZ_TRY(rule(p, n, &v));
-    if (v && lz_type_fits(v->type, n->out[0]->type))
-        lz_ir_replace(n->out[0], v);
+        LZ_TRY(rule(p, n, &p->found));
+    if (p->found && lz_type_fits(p->found->type, n->out[0]->type))
+        lz_ir_replace(n->out[0], p->found);
     return NULL;
 }
 

@@ -91,8 +91,10 @@ static lz_err *compare(const call *c, const lz_ir_node *n, const lz_gv *v, lz_gv
 static lz_err *run(const call *c, const lz_ir_node *n, lz_gv args)
 {
     lz_gv v[4] = { { 0 } };
-    if (!n->builtin)
+    if (!n->builtin) {
         fail_msg("%s%s is no built-in", c->name, c->args);
+        return NULL;
+    }
     lz_err *e = n->builtin->run(args.list->data, args.list->len, v);
     if (c->want[0] == '!')
         return lz_check_err(e, e ? lz_err_code(e) : LZ_OK, c->want + 1);

@@ -2,6 +2,7 @@
  * those it refuses are refused, each with a place inside the text. */
 #include "base/json.h"
 #include "base/mem.h"
+#include "graph/effects.h"
 #include "graph_text.h"
 #include "oracle.h"
 
@@ -52,6 +53,14 @@ static lz_err *round_trip(lz_graph *g, lz_str printed, const lz_ir_ops *ops)
     return e;
 }
 
+/* Every node is one that somebody knows. */
+static void check_known(const lz_graph *g)
+{
+    for (const lz_ir_node *n = lz_ir_first(g->block); n; n = lz_ir_next(n))
+        if (lz_ir_unknown(n))
+            fail_msg("nobody knows %.*s", LZ_FMT(n->sym->name));
+}
+
 static lz_err *accept(const lz_json *row, lz_str text, const lz_ir_ops *ops)
 {
     const lz_parse_options o = { .name = "text", .ops = ops };
@@ -67,6 +76,8 @@ static lz_err *accept(const lz_json *row, lz_str text, const lz_ir_ops *ops)
     if (!e && lz_str_eq(printed, text) == changed)
         fail_msg("%.*s prints as\n%.*s", LZ_FMT(lz_json_get(row, "id")->str), LZ_FMT(printed));
     e = e ? e : round_trip(g, printed, ops);
+    if (!e && ops)
+        check_known(g);
     lz_graph_release(g);
     return e;
 }

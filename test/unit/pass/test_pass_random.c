@@ -248,7 +248,7 @@ static int constant(writer *w, int type, const char *value)
 
 static int small_int(writer *w, int from, int to)
 {
-    char text[16];
+    char text[LZ_INT_CHARS + 1];
     int v = from + (int)draw(w, (uint32_t)(to - from + 1));
     text[lz_int64_print(v, text)] = '\0';
     return constant(w, INT, text);
