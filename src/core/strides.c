@@ -25,29 +25,27 @@ static int64_t inner(const order *o, int64_t rank, int64_t i)
     return o->n ? o->dim[i] : rank - 1 - i;
 }
 
-/* A size of 0 counts as 1. false on overflow. */
-static bool fill(lz_ints sizes, const order *o, lz_shape *out)
+/* A size of 0 counts as 1; beside it the others may be so large that a stride would not
+ * fit, but none of these is ever walked: then it stays as it is. */
+static void fill(lz_ints sizes, const order *o, lz_shape *out)
 {
-    int64_t stride = 1;
-    bool fits = true;
+    int64_t stride = 1, next;
     out->n = sizes.n;
     for (int64_t i = 0; i < sizes.n; i++) {
         int64_t d = inner(o, sizes.n, i), size = sizes.v[d] > 0 ? sizes.v[d] : 1;
         out->v[d] = stride;
-        fits = fits && (i + 1 == sizes.n || !__builtin_mul_overflow(stride, size, &stride));
+        stride = __builtin_mul_overflow(stride, size, &next) ? stride : next;
     }
-    return fits;
 }
 
 lz_err *lz_strides_format(lz_ints sizes, lz_memory_format format, lz_shape *out)
 {
-    char text[LZ_SHAPE_CHARS];
     const order *o = order_of(format);
-    LZ_TRY(lz_shape_check(sizes));
+    int64_t numel;
+    LZ_TRY(lz_shape_numel(sizes, &numel));
     if (o->n && sizes.n != o->n)
         return lz_errf(LZ_ERR_ARG, "required rank %d tensor to use %s format", o->n, o->name);
-    if (!fill(sizes, o, out))
-        return lz_errf(LZ_ERR_LIMIT, "the strides of sizes %s overflow", lz_shape_print(sizes, text));
+    fill(sizes, o, out);
     return NULL;
 }
 
@@ -214,21 +212,23 @@ static bool cover(lz_ints view, int64_t *v, int64_t chunk, int64_t base, lz_shap
     return count == chunk;
 }
 
-static bool view_of_nothing(lz_ints sizes, lz_ints strides, lz_ints view, lz_shape *out)
+static void view_of_nothing(lz_ints sizes, lz_ints strides, lz_ints view, lz_shape *out)
 {
-    if (!lz_shape_eq(sizes, view))
-        return fill(view, &orders[LZ_CONTIGUOUS], out);
-    for (int64_t i = 0; i < sizes.n; i++)
+    bool same = lz_shape_eq(sizes, view);
+    if (!same)
+        fill(view, &orders[LZ_CONTIGUOUS], out);
+    for (int64_t i = 0; same && i < sizes.n; i++)
         out->v[i] = strides.v[i];
-    return true;
 }
 
 bool lz_strides_view(lz_ints sizes, lz_ints strides, lz_ints view, lz_shape *out)
 {
     int64_t v = view.n - 1;
     out->n = view.n;
-    if (has_zero(sizes))
-        return view_of_nothing(sizes, strides, view, out);
+    if (has_zero(sizes)) {
+        view_of_nothing(sizes, strides, view, out);
+        return true;
+    }
     for (int64_t d = sizes.n - 1; d >= 0; d--) {
         int64_t base = strides.v[d], chunk = sizes.v[d];
         while (d > 0 && joins(sizes.v[d - 1], strides.v[d - 1], chunk, base))

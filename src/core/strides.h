@@ -8,7 +8,8 @@
 
 #include "core/shape.h"
 
-/* Row-major, or channels last, which needs the right number of dimensions. */
+/* Row-major, or channels last, which needs the right number of dimensions. Fails only where
+ * the sizes are none or numel does not fit. */
 LZ_MUST_USE lz_err *lz_strides_contiguous(lz_ints sizes, lz_shape *out);
 LZ_MUST_USE lz_err *lz_strides_format(lz_ints sizes, lz_memory_format format, lz_shape *out);
 

@@ -301,6 +301,8 @@ static lz_err *test_headers_in_other_words(void)
         { "{\"shape\":(0,5,),\"fortran_order\":True,\"descr\":\">i8\"}", 0 },
         { "{ 'fortran_order' : False , 'shape' : ( 3 , ) , 'descr' : '=f8' , }", 24 },
         { "{'descr': '<b1', 'fortran_order': False, 'shape': (3,)}", 3 },
+        { "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 9223372036854775807, 9223372036854775807)}",
+          0 },
     };
     lz_err *e = NULL;
     for (size_t i = 0; !e && i < sizeof rows / sizeof *rows; i++)
