@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS lazuli EXPORT lazuli-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS lazuli_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS lazuli_cli lazuli_gen_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY include/lazuli DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 
 set(LZ_PC_DIR ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -2,8 +2,12 @@
 file(GLOB LZ_OP_FILES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ops/*.yaml)
 list(REMOVE_ITEM LZ_OP_FILES ${CMAKE_SOURCE_DIR}/ops/tags.yaml)
 set(LZ_GEN_DIR ${CMAKE_BINARY_DIR}/gen)
-set(LZ_GEN_HEADERS ${LZ_GEN_DIR}/op/op_table.h)
-set(LZ_GEN_SOURCES ${LZ_GEN_DIR}/op/op_table.c)
+set(LZ_GEN_HEADERS ${LZ_GEN_DIR}/op/op_table.h ${LZ_GEN_DIR}/exec/lower_table.h)
+set(LZ_GEN_SOURCES ${LZ_GEN_DIR}/op/op_table.c ${LZ_GEN_DIR}/exec/lower_table.c)
+foreach(file IN LISTS LZ_OP_FILES)
+    get_filename_component(family ${file} NAME_WE)
+    list(APPEND LZ_GEN_SOURCES ${LZ_GEN_DIR}/exec/lower_${family}.c)
+endforeach()
 
 set(gen_args --own --tags ${CMAKE_SOURCE_DIR}/ops/tags.yaml)
 foreach(file IN LISTS LZ_OP_FILES)
@@ -16,7 +20,7 @@ endforeach()
 set(LZ_GEN_FILES ${LZ_GEN_HEADERS} ${LZ_GEN_SOURCES})
 list(SORT LZ_GEN_FILES)
 add_custom_command(OUTPUT ${LZ_GEN_FILES}
-    COMMAND lazuli_gen_cli emit --target tables --out ${LZ_GEN_DIR} --depfile ${LZ_GEN_DIR}/gen.d ${gen_args}
+    COMMAND lazuli_gen_cli emit --target tables,lower --out ${LZ_GEN_DIR} --depfile ${LZ_GEN_DIR}/gen.d ${gen_args}
     DEPENDS lazuli_gen_cli ${LZ_OP_FILES}
     DEPFILE ${LZ_GEN_DIR}/gen.d
     COMMENT "Making the operators" VERBATIM)

@@ -61,6 +61,7 @@ static lz_err *start(void)
 static void check_place(lz_err *e, lz_str text)
 {
     lz_loc loc = lz_err_loc(e);
+    check(lz_err_code(e) != LZ_ERR_INTERNAL);
     check(loc.line >= 1 && loc.col >= 1 && (size_t)loc.line <= text.len + 1
           && (size_t)loc.col <= text.len + 1);
 }

@@ -17,6 +17,11 @@ typedef struct subject {
     bool foreach_in_place, takes_part; /* has something to differentiate */
 } subject;
 
+static bool is_foreach_in_place(const lzg_function *f)
+{
+    return f->func->kind == LZG_INPLACE && lz_str_starts(f->func->name.printed_base, LZ_STR("_foreach"));
+}
+
 static bool differentiates(const lzg_diff_info *info)
 {
     return info->nargs > 0;
@@ -43,27 +48,36 @@ static lz_err *find_inputs(subject *s)
     return NULL;
 }
 
-static bool listed(const subject *s, const char *list, lz_str name)
+static bool listed(const lzg_derivatives *t, const char *list, lz_str name)
 {
-    return s->table->ops->lists && lzg_lists_has(s->table->ops->lists, list, name);
+    return t->ops->lists && lzg_lists_has(t->ops->lists, list, name);
 }
 
 static bool needs_no_derivative(const subject *s)
 {
     static const char *const list = "gen_variable_type.dont_require_derivative";
-    return listed(s, list, s->func->func->name.base) || listed(s, list, s->cpp_name);
+    return listed(s->table, list, s->func->func->name.base) || listed(s->table, list, s->cpp_name);
 }
 
 /* Composites without a derivative are differentiated through what they call. */
 static bool has_a_kernel(const subject *s, const lzg_diff_infos *infos)
 {
     return (s->func->is_abstract || lzg_diff_infos_any(infos))
-           && !listed(s, "gen_inplace_or_view_type.manual_autograd", s->cpp_name);
+           && !listed(s->table, "gen_inplace_or_view_type.manual_autograd", s->cpp_name);
+}
+
+/* As lists of foreach operators have it: without the underscore of an in-place one. */
+static lz_err *name_out_of_place(lz_arena *a, const lzg_op_name *name, lz_str *out)
+{
+    *out = name->base;
+    return name->overload.len
+               ? lz_arena_printf(a, out, "%.*s.%.*s", LZ_FMT(name->base), LZ_FMT(name->overload))
+               : NULL;
 }
 
 static lz_err *describe(subject *s)
 {
-    s->foreach_in_place = lzg_is_foreach(s->func) && s->func->func->kind == LZG_INPLACE;
+    s->foreach_in_place = is_foreach_in_place(s->func);
     LZ_TRY(lzg_cpp_name(s->arena, s->func->func, (lzg_cpp_form){ 0 }, &s->cpp_name));
     LZ_TRY(lzg_differentiable_outputs(s->arena, s->func, s->info, &s->outputs));
     LZ_TRY(find_inputs(s));
@@ -208,11 +222,32 @@ static lz_err *forward_gives_tensors(const subject *s)
     return NULL;
 }
 
+/* Element by element, an in-place foreach operator is what its reference is. */
+static lz_err *elements_fit_the_reference(const subject *s)
+{
+    const lzg_schema *f = s->func->func, *ref = s->info->func->func;
+    size_t n = f->first[LZG_OUT], m = ref->first[LZG_OUT];
+    lz_str name;
+    if (!s->foreach_in_place)
+        return NULL;
+    LZ_TRY(name_out_of_place(s->arena, &f->name, &name));
+    if (n != m && !listed(s->table, "gen_variable_type.foreach_ops_with_different_arity", name))
+        return lz_err_at(LZ_ERR_MODEL, s->func->func_loc, "it has %zu arguments, its reference %.*s has %zu",
+                         n, LZ_FMT(ref->name.text), m);
+    for (size_t i = 0; i < n && i < m; i++) {
+        const lzg_type *t = f->args[i].type;
+        if (!lzg_type_eq(t->kind == LZG_TYPE_LIST ? t->elem : t, ref->args[i].type))
+            return lz_err_at(LZ_ERR_MODEL, s->func->func_loc,
+                             "elements of '%.*s' are not what its reference %.*s takes",
+                             LZ_FMT(f->args[i].name), LZ_FMT(ref->name.text));
+    }
+    return NULL;
+}
+
 static lz_err *(*const rules[])(const subject *) = {
-    operator_is_abstract,        vars_are_differentiable_inputs,
-    derivative_has_a_use,        every_output_has_a_forward_formula,
-    forward_uses_tangents,       forward_gives_tensors,
-    saving_conditions_are_whole,
+    operator_is_abstract,  elements_fit_the_reference,         vars_are_differentiable_inputs,
+    derivative_has_a_use,  every_output_has_a_forward_formula, forward_uses_tangents,
+    forward_gives_tensors, saving_conditions_are_whole,
 };
 
 static lz_err *check_subject(subject *s, const lzg_diff_infos *infos)
@@ -237,6 +272,32 @@ static lz_err *check_function(lzg_derivatives *t, const lzg_differentiable *d, l
         lz_arena_rewind(&t->arena, mark);
     }
     return NULL;
+}
+
+/* ---- operators without derivatives ---- */
+
+/* Those with a result get a common kernel that refuses the backward step. */
+static bool gets_common_kernel(const lzg_derivatives *t, const lzg_schema *s)
+{
+    return s->nreturns && !listed(t, "gen_variable_type.reset_grad_accumulator", s->name.printed_base)
+           && !listed(t, "gen_variable_type.dont_require_derivative", s->name.base)
+           && !listed(t, "gen_variable_type.dont_enforce_same_tensor_impl_or_storage", s->name.printed_base)
+           && !listed(t, "gen_variable_type.dont_enforce_storage_impl_use_count", s->name.unambiguous)
+           && !listed(t, "gen_variable_type.dont_enforce_tensor_impl_use_count", s->name.unambiguous);
+}
+
+/* An in-place foreach operator returns nothing that could refuse: it is differentiated, or
+ * known not to be. */
+static lz_err *check_without_info(const lzg_derivatives *t, lz_arena *a, const lzg_function *f)
+{
+    lz_str name;
+    if (!is_foreach_in_place(f) || !f->is_abstract || gets_common_kernel(t, f->func)
+        || listed(t, "gen_inplace_or_view_type.manual_autograd", f->func->name.printed_base))
+        return NULL;
+    LZ_TRY(name_out_of_place(a, &f->func->name, &name));
+    if (listed(t, "gen_variable_type.foreach_ops_without_differentiability_info", name))
+        return NULL;
+    return lz_err_at(LZ_ERR_MODEL, f->func_loc, "an in-place foreach operator needs a derivative");
 }
 
 /* ---- saved types ---- */
@@ -292,9 +353,14 @@ static lz_err *check_node(const lzg_diff_info *info)
 
 lz_err *lzg_derivatives_check(lzg_derivatives *t, lzg_diag *d)
 {
-    for (size_t i = 0; i < t->nfunctions; i++)
+    bool whole = !lzg_diag_any(d); /* else a derivative may be missing because it was refused */
+    for (size_t i = 0; i < t->nfunctions; i++) {
+        const lzg_function *f = t->functions[i].func;
         if (t->functions[i].infos)
             LZ_TRY(check_function(t, &t->functions[i], d));
+        else if (whole)
+            LZ_TRY(lzg_diag_take(d, check_without_info(t, &t->arena, f), f->func_loc, f->func->text));
+    }
     for (const lz_map_entry *e = lz_map_next(&t->infos, NULL); e; e = lz_map_next(&t->infos, e)) {
         const lzg_diff_infos *infos = e->value;
         for (size_t i = 0; i < infos->len; i++)

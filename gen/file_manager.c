@@ -191,17 +191,18 @@ static lz_err *make_folder(char *path)
     return e;
 }
 
-/* The file is tried first: its folder is there nearly always. */
+/* The file is tried first: its folder is there nearly always. Nothing is synced: the
+ * next run makes again what a power cut has taken. */
 static lz_err *write_one(const lzg_files *m, const lzg_file *f, bool *out)
 {
     char *path;
     LZ_TRY(lz_path_join(m->folder.ptr, f->name.ptr, &path));
-    lz_err *e = lz_file_update(path, f->text, 0666, 0, out);
+    lz_err *e = lz_file_update(path, f->text, 0666, LZ_FILE_NO_SYNC, out);
     if (lz_err_code(e) == LZ_ERR_NOT_FOUND) {
         lz_err_free(e);
         e = make_folder(path);
         if (!e)
-            e = lz_file_update(path, f->text, 0666, 0, out);
+            e = lz_file_update(path, f->text, 0666, LZ_FILE_NO_SYNC, out);
     }
     lz_mem_free(path);
     return e;

@@ -77,6 +77,15 @@ static lz_err *read_func(lzg_entry *x, const lzg_yaml *v)
     return lzg_schema_parse(x->arena, schema, f->func_loc, &f->func);
 }
 
+/* Of several arguments of one name, any may have it. */
+static bool has_default(const lzg_schema *s, lz_str name)
+{
+    for (size_t i = 0; i < s->nargs; i++)
+        if (s->args[i].deflt.ptr && lz_str_eq(s->args[i].name, name))
+            return true;
+    return false;
+}
+
 static lz_err *read_no_defaults(lzg_entry *x, const lzg_yaml *v)
 {
     lz_str *names;
@@ -84,9 +93,8 @@ static lz_err *read_no_defaults(lzg_entry *x, const lzg_yaml *v)
         return lzg_entry_wrong(LZG_F_cpp_no_default_args, v, "a list");
     LZ_TRY(lz_arena_new(x->arena, &names, v->len));
     for (size_t i = 0; i < v->len; i++) {
-        const lzg_argument *arg = lzg_schema_arg(x->f->func, v->items[i]->text);
         names[i] = v->items[i]->text;
-        if (v->items[i]->kind != LZG_YAML_STR || !arg || !arg->deflt.ptr)
+        if (v->items[i]->kind != LZG_YAML_STR || !has_default(x->f->func, names[i]))
             return lz_err_at(LZ_ERR_MODEL, v->items[i]->loc, "'%.*s' is no argument with a default",
                              LZ_FMT(names[i]));
     }

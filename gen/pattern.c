@@ -140,8 +140,14 @@ lz_err *lzg_pattern_compile(lz_arena *a, lz_str text, lz_loc loc, const lzg_patt
 
 typedef struct steps {
     uint64_t bits[LZG_PATTERN_STEPS / 64];
-    size_t list[LZG_PATTERN_STEPS], n;
+    size_t n, list[LZG_PATTERN_STEPS];
 } steps;
+
+static void clear(steps *s)
+{
+    memset(s->bits, 0, sizeof s->bits);
+    s->n = 0; /* what the list holds beyond is never read */
+}
 
 /* Adds a step and all that can be reached from it without reading; true at MATCH. */
 static bool reach(const lzg_pattern *p, steps *set, size_t i, bool first, bool last)
@@ -169,12 +175,11 @@ static bool reach(const lzg_pattern *p, steps *set, size_t i, bool first, bool l
 bool lzg_pattern_match(const lzg_pattern *p, lz_str s)
 {
     steps sets[2], *now = &sets[0], *next = &sets[1];
-    sets[0] = (steps){ 0 };
+    clear(now);
     if (reach(p, now, 0, true, s.len == 0))
         return true;
     for (size_t i = 0; i < s.len && now->n; i++) {
-        memset(next->bits, 0, sizeof next->bits);
-        next->n = 0;
+        clear(next);
         for (size_t k = 0; k < now->n; k++) {
             const step *at = &p->code[now->list[k]];
             bool reads = at->op == OP_ANY ? s.ptr[i] != '\n' : at->c == s.ptr[i];

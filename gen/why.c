@@ -17,8 +17,9 @@ static lz_err *not_found(const lzg_ops *ops, lz_str name)
         if (lz_str_eq(n->printed_base, name))
             lz_text_printf(&others, "%s %.*s", others.len ? "," : "; there is", LZ_FMT(n->text));
     }
-    lz_err *e =
-        lz_errf(LZ_ERR_NOT_FOUND, "no operator '%.*s'%.*s", LZ_FMT(name), LZ_FMT(lz_text_view(&others)));
+    lz_err *e = lz_text_check(&others);
+    if (!e)
+        e = lz_errf(LZ_ERR_NOT_FOUND, "no operator '%.*s'%.*s", LZ_FMT(name), LZ_FMT(lz_text_view(&others)));
     lz_text_deinit(&others);
     return e;
 }
@@ -86,25 +87,24 @@ static void put_operator(why *w, const char *name, const lzg_function *f)
 static lz_err *put_entry(why *w)
 {
     const lzg_function *f = w->f;
-    lz_text t = { 0 };
-    lz_text_printf(w->out, "%.*s::%.*s\n", LZ_FMT(f->ns), LZ_FMT(f->func->name.text));
-    put_place(&t, f->loc);
-    put_line(w, f->generated ? "generated from" : "entry", lz_text_view(&t));
+    lz_text *out = w->out;
+    lz_text_printf(out, "%.*s::%.*s\n", LZ_FMT(f->ns), LZ_FMT(f->func->name.text));
+    put_name(out, f->generated ? "generated from" : "entry");
+    put_place(out, f->loc);
+    lz_text_putc(out, '\n');
     put_line(w, "schema", f->func->text);
     put_line(w, "kind", lz_str_of(lzg_schema_kind_name(f->func->kind)));
     put_line(w, "signature", f->signature);
     if (f->view_kind != LZG_NON_ALIASING)
         put_line(w, "view", lz_str_of(lzg_view_kind_name(f->view_kind)));
-    lz_text_clear(&t);
-    lz_text_puts(&t, f->variants & LZG_VARIANT_FUNCTION ? "function " : "");
-    lz_text_puts(&t, f->variants & LZG_VARIANT_METHOD ? "method" : "");
-    put_line(w, "variants", lz_str_trim(lz_text_view(&t)));
-    lz_text_clear(&t);
-    lzg_put_joined(&t, f->tags, f->ntags, ", ");
-    put_line(w, "tags", lz_text_view(&t));
-    lz_err *e = lz_text_check(&t);
-    lz_text_deinit(&t);
-    return e;
+    if (f->variants & LZG_VARIANT_FUNCTION)
+        put_line(w, "variant", LZ_STR("function"));
+    if (f->variants & LZG_VARIANT_METHOD)
+        put_line(w, "variant", LZ_STR("method"));
+    put_name(out, "tags");
+    lzg_put_joined(out, f->tags, f->ntags, ", ");
+    lz_text_putc(out, '\n');
+    return NULL;
 }
 
 /* Variants that were made from the same entry stand where it stands. */

@@ -209,8 +209,10 @@ static lz_err *refused(lz_str text, const lzg_type *t)
 {
     lz_text type = { 0 };
     lzg_type_print(t, &type);
-    lz_err *e = lz_errf(LZ_ERR_UNSUPPORTED, "the default '%.*s' is no value of type %.*s", LZ_FMT(text),
-                        LZ_FMT(lz_text_view(&type)));
+    lz_err *e = lz_text_check(&type);
+    if (!e)
+        e = lz_errf(LZ_ERR_UNSUPPORTED, "the default '%.*s' is no value of type %.*s", LZ_FMT(text),
+                    LZ_FMT(lz_text_view(&type)));
     lz_text_deinit(&type);
     return e;
 }

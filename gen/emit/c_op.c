@@ -22,13 +22,26 @@ static lz_err *make_ident(lz_arena *a, const lzg_function *f, lz_str *out)
     return e;
 }
 
-static lz_err *make_param(lz_arena *a, const lzg_argument *arg, lzg_c_param *out)
+/* Thousands of arguments share a few hundred names. */
+static lz_err *name_of(lzg_c_ops *c, lz_str name, lz_str *out)
+{
+    lz_str *kept = lz_map_get(&c->names, name);
+    if (!kept) {
+        LZ_TRY(lz_arena_new(&c->arena, &kept, 1));
+        LZ_TRY(lzg_c_name_of(&c->arena, name, kept));
+        LZ_TRY(lz_map_put(&c->names, name, kept));
+    }
+    *out = *kept;
+    return NULL;
+}
+
+static lz_err *make_param(lzg_c_ops *c, const lzg_argument *arg, lzg_c_param *out)
 {
     out->arg = arg;
     out->keyword = arg->deflt.ptr != NULL;
-    LZ_TRY(lzg_c_name_of(a, arg->name, &out->name));
+    LZ_TRY(name_of(c, arg->name, &out->name));
     LZ_TRY(lzg_c_type_of(arg->type, &out->type));
-    return out->keyword ? lzg_c_default_read(a, arg->deflt, arg->type, out->type, &out->deflt) : NULL;
+    return out->keyword ? lzg_c_default_read(&c->arena, arg->deflt, arg->type, out->type, &out->deflt) : NULL;
 }
 
 static lz_err *check_params(const lzg_c_param *p, size_t n)
@@ -41,15 +54,15 @@ static lz_err *check_params(const lzg_c_param *p, size_t n)
     return NULL;
 }
 
-static lz_err *make_params(lz_arena *a, const lzg_definition *def, lzg_c_op *op)
+static lz_err *make_params(lzg_c_ops *c, const lzg_definition *def, lzg_c_op *op)
 {
     const lzg_schema *s = op->f->func;
     lzg_c_param *params;
     if (s->nargs > LZ_ARGS_MAX || s->nreturns > LZ_ARGS_MAX)
         return lz_errf(LZ_ERR_LIMIT, "more than %d arguments or returns", LZ_ARGS_MAX);
-    LZ_TRY(lz_arena_new(a, &params, s->nargs));
+    LZ_TRY(lz_arena_new(&c->arena, &params, s->nargs));
     for (size_t i = 0; i < s->nargs; i++) {
-        LZ_TRY(make_param(a, &s->args[i], &params[i]));
+        LZ_TRY(make_param(c, &s->args[i], &params[i]));
         params[i].fixed = def && def->is_static && def->is_static[i];
         op->npositional += !params[i].keyword;
     }
@@ -58,17 +71,17 @@ static lz_err *make_params(lz_arena *a, const lzg_definition *def, lzg_c_op *op)
     return check_params(params, s->nargs);
 }
 
-static lz_err *make_returns(lz_arena *a, const lzg_schema *s, lzg_c_op *op)
+static lz_err *make_returns(lzg_c_ops *c, const lzg_schema *s, lzg_c_op *op)
 {
     lzg_c_return *returns;
-    LZ_TRY(lz_arena_new(a, &returns, s->nreturns));
+    LZ_TRY(lz_arena_new(&c->arena, &returns, s->nreturns));
     for (size_t i = 0; i < s->nreturns; i++) {
         const lzg_return *r = &s->returns[i];
         LZ_TRY(lzg_c_type_of(r->type, &returns[i].type));
         if (s->nreturns > 1 && r->name.ptr)
-            LZ_TRY(lzg_c_name_of(a, r->name, &returns[i].name));
+            LZ_TRY(name_of(c, r->name, &returns[i].name));
         else if (s->nreturns > 1)
-            LZ_TRY(lz_arena_printf(a, &returns[i].name, "out%zu", i));
+            LZ_TRY(lz_arena_printf(&c->arena, &returns[i].name, "out%zu", i));
         for (size_t j = 0; s->nreturns > 1 && j < i; j++)
             if (lz_str_eq(returns[i].name, returns[j].name))
                 return lz_errf(LZ_ERR_UNSUPPORTED, "two results would be called '%.*s' in C",
@@ -85,8 +98,8 @@ static lz_err *make(lzg_c_ops *c, const lzg_function *f, lzg_c_op *op)
         c->definitions && c->definitions->n ? lzg_definition_of(c->definitions, f) : NULL;
     op->f = f;
     LZ_TRY(make_ident(&c->arena, f, &op->ident));
-    LZ_TRY(make_params(&c->arena, def, op));
-    return make_returns(&c->arena, f->func, op);
+    LZ_TRY(make_params(c, def, op));
+    return make_returns(c, f->func, op);
 }
 
 /* ---- names that clash ---- */
@@ -315,6 +328,7 @@ void lzg_c_ops_deinit(lzg_c_ops *c)
 {
     lz_map_deinit(&c->by_ident);
     lz_map_deinit(&c->by_function);
+    lz_map_deinit(&c->names);
     lz_map_deinit(&c->reserved);
     lz_arena_deinit(&c->arena);
     *c = (lzg_c_ops){ 0 };

@@ -59,6 +59,7 @@ typedef struct lzg_c_ops {
     size_t n;
     lz_map by_ident;    /* ident -> lzg_c_op * */
     lz_map by_function; /* bytes of a const lzg_function * -> lzg_c_op * */
+    lz_map names;       /* of arguments -> their C names, lz_str * */
     lz_map reserved;    /* names behind lz_ that headers declare */
 } lzg_c_ops;
 

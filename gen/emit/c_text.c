@@ -6,7 +6,8 @@ void lzg_fill_with(lz_text *out, lz_str pattern, const lz_str *values, size_t n)
     size_t size = pattern.len, at = out->len;
     for (size_t i = 0; i < n; i++)
         size += values[i].len;
-    lz_text_fill(out, ' ', size);
+    if (out->failed || out->cap - out->len <= size)
+        lz_text_fill(out, ' ', size);
     if (out->failed)
         return;
     char *to = out->ptr + at;
@@ -28,7 +29,8 @@ void lzg_fill_with(lz_text *out, lz_str pattern, const lz_str *values, size_t n)
 static bool plain(lz_str s, size_t i)
 {
     char c = s.ptr[i];
-    return c >= ' ' && c <= '~' && c != '"' && c != '\\' && (c != '?' || !i || s.ptr[i - 1] != '?');
+    return (c > '?' && c <= '~' && c != '\\') || (c >= ' ' && c < '?' && c != '"')
+           || (c == '?' && (!i || s.ptr[i - 1] != '?'));
 }
 
 /* Octal has always three digits, so that no digit behind it can join. */

@@ -96,7 +96,9 @@ lz_err *lzg_c_type_of(const lzg_type *t, lzg_c_type *out)
         return NULL;
     lz_text text = { 0 };
     lzg_type_print(t, &text);
-    lz_err *e = lz_errf(LZ_ERR_UNSUPPORTED, "the type %.*s has no form in C", LZ_FMT(lz_text_view(&text)));
+    lz_err *e = lz_text_check(&text);
+    if (!e)
+        e = lz_errf(LZ_ERR_UNSUPPORTED, "the type %.*s has no form in C", LZ_FMT(lz_text_view(&text)));
     lz_text_deinit(&text);
     return e;
 }

@@ -12,6 +12,8 @@ const lzg_target lzg_targets[] = {
     { "boxed", "calls by number with arrays of values: api/boxed_table.{h,c}, api/boxed_N.c", lzg_emit_boxed,
       lzg_why_boxed },
     { "dispatch", "kernels by dispatch key: op/dispatch_table.{h,c}", lzg_emit_dispatch, lzg_why_dispatch },
+    { "lower", "what operators are made of: exec/lower_table.{h,c}, exec/lower_FILE.c", lzg_emit_lower,
+      lzg_why_lower },
     { 0 },
 };
 
@@ -26,6 +28,8 @@ void lzg_emit_deinit(lzg_emit *e)
 {
     lzg_files_deinit(&e->all);
     lzg_files_deinit(&e->fresh);
+    lz_text_deinit(&e->text);
+    lz_file_map_close(&e->old);
     *e = (lzg_emit){ 0 };
 }
 
@@ -42,8 +46,10 @@ static lz_err *unknown(lz_str name)
     lz_text known = { 0 };
     for (const lzg_target *t = lzg_targets; t->name; t++)
         lz_text_printf(&known, "%s%s", t == lzg_targets ? "" : ", ", t->name);
-    lz_err *e =
-        lz_errf(LZ_ERR_ARG, "no target '%.*s'; there are %.*s", LZ_FMT(name), LZ_FMT(lz_text_view(&known)));
+    lz_err *e = lz_text_check(&known);
+    if (!e)
+        e = lz_errf(LZ_ERR_ARG, "no target '%.*s'; there are %.*s", LZ_FMT(name),
+                    LZ_FMT(lz_text_view(&known)));
     lz_text_deinit(&known);
     return e;
 }
@@ -112,36 +118,101 @@ lz_err *lzg_use_add(lz_arena *a, lzg_uses *out, const char *file, const char *sy
     return lz_vec_push(out, use);
 }
 
-/* A file that cannot be read is for lzg_files_write to complain about. */
-static lz_err *is_on_disk(const lzg_emit *e, const char *name, lz_str text, bool *out)
+/* ---- files ---- */
+
+enum { BUFFER = 1 << 16 };
+
+/* One that cannot be read is for lzg_files_write to complain about. */
+static lz_err *open_old(lzg_emit *e, const char *name)
 {
-    lz_file_map map;
     char *path;
     LZ_TRY(lz_path_join(e->all.folder.ptr, name, &path));
-    lz_err *err = lz_file_map_open(path, &map);
+    lz_err *err = lz_file_map_open(path, &e->old);
     lz_mem_free(path);
-    *out = !err && map.len == text.len && (!text.len || memcmp(map.data, text.ptr, text.len) == 0);
-    if (!err)
-        lz_file_map_close(&map);
+    e->differs = err != NULL;
     if (lz_err_code(err) == LZ_ERR_MEMORY)
         return err;
     lz_err_free(err);
     return NULL;
 }
 
-static lz_err *add(lzg_emit *e, const char *name, const lz_text *text)
+lz_err *lzg_emit_begin(lzg_emit *e, const char *name, lz_text **out)
 {
-    bool same = false;
-    LZ_TRY(lz_text_check(text));
-    LZ_TRY(lzg_files_add(&e->all, name, LZ_STR("")));
-    if (!e->keep)
-        LZ_TRY(is_on_disk(e, name, lz_text_view(text), &same));
-    return same ? NULL : lzg_files_add(&e->fresh, name, lz_text_view(text));
+    lz_text_clear(&e->text);
+    lz_file_map_close(&e->old);
+    e->name = name;
+    e->same = 0;
+    e->differs = true;
+    *out = &e->text;
+    return e->keep ? NULL : open_old(e, name);
 }
 
-lz_err *lzg_emit_file(lzg_emit *e, const char *name, lz_text *text)
+/* Whether text is what comes next on disk; it counts as found then. */
+static bool found(lzg_emit *e, lz_str text)
 {
-    lz_err *err = add(e, name, text);
-    lz_text_deinit(text);
+    bool ok = !e->differs && text.len <= e->old.len - e->same
+              && (!text.len || memcmp((const char *)e->old.data + e->same, text.ptr, text.len) == 0);
+    e->same += ok ? text.len : 0;
+    return ok;
+}
+
+/* Everything is in the text from now on, also what was dropped. */
+static void differ(lzg_emit *e)
+{
+    lz_text all = { 0 };
+    if (e->differs)
+        return;
+    lz_text_add(&all, (lz_str){ e->old.data, e->same });
+    lz_text_add(&all, lz_text_view(&e->text));
+    all.failed = all.failed || e->text.failed;
+    lz_text_deinit(&e->text);
+    e->text = all;
+    e->differs = true;
+}
+
+static void drop(lzg_emit *e)
+{
+    if (e->differs || e->text.failed)
+        return;
+    if (found(e, lz_text_view(&e->text)))
+        lz_text_clear(&e->text);
+    else
+        differ(e);
+}
+
+void lzg_emit_flush(lzg_emit *e)
+{
+    if (e->text.len >= BUFFER)
+        drop(e);
+}
+
+void lzg_emit_each(lzg_emit *e, void (*put)(lz_text *out, const lzg_c_op *op))
+{
+    for (size_t i = 0; i < e->c->n; i++) {
+        put(&e->text, &e->c->all[i]);
+        lzg_emit_flush(e);
+    }
+}
+
+void lzg_emit_add(lzg_emit *e, lz_str text)
+{
+    drop(e);
+    if (found(e, text))
+        return;
+    differ(e);
+    lz_text_add(&e->text, text);
+}
+
+lz_err *lzg_emit_end(lzg_emit *e)
+{
+    drop(e);
+    if (!e->differs && e->same < e->old.len)
+        differ(e);
+    lz_err *err = lz_text_check(&e->text);
+    if (!err)
+        err = lzg_files_add(&e->all, e->name, LZ_STR(""));
+    if (!err && e->differs)
+        err = lzg_files_add(&e->fresh, e->name, lz_text_view(&e->text));
+    lz_file_map_close(&e->old);
     return err;
 }

@@ -7,6 +7,7 @@
 #ifndef LZG_EMIT_H
 #define LZG_EMIT_H
 
+#include "base/file.h"
 #include "gen/emit/c_op.h"
 #include "gen/file_manager.h"
 
@@ -17,6 +18,13 @@ typedef struct lzg_emit {
     lzg_files all;   /* every file, by name only */
     lzg_files fresh; /* those that the folder has not as they are now, with their texts */
     bool keep;       /* take every file for fresh */
+    /* The file being made, its name, and the one on disk: what was made as it is there was
+     * dropped from the text, all of the first `same` bytes, unless the two differ. */
+    lz_text text;
+    const char *name;
+    lz_file_map old;
+    size_t same;
+    bool differs;
     uint32_t shards; /* files among which functions are spread */
 } lzg_emit;
 
@@ -52,9 +60,21 @@ LZ_MUST_USE
 lz_err *lzg_use_add(lz_arena *a, lzg_uses *out, const char *file, const char *symbol, const char *line,
                     lz_str ident);
 
-/* The finished text becomes the file of that name, and is freed: most runs find most files
- * on disk as they should be, and memory that is used again costs less than new memory. */
-LZ_MUST_USE lz_err *lzg_emit_file(lzg_emit *e, const char *name, lz_text *text);
+/* Files are made one after the other:
+ *
+ *     lz_text *out;
+ *     LZ_TRY(lzg_emit_begin(e, "op/x.c", &out));
+ *     lzg_emit_each(e, put_something);
+ *     return lzg_emit_end(e);
+ *
+ * Flushing is for speed: most files are on disk as they should be, and what is found there
+ * need not be kept, so that megabytes go through one small buffer. */
+LZ_MUST_USE lz_err *lzg_emit_begin(lzg_emit *e, const char *name, lz_text **out);
+void lzg_emit_flush(lzg_emit *e);
+void lzg_emit_each(lzg_emit *e,
+                   void (*put)(lz_text *out, const lzg_c_op *op)); /* operator, flushing behind each */
+void lzg_emit_add(lzg_emit *e, lz_str text);                       /* a large text */
+LZ_MUST_USE lz_err *lzg_emit_end(lzg_emit *e);
 
 lz_err *lzg_emit_tables(lzg_emit *e);
 lz_err *lzg_why_tables(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out);
@@ -64,5 +84,7 @@ lz_err *lzg_emit_boxed(lzg_emit *e);
 lz_err *lzg_why_boxed(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out);
 lz_err *lzg_emit_dispatch(lzg_emit *e);
 lz_err *lzg_why_dispatch(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out);
+lz_err *lzg_emit_lower(lzg_emit *e);
+lz_err *lzg_why_lower(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out);
 
 #endif

@@ -172,19 +172,20 @@ static void put_opening(lz_text *out)
 
 static lz_err *emit_header(lzg_emit *e)
 {
-    lz_text out = { 0 };
-    put_opening(&out);
-    for (size_t i = 0; i < e->c->n; i++)
-        put_declarations(&out, &e->c->all[i]);
-    lzg_put(&out, "#ifdef __cplusplus\n}\n#else\n\n");
-    for (size_t i = 0; i < e->c->n; i++)
-        put_macro(&out, &e->c->all[i]);
-    lzg_put(&out, "\n#endif\n#endif\n");
-    return lzg_emit_file(e, header, &out);
+    lz_text *out;
+    LZ_TRY(lzg_emit_begin(e, header, &out));
+    put_opening(out);
+    lzg_emit_each(e, put_declarations);
+    lzg_put(out, "#ifdef __cplusplus\n}\n#else\n\n");
+    lzg_emit_each(e, put_macro);
+    lzg_put(out, "\n#endif\n#endif\n");
+    return lzg_emit_end(e);
 }
 
 static void put_defaults(lz_text *out, const lzg_c_op *op)
 {
+    if (!op->args_like)
+        return;
     lzg_fill(out, "const lz_$$ lz_$$ = {\n", op->ident, op->part[LZG_PART_ARGS], op->ident,
              op->part[LZG_PART_DEFAULTS]);
     for (size_t i = 0; i < op->nparams; i++)
@@ -195,12 +196,11 @@ static void put_defaults(lz_text *out, const lzg_c_op *op)
 
 static lz_err *emit_source(lzg_emit *e)
 {
-    lz_text out = { 0 };
-    lzg_put(&out, "#include <lazuli/ops.h>\n\n");
-    for (size_t i = 0; i < e->c->n; i++)
-        if (e->c->all[i].args_like)
-            put_defaults(&out, &e->c->all[i]);
-    return lzg_emit_file(e, source, &out);
+    lz_text *out;
+    LZ_TRY(lzg_emit_begin(e, source, &out));
+    lzg_put(out, "#include <lazuli/ops.h>\n\n");
+    lzg_emit_each(e, put_defaults);
+    return lzg_emit_end(e);
 }
 
 lz_err *lzg_emit_api(lzg_emit *e)

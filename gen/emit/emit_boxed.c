@@ -126,28 +126,42 @@ static lz_err *shard_name(lz_arena *a, uint32_t shard, lz_str *out)
     return lz_arena_printf(a, out, "api/boxed_%u.c", (unsigned)shard);
 }
 
+static lz_err *put_shard(lzg_emit *e, uint32_t shard, const char *name)
+{
+    lz_text *out;
+    LZ_TRY(lzg_emit_begin(e, name, &out));
+    lzg_put(out, "#include \"api/boxed_table.h\"\n#include <lazuli/ops.h>\n\n");
+    for (size_t i = 0; i < e->c->n; i++) {
+        if (e->c->all[i].call_like == &e->c->all[i] && shard_of(e, &e->c->all[i]) == shard)
+            put_thunk(out, &e->c->all[i]);
+        lzg_emit_flush(e);
+    }
+    return lzg_emit_end(e);
+}
+
 static lz_err *emit_shard(lzg_emit *e, uint32_t shard)
 {
-    lz_text out = { 0 };
     lz_arena a = { 0 };
     lz_str name;
     lz_err *err = shard_name(&a, shard, &name);
-    lzg_put(&out, "#include \"api/boxed_table.h\"\n#include <lazuli/ops.h>\n\n");
-    for (size_t i = 0; i < e->c->n; i++)
-        if (e->c->all[i].call_like == &e->c->all[i] && shard_of(e, &e->c->all[i]) == shard)
-            put_thunk(&out, &e->c->all[i]);
     if (!err)
-        err = lzg_emit_file(e, name.ptr, &out);
-    lz_text_deinit(&out);
+        err = put_shard(e, shard, name.ptr);
     lz_arena_deinit(&a);
     return err;
 }
 
+static void put_prototype(lz_text *out, const lzg_c_op *op)
+{
+    if (op->call_like == op)
+        lzg_fill(out, "lz_thunk_fn lz_boxed_$;\n", op->ident);
+}
+
 static lz_err *emit_header(lzg_emit *e)
 {
-    lz_text out = { 0 };
+    lz_text *out;
+    LZ_TRY(lzg_emit_begin(e, header, &out));
     lzg_put(
-        &out,
+        out,
         "/* boxed_table.h - operators by number, called with arrays of values. Made by lazuli-gen from\n"
         " * the operator files. */\n"
         "#ifndef LZ_API_BOXED_TABLE_H\n#define LZ_API_BOXED_TABLE_H\n\n"
@@ -155,23 +169,26 @@ static lz_err *emit_header(lzg_emit *e)
         "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
         "/* By lz_op; row 0 is empty. */\nextern const lz_boxed_row lz_boxed_table[LZ_OP_COUNT];\n\n"
         "/* One for each type that the functions of ops.h have, under the name of its first operator. */\n");
-    for (size_t i = 0; i < e->c->n; i++)
-        if (e->c->all[i].call_like == &e->c->all[i])
-            lzg_fill(&out, "lz_thunk_fn lz_boxed_$;\n", e->c->all[i].ident);
-    lzg_put(&out, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
-    return lzg_emit_file(e, header, &out);
+    lzg_emit_each(e, put_prototype);
+    lzg_put(out, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
+    return lzg_emit_end(e);
+}
+
+static void put_row(lz_text *out, const lzg_c_op *op)
+{
+    lzg_fill(out, "    [LZ_OP_$] = { lz_boxed_$, (lz_any_fn *)lz_$$ },\n", op->ident, op->call_like->ident,
+             op->ident, op->part[LZG_PART_AT]);
 }
 
 static lz_err *emit_source(lzg_emit *e)
 {
-    lz_text out = { 0 };
-    lzg_put(&out, "#include \"api/boxed_table.h\"\n#include <lazuli/ops.h>\n\n"
-                  "const lz_boxed_row lz_boxed_table[LZ_OP_COUNT] = {\n    [LZ_OP_NONE] = { NULL, NULL },\n");
-    for (size_t i = 0; i < e->c->n; i++)
-        lzg_fill(&out, "    [LZ_OP_$] = { lz_boxed_$, (lz_any_fn *)lz_$$ },\n", e->c->all[i].ident,
-                 e->c->all[i].call_like->ident, e->c->all[i].ident, e->c->all[i].part[LZG_PART_AT]);
-    lzg_put(&out, "};\n");
-    return lzg_emit_file(e, source, &out);
+    lz_text *out;
+    LZ_TRY(lzg_emit_begin(e, source, &out));
+    lzg_put(out, "#include \"api/boxed_table.h\"\n#include <lazuli/ops.h>\n\n"
+                 "const lz_boxed_row lz_boxed_table[LZ_OP_COUNT] = {\n    [LZ_OP_NONE] = { NULL, NULL },\n");
+    lzg_emit_each(e, put_row);
+    lzg_put(out, "};\n");
+    return lzg_emit_end(e);
 }
 
 lz_err *lzg_emit_boxed(lzg_emit *e)

@@ -51,17 +51,18 @@ static unsigned composite_bits(const lzg_function *f)
 
 static lz_err *emit_header(lzg_emit *e)
 {
-    lz_text out = { 0 };
+    lz_text *out;
+    LZ_TRY(lzg_emit_begin(e, header, &out));
     lzg_put(
-        &out,
+        out,
         "/* dispatch_table.h - kernels by operator and dispatch key. Made by lazuli-gen from the operator\n"
         " * files. */\n"
         "#ifndef LZ_OP_DISPATCH_TABLE_H\n#define LZ_OP_DISPATCH_TABLE_H\n\n#include \"op/op_table.h\"\n\n"
         "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\ntypedef enum lz_key {\n");
     for (unsigned key = 0; key < LZG_KEY_COUNT; key++)
-        lzg_fill(&out, "    LZ_KEY_$,\n", lz_str_of(lzg_dispatch_key_name((lzg_dispatch_key)key)));
-    lzg_put(&out, "    LZ_KEY_COUNT\n} lz_key;\n\n");
-    lz_text_printf(&out,
+        lzg_fill(out, "    LZ_KEY_$,\n", lz_str_of(lzg_dispatch_key_name((lzg_dispatch_key)key)));
+    lzg_put(out, "    LZ_KEY_COUNT\n} lz_key;\n\n");
+    lz_text_printf(out,
                    "enum { LZ_COMPOSITES = %d };\n\n"
                    "/* The keys whose kernels serve every backend, in the order of trying. */\n"
                    "extern const uint16_t lz_composite_order[LZ_COMPOSITES];\n"
@@ -69,7 +70,7 @@ static lz_err *emit_header(lzg_emit *e)
                    "extern const lz_dispatch_row lz_dispatch_table[LZ_OP_COUNT];\n\n"
                    "#ifdef __cplusplus\n}\n#endif\n#endif\n",
                    COMPOSITES);
-    return lzg_emit_file(e, header, &out);
+    return lzg_emit_end(e);
 }
 
 /* ---- dispatch_table.c ---- */
@@ -128,19 +129,21 @@ static void put_row(lz_text *out, const lzg_emit *e, const lzg_c_op *op)
 
 static lz_err *emit_source(lzg_emit *e)
 {
-    lz_text out = { 0 };
-    lzg_put(&out, "#include \"op/dispatch_table.h\"\n\n"
-                  "const uint16_t lz_composite_order[LZ_COMPOSITES] = {\n");
+    lz_text *out;
+    LZ_TRY(lzg_emit_begin(e, source, &out));
+    lzg_put(out, "#include \"op/dispatch_table.h\"\n\n"
+                 "const uint16_t lz_composite_order[LZ_COMPOSITES] = {\n");
     for (size_t i = 0; i < COMPOSITES; i++)
-        lzg_fill(&out, "    LZ_KEY_$,\n", lz_str_of(composites[i].key));
-    lzg_put(&out, "};\n\n");
-    for (size_t i = 0; i < e->c->n; i++)
-        put_kernels(&out, &e->c->all[i]);
-    lzg_put(&out, "\nconst lz_dispatch_row lz_dispatch_table[LZ_OP_COUNT] = {\n    [LZ_OP_NONE] = { 0 },\n");
-    for (size_t i = 0; i < e->c->n; i++)
-        put_row(&out, e, &e->c->all[i]);
-    lzg_put(&out, "};\n");
-    return lzg_emit_file(e, source, &out);
+        lzg_fill(out, "    LZ_KEY_$,\n", lz_str_of(composites[i].key));
+    lzg_put(out, "};\n\n");
+    lzg_emit_each(e, put_kernels);
+    lzg_put(out, "\nconst lz_dispatch_row lz_dispatch_table[LZ_OP_COUNT] = {\n    [LZ_OP_NONE] = { 0 },\n");
+    for (size_t i = 0; i < e->c->n; i++) {
+        put_row(out, e, &e->c->all[i]);
+        lzg_emit_flush(e);
+    }
+    lzg_put(out, "};\n");
+    return lzg_emit_end(e);
 }
 
 lz_err *lzg_emit_dispatch(lzg_emit *e)

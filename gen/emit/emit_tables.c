@@ -48,27 +48,29 @@ static lz_err *put_tags(lz_text *out, const lzg_ops *ops)
     return e;
 }
 
+static void put_id(lz_text *out, const lzg_c_op *op)
+{
+    lzg_fill(out, "    LZ_OP_$,\n", op->ident);
+}
+
 static lz_err *emit_header(lzg_emit *e)
 {
-    lz_text out = { 0 };
-    lzg_put(&out, "/* op_table.h - the operators by number. Made by lazuli-gen from the operator files. */\n"
-                  "#ifndef LZ_OP_OP_TABLE_H\n#define LZ_OP_OP_TABLE_H\n\n#include <lazuli/schema.h>\n\n"
-                  "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
-                  "typedef enum lz_op {\n    LZ_OP_NONE,\n");
-    for (size_t i = 0; i < e->c->n; i++)
-        lzg_fill(&out, "    LZ_OP_$,\n", e->c->all[i].ident);
-    lzg_put(&out, "    LZ_OP_COUNT\n} lz_op;\n\n");
-    lz_err *err = put_tags(&out, e->c->ops);
-    lzg_put(&out, "/* By lz_op; row 0 is empty. */\n"
-                  "extern const lz_op_row lz_op_table[LZ_OP_COUNT];\n"
-                  "extern const lz_kin_row lz_op_kin[LZ_OP_COUNT];\n"
-                  "/* Every lz_op, sorted by name, then by namespace: overloads stand together. */\n"
-                  "extern const uint16_t lz_op_by_name[LZ_OP_COUNT];\n\n"
-                  "#ifdef __cplusplus\n}\n#endif\n#endif\n");
-    if (!err)
-        return lzg_emit_file(e, header, &out);
-    lz_text_deinit(&out);
-    return err;
+    lz_text *out;
+    LZ_TRY(lzg_emit_begin(e, header, &out));
+    lzg_put(out, "/* op_table.h - the operators by number. Made by lazuli-gen from the operator files. */\n"
+                 "#ifndef LZ_OP_OP_TABLE_H\n#define LZ_OP_OP_TABLE_H\n\n#include <lazuli/schema.h>\n\n"
+                 "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+                 "typedef enum lz_op {\n    LZ_OP_NONE,\n");
+    lzg_emit_each(e, put_id);
+    lzg_put(out, "    LZ_OP_COUNT\n} lz_op;\n\n");
+    LZ_TRY(put_tags(out, e->c->ops));
+    lzg_put(out, "/* By lz_op; row 0 is empty. */\n"
+                 "extern const lz_op_row lz_op_table[LZ_OP_COUNT];\n"
+                 "extern const lz_kin_row lz_op_kin[LZ_OP_COUNT];\n"
+                 "/* Every lz_op, sorted by name, then by namespace: overloads stand together. */\n"
+                 "extern const uint16_t lz_op_by_name[LZ_OP_COUNT];\n\n"
+                 "#ifdef __cplusplus\n}\n#endif\n#endif\n");
+    return lzg_emit_end(e);
 }
 
 /* ---- op_table.c ---- */
@@ -80,7 +82,7 @@ typedef struct pool {
 } pool;
 
 typedef struct tables {
-    const lzg_emit *e;
+    lzg_emit *e;
     lz_arena arena;
     pool types, values, args, returns;
     const lz_str *base_types[LZG_TY_COUNT]; /* names of the most common ones */
@@ -241,9 +243,7 @@ static lz_err *put_arg(tables *t, lz_text *out, const lzg_c_param *p)
 {
     const lz_str *type, *value;
     LZ_TRY(type_name(t, p->arg->type, p->type, &type));
-    lzg_put(out, "    { .name = ");
-    lzg_put_c_string(out, p->arg->name);
-    lzg_fill(out, ", .type = &$", *type);
+    lzg_fill(out, "    { .name = \"$\", .type = &$", p->arg->name, *type);
     if (p->keyword) {
         LZ_TRY(value_name(t, p, &value));
         lzg_put(out, ", .default_text = ");
@@ -499,33 +499,46 @@ static lz_err *put_names(tables *t, lz_text *out)
     for (size_t i = 0; i < c->n; i++)
         sorted[i] = &c->all[i];
     qsort(sorted, c->n, sizeof *sorted, by_name);
-    for (size_t i = 0; i < c->n; i++)
-        lzg_fill(out, "    LZ_OP_$,\n", sorted[i]->ident);
+    for (size_t i = 0; i < c->n; i++) {
+        put_id(out, sorted[i]);
+        lzg_emit_flush(t->e);
+    }
     return NULL;
 }
 
 /* ---- the file ---- */
+
+/* Pools, whose texts are there already; those of arguments are large. */
+static lz_err *put_pools(tables *t, lz_text *out)
+{
+    const pool *pools[] = { &t->types, &t->values, &t->args, &t->returns };
+    for (size_t i = 0; i < sizeof pools / sizeof *pools; i++) {
+        LZ_TRY(lz_text_check(&pools[i]->text));
+        lzg_emit_add(t->e, lz_text_view(&pools[i]->text));
+        lzg_put(out, "\n");
+    }
+    return NULL;
+}
 
 static lz_err *put_source(tables *t, lz_text *out)
 {
     const lzg_c_ops *c = t->e->c;
     LZ_TRY(make_lists(t));
     lzg_put(out, "#include \"op/op_table.h\"\n\n");
-    lzg_fill(out, "$\n$\n$\n$\n", lz_text_view(&t->types.text), lz_text_view(&t->values.text),
-             lz_text_view(&t->args.text), lz_text_view(&t->returns.text));
+    LZ_TRY(put_pools(t, out));
     lzg_put(out, "const lz_op_row lz_op_table[LZ_OP_COUNT] = {\n    [LZ_OP_NONE] = { 0 },\n");
-    for (size_t i = 0; i < c->n; i++)
+    for (size_t i = 0; i < c->n; i++) {
         put_row(out, &c->all[i], t->lists[2 * i], t->lists[2 * i + 1]);
-    lzg_put(out, "};\n\n");
-    lzg_put(out, "const lz_kin_row lz_op_kin[LZ_OP_COUNT] = {\n    [LZ_OP_NONE] = { 0 },\n");
-    for (size_t i = 0; i < c->n; i++)
+        lzg_emit_flush(t->e);
+    }
+    lzg_put(out, "};\n\nconst lz_kin_row lz_op_kin[LZ_OP_COUNT] = {\n    [LZ_OP_NONE] = { 0 },\n");
+    for (size_t i = 0; i < c->n; i++) {
         put_kin(out, t, &c->all[i]);
+        lzg_emit_flush(t->e);
+    }
     lzg_put(out, "};\n\nconst uint16_t lz_op_by_name[LZ_OP_COUNT] = {\n    LZ_OP_NONE,\n");
     LZ_TRY(put_names(t, out));
     lzg_put(out, "};\n");
-    const lz_text *parts[] = { &t->types.text, &t->values.text, &t->args.text, &t->returns.text };
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        LZ_TRY(lz_text_check(parts[i]));
     return NULL;
 }
 
@@ -538,18 +551,16 @@ static void drop(pool *p)
 static lz_err *emit_source(lzg_emit *e)
 {
     tables t = { .e = e };
-    lz_text out = { 0 };
-    lz_err *err = put_source(&t, &out);
+    lz_text *out;
+    LZ_TRY(lzg_emit_begin(e, source, &out));
+    lz_err *err = put_source(&t, out);
     drop(&t.types);
     drop(&t.values);
     drop(&t.args);
     drop(&t.returns);
     lz_text_deinit(&t.item);
     lz_arena_deinit(&t.arena);
-    if (!err)
-        return lzg_emit_file(e, source, &out);
-    lz_text_deinit(&out);
-    return err;
+    return err ? err : lzg_emit_end(e);
 }
 
 lz_err *lzg_emit_tables(lzg_emit *e)

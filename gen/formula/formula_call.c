@@ -78,7 +78,7 @@ lzg_callee *lzg_callees_find(const lzg_callees *t, lz_str ns, lz_str name)
     if (ns.len + name.len + 2 > sizeof key)
         return NULL;
     memcpy(key, ns.ptr, ns.len);
-    memcpy(key + ns.len, "::", 2);
+    key[ns.len] = key[ns.len + 1] = ':';
     memcpy(key + ns.len + 2, name.ptr, name.len);
     return lz_map_get(&t->by_base, (lz_str){ key, ns.len + 2 + name.len });
 }
@@ -364,7 +364,7 @@ static lz_err *make_default(lzg_checker *c, lzg_callee *callee, size_t p)
     lz_err *err = lzg_formula_parse_default(fresh.arena, arg->deflt, callee->function->func_loc, &e);
     if (!err)
         err = lzg_check_expr(&fresh, e, &t);
-    if (!err)
+    if (!err && lzg_fty_cost(t->type, callee->params[p]) >= 0)
         err = lzg_term_convert(&fresh, t, callee->params[p], &callee->defaults[p]);
     lz_vec_deinit(&fresh.slots);
     if (!err && callee->defaults[p])

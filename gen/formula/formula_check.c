@@ -23,8 +23,10 @@ lz_err *lzg_term_make(lzg_checker *c, lzg_term proto, const lzg_term *const *kid
 lz_err *lzg_term_convert(lzg_checker *c, const lzg_term *t, const lzg_fty *to, const lzg_term **out)
 {
     int cost = lzg_fty_cost(t->type, to);
-    *out = cost < 0 ? NULL : t;
-    if (cost <= 0)
+    *out = t;
+    if (cost < 0)
+        return lz_err_at(LZ_ERR_INTERNAL, t->loc, "a conversion that should have been refused");
+    if (cost == 0)
         return NULL;
     lzg_term proto = { .kind = LZG_TERM_CONVERT, .type = to, .loc = t->loc };
     proto.dynamic = t->dynamic && cost < LZG_COST_WRAP;
@@ -37,8 +39,12 @@ lz_str lzg_term_culprit(const lzg_checker *c, const lzg_term *t)
     lz_str name = { 0 };
     if (!t || !t->dynamic)
         return name;
-    if (t->kind == LZG_TERM_VAR)
-        return c->slots.data[t->integer].slot.name;
+    if (t->kind == LZG_TERM_CALL)
+        return t->function->func->name.text;
+    if (t->kind == LZG_TERM_VAR) {
+        const lzg_binding *b = &c->slots.data[t->integer];
+        return b->origin.ptr ? b->origin : b->slot.name;
+    }
     for (size_t i = 0; !name.ptr && i < t->nkids; i++)
         name = lzg_term_culprit(c, t->kids[i]);
     return name;
@@ -216,9 +222,9 @@ lz_err *lzg_check_condition(lzg_checker *c, const lzg_expr *e, bool run_time, co
     LZ_TRY(lzg_check_expr(c, e, out));
     if (!lzg_fty_is((*out)->type, LZG_TY_bool))
         return not_a_condition(c, e, (*out)->type);
-    lz_str culprit = lzg_term_culprit(c, *out);
     if (!(*out)->dynamic || run_time)
         return NULL;
+    lz_str culprit = lzg_term_culprit(c, *out);
     return lz_err_at(LZ_ERR_MODEL, e->loc,
                      "the condition depends on the run-time value of '%.*s': use where(), or name it under "
                      "static",
@@ -382,6 +388,8 @@ static lz_err *check_let(lzg_checker *c, const lzg_expr *e, const lzg_term **out
     LZ_TRY(lzg_check_expr(c, e->kids[0], &kids[0]));
     size_t first = c->slots.len;
     LZ_TRY(bind_pattern(c, e, kids[0]));
+    for (size_t i = first; i < c->slots.len; i++)
+        c->slots.data[i].origin = lzg_term_culprit(c, kids[0]);
     LZ_TRY(lzg_check_expr(c, e->kids[1], &kids[1]));
     lzg_leave(c, first);
     LZ_TRY(check_used(c, first, e->nnames));
@@ -531,23 +539,47 @@ static lz_err *give(lz_arena *a, const lzg_argument *arg, bool is_static, bool i
     return NULL;
 }
 
+/* Whether a formula says what becomes of an argument: it is written and does not come back. */
+static bool is_told(const lzg_schema *s, const lzg_argument *arg)
+{
+    return s->kind == LZG_MUTABLE && arg->annotation && arg->annotation->write;
+}
+
+size_t lzg_formula_results(const lzg_schema *s)
+{
+    size_t n = s->nreturns;
+    for (size_t i = 0; i < s->nargs; i++)
+        n += is_told(s, &s->args[i]);
+    return n;
+}
+
+/* A result that output_mask can turn down may be None. */
+static lz_err *result_type(lz_arena *a, const lzg_schema *s, const lzg_type *t, bool inner,
+                           const lzg_fty **out)
+{
+    LZ_TRY(lzg_fty_of(a, t, out));
+    if (inner)
+        LZ_TRY(as_element(a, *out, out));
+    return lzg_schema_arg(s, LZ_STR("output_mask")) ? lzg_fty_optional(a, *out, out) : NULL;
+}
+
 lz_err *lzg_expectation_of(lz_arena *a, const lzg_function *f, const bool *is_static, bool inner,
                            lzg_expectation *out)
 {
     const lzg_schema *s = f->func;
     const lzg_fty **results;
     lzg_given *given;
-    *out = (lzg_expectation){ .inner = inner, .who = s->name.text, .nresults = s->nreturns };
+    *out = (lzg_expectation){ .inner = inner, .who = s->name.text };
     out->ngiven = s->first[LZG_OUT];
     LZ_TRY(lz_arena_new(a, &given, out->ngiven));
-    LZ_TRY(lz_arena_new(a, &results, s->nreturns));
+    LZ_TRY(lz_arena_new(a, &results, lzg_formula_results(s)));
     for (size_t i = 0; i < out->ngiven; i++)
         LZ_TRY(give(a, &s->args[i], is_static && is_static[i], inner, &given[i]));
-    for (size_t i = 0; i < s->nreturns; i++) {
-        LZ_TRY(lzg_fty_of(a, s->returns[i].type, &results[i]));
-        if (inner)
-            LZ_TRY(as_element(a, results[i], &results[i]));
-    }
+    for (size_t i = 0; i < s->nreturns; i++)
+        LZ_TRY(result_type(a, s, s->returns[i].type, inner, &results[out->nresults++]));
+    for (size_t i = 0; i < s->nargs; i++)
+        if (is_told(s, &s->args[i]))
+            LZ_TRY(lzg_fty_of(a, s->args[i].type, &results[out->nresults++]));
     out->given = given;
     out->results = results;
     return NULL;

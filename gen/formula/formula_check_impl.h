@@ -10,6 +10,7 @@
 
 typedef struct lzg_binding {
     lzg_slot slot;
+    lz_str origin; /* what makes it dynamic, if not itself */
     bool live, used;
     int not_none;
 } lzg_binding;
@@ -45,10 +46,10 @@ lz_err *lzg_check_expr(lzg_checker *c, const lzg_expr *e, const lzg_term **out);
 LZ_MUST_USE
 lz_err *lzg_term_make(lzg_checker *c, lzg_term proto, const lzg_term *const *kids, size_t n,
                       const lzg_term **out);
-/* NULL in *out where there is no way. */
+/* Where lzg_fty_cost allows it. */
 LZ_MUST_USE
 lz_err *lzg_term_convert(lzg_checker *c, const lzg_term *t, const lzg_fty *to, const lzg_term **out);
-/* The name of a slot that makes a term dynamic. */
+/* The name of the argument or operator that makes a term dynamic. */
 lz_str lzg_term_culprit(const lzg_checker *c, const lzg_term *t);
 LZ_MUST_USE
 lz_err *lzg_show(lzg_checker *c, const lzg_fty *t, const char **out);

@@ -121,21 +121,27 @@ static lz_err *read_statics(definer *p, lzg_definition *def)
 
 /* ---- formula, inner, shape ---- */
 
+static lz_err *unknown_rule(definer *p, const lzg_yaml *name)
+{
+    lzg_suggestion s = lzg_suggest(name->text);
+    const char *hint;
+    size_t n;
+    for (const lzg_shape_rule *r = lzg_shape_rules(&n); n > 0; n--, r++)
+        lzg_suggest_offer(&s, lz_str_of(r->name));
+    LZ_TRY(lzg_suggest_text(&s, &p->d->arena, &hint));
+    return lz_err_at(LZ_ERR_MODEL, name->loc, "unknown rule '%.*s'%s", LZ_FMT(name->text), hint);
+}
+
 static lz_err *read_rule(definer *p, lzg_definition *def)
 {
     const lzg_yaml *node = def->function->shape;
-    lz_str name = node ? node->text : LZ_STR("pointwise");
     lz_loc loc = node ? node->loc : def->function->inner->loc;
-    lzg_suggestion s = lzg_suggest(name);
-    const char *hint;
     size_t n;
-    def->rule = lzg_shape_rule_find(name);
-    for (const lzg_shape_rule *r = lzg_shape_rules(&n); n > 0; n--, r++)
-        lzg_suggest_offer(&s, lz_str_of(r->name));
-    if (!def->rule) {
-        LZ_TRY(lzg_suggest_text(&s, &p->d->arena, &hint));
-        return lz_err_at(LZ_ERR_MODEL, loc, "unknown rule '%.*s'%s", LZ_FMT(name), hint);
-    }
+    def->rule = lzg_shape_rules(&n); /* the first is pointwise */
+    if (node)
+        def->rule = lzg_shape_rule_find(node->text);
+    if (node && !def->rule)
+        return unknown_rule(p, node);
     if (def->rule->pointwise && !def->function->inner)
         return lz_err_at(LZ_ERR_MODEL, loc, "the rule '%s' goes with inner", def->rule->name);
     if (!def->rule->pointwise && def->function->inner)

@@ -107,7 +107,7 @@ static void lex_name(lzg_lexer *l, lzg_token *out)
         n++;
     take(l, LZG_TOK_NAME, n, out);
     for (int kind = LZG_TOK_LET; kind <= LZG_TOK_FALSE; kind++)
-        if (lz_str_is(out->text, spellings[kind]))
+        if (spellings[kind][0] == out->text.ptr[0] && lz_str_is(out->text, spellings[kind]))
             out->kind = (lzg_token_kind)kind;
 }
 
@@ -129,7 +129,7 @@ static lz_err *lex_punctuation(lzg_lexer *l, lzg_token *out)
 {
     lz_str rest = lz_str_sub(l->text, l->pos, l->text.len);
     for (int kind = LZG_TOK_POW; kind <= LZG_TOK_QUESTION; kind++)
-        if (lz_str_starts(rest, lz_str_of(spellings[kind]))) {
+        if (spellings[kind][0] == rest.ptr[0] && lz_str_starts(rest, lz_str_of(spellings[kind]))) {
             take(l, (lzg_token_kind)kind, strlen(spellings[kind]), out);
             return NULL;
         }

@@ -130,6 +130,12 @@ static int tuple_cost(const lzg_fty *from, const lzg_fty *to)
     return most;
 }
 
+/* Numbers that are items of a list do not become tensors. */
+static bool wraps(const lzg_fty *from, const lzg_fty *to)
+{
+    return lzg_fty_cost(from, to) >= LZG_COST_WRAP;
+}
+
 /* int[2] takes lists of any length, as in PyTorch; bool[3] is an array. */
 static int list_cost(const lzg_fty *from, const lzg_fty *to)
 {
@@ -139,8 +145,7 @@ static int list_cost(const lzg_fty *from, const lzg_fty *to)
         return -1;
     if (lzg_fty_is(to->elem, LZG_TY_bool) && to->size >= 0 && from->size >= 0 && from->size != to->size)
         return -1;
-    int cost = lzg_fty_cost(from->elem, to->elem);
-    return cost >= LZG_COST_WRAP ? -1 : cost;
+    return wraps(from->elem, to->elem) ? -1 : lzg_fty_cost(from->elem, to->elem);
 }
 
 int lzg_fty_cost(const lzg_fty *from, const lzg_fty *to)
@@ -201,8 +206,9 @@ static lz_err *join_lists(lz_arena *a, const lzg_fty *x, const lzg_fty *y, const
     if (*out)
         return NULL;
     LZ_TRY(lzg_fty_join(a, x->elem, y->elem, &elem));
-    *out = elem;
-    return elem ? lzg_fty_list(a, elem, -1, out) : NULL;
+    if (!elem || wraps(x->elem, elem) || wraps(y->elem, elem))
+        return NULL;
+    return lzg_fty_list(a, elem, -1, out);
 }
 
 lz_err *lzg_fty_join(lz_arena *a, const lzg_fty *x, const lzg_fty *y, const lzg_fty **out)

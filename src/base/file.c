@@ -163,10 +163,10 @@ static lz_err *sync_fd(int fd, const char *path)
 }
 
 /* Takes fd. */
-static lz_err *fill(int fd, const char *path, lz_str data)
+static lz_err *fill(int fd, const char *path, lz_str data, bool sync)
 {
     lz_err *e = write_all(fd, path, data);
-    if (!e)
+    if (!e && sync)
         e = sync_fd(fd, path);
     if (close(fd) != 0 && !e)
         e = lz_err_errno(errno, "close", path);
@@ -195,7 +195,7 @@ lz_err *lz_file_replace(const char *path, lz_str data, mode_t mode, unsigned fla
     int fd = -1;
     char *temp;
     LZ_TRY(create_beside(path, mode, &temp, &fd));
-    lz_err *e = fill(fd, path, data);
+    lz_err *e = fill(fd, path, data, !(flags & LZ_FILE_NO_SYNC));
     if (!e && rename(temp, path) != 0)
         e = lz_err_errno(errno, "replace", path);
     if (e)

@@ -26,6 +26,7 @@ void lz_file_map_close(lz_file_map *m); /* leaves m empty; again does nothing */
 
 enum {
     LZ_FILE_SYNC_FOLDER = 1, /* come back only when the new name, too, would survive a power cut */
+    LZ_FILE_NO_SYNC = 2,     /* for what can be made again: a power cut may leave it empty or cut off */
 };
 
 /* Writes a new file beside `path`, syncs it and renames it over `path`. The umask

@@ -77,6 +77,7 @@ struct lz_ln {
     uint32_t origin; /* lz_lower.origin when it was made */
     uint32_t attr_size;
     int64_t numel;
+    uint64_t hash;
     const int64_t *sizes;
     const void *attr;
     const lz_ln *in[];
@@ -248,12 +249,13 @@ struct lz_lower {
     uint32_t n_nodes;       /* made so far */
     uint64_t next_stream;   /* of the next random operator */
     const lz_ln *seed;      /* i64 scalar node for random operators, or NULL */
+    const lz_ln *stream;    /* i64 scalar node that every stream is counted from, or NULL */
     lz_lower_nonzero_fn *nonzero;
     void *user;
     const lz_ln **nodes; /* [n_nodes], by id */
     size_t nodes_cap;
     const lz_ln **table; /* open addressing */
-    size_t table_cap;
+    size_t table_cap, table_used;
 };
 
 void lz_low_init(lz_lower *b, lz_arena *arena);
@@ -441,6 +443,8 @@ LZ_MUST_USE lz_err *lz_low_check_index(lz_lower *b, const lz_ln *index, int64_t 
 LZ_MUST_USE lz_err *lz_low_index(lz_lower *b, const lz_ln *x, lz_ints sizes, const int64_t *map,
                                  const int64_t *offset, uint64_t bounded, const lz_ln *fill,
                                  const lz_ln **out);
+/* The elements of x in a buffer of their own, where one is asked for. */
+LZ_MUST_USE lz_err *lz_low_copy(lz_lower *b, const lz_ln *x, const lz_ln **out);
 LZ_MUST_USE lz_err *lz_low_reshape(lz_lower *b, const lz_ln *x, lz_ints sizes, const lz_ln **out);
 LZ_MUST_USE lz_err *lz_low_expand(lz_lower *b, const lz_ln *x, lz_ints sizes, const lz_ln **out);
 LZ_MUST_USE lz_err *lz_low_permute(lz_lower *b, const lz_ln *x, const int64_t *dims, const lz_ln **out);

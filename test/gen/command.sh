@@ -49,6 +49,23 @@ for gen in "$build/lazuli-gen" "$build/lazuli gen"; do
     ends 1 "$@" check own.yaml --own
     has "^own.yaml:2:12: unknown operator 'g'"
 
+    echo '[]' >derivatives.yaml
+    echo '- name: add(Tensor self) -> Tensor' >deprecated.yaml
+    ends 1 "$@" check ops.yaml --tags tags.yaml --autograd .
+    has '^./deprecated.yaml:1:'
+    echo '[]' >deprecated.yaml
+    echo '- name: nosuch(Tensor self) -> Tensor' >derivatives.yaml
+    ends 1 "$@" check ops.yaml --tags tags.yaml --autograd .
+    has '^./derivatives.yaml:1:'
+    echo '{' >derivatives.yaml
+    ends 1 "$@" check ops.yaml --tags tags.yaml --autograd .
+    has '^./derivatives.yaml:'
+    rm derivatives.yaml deprecated.yaml
+    ends 1 "$@" check ops.yaml --tags tags.yaml --autograd .
+    has 'derivatives.yaml: No such file'
+    ends 1 "$@" check ops.yaml --tags tags.yaml --consumers
+    has 'ops.yaml:[0-9]*:[0-9]*: '
+
     ends 0 "$@" dump --what groups --native ops.yaml --tags tags.yaml
     [ "$(wc -l <log)" -ge 2 ] || fail "few groups"
     ends 0 "$@" dump --what model --native ops.yaml --tags tags.yaml

@@ -383,6 +383,21 @@ static lz_err *test_replace_takes_a_bare_name(void)
     return NULL;
 }
 
+/* A sync would find the fault. */
+static lz_err *test_replace_syncs_unless_told_otherwise(void)
+{
+    const char *path = only_f(LZ_STR("old"));
+    fault.call = "fsync", fault.error = EIO, fault.times = 1;
+    lz_err *e = lz_file_replace(path, LZ_STR("new"), 0600, LZ_FILE_NO_SYNC);
+    assert_int_equal(fault.times, 1);
+    assert_holds(path, e ? LZ_STR("old") : LZ_STR("new"));
+    if (!e)
+        e = lz_check_err(lz_file_replace(path, LZ_STR("other"), 0600, 0), LZ_ERR_IO, "sync ");
+    fault.times = 0;
+    assert_nothing_else();
+    return e;
+}
+
 enum { ROUNDS = 200 };
 static atomic_bool done;
 
@@ -632,6 +647,7 @@ int main(void)
         LZ_TEST(test_full_disk_leaves_the_old_file_alone),
         LZ_TEST(test_replace_refuses_wrong_places),
         LZ_TEST(test_replace_takes_a_bare_name),
+        LZ_TEST(test_replace_syncs_unless_told_otherwise),
         LZ_TEST(test_readers_see_whole_files),
         LZ_TEST(test_update_writes_only_changes),
         LZ_TEST(test_update_passes_errors_on),

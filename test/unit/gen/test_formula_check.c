@@ -358,6 +358,8 @@ static lz_err *test_values_that_do_not_go_together(void)
         { "dim ? self : other", 1, "a condition is a bool, not int", NULL },
         { "alpha > 0 ? self : other", 1,
           "the condition depends on the run-time value of 'alpha': use where()", NULL },
+        { "let b = alpha * 2; b > 0 ? self : other", 20, "the run-time value of 'alpha'", NULL },
+        { "item(self) > 0 ? self : other", 1, "the run-time value of 'item'", NULL },
         { "check(self, \"x\"); self", 7, "a Tensor cannot decide", NULL },
         { "flag ? self : \"a\"", 6, "the two cases are Tensor and str", NULL },
         { "self && flag", 6, "'&&' cannot take a Tensor: use logical_and", NULL },
@@ -383,6 +385,7 @@ static lz_err *test_values_that_do_not_go_together(void)
         { "self", 1, "the formula gives Tensor, op returns (Tensor, Tensor)", "(Tensor, Tensor)" },
         { "let a = dim; a", 14, "the formula gives int, op returns Tensor", NULL },
         { "(self, self, self)", 1, "the formula gives (Tensor, Tensor, Tensor)", "(Tensor, Tensor)" },
+        { "flag ? [1] : tensors", 6, "the two cases are int[] and Tensor[]", "Tensor[]" },
         { "[1, \"a\"]", 5, "str in a list of int", "int[]" },
         { "[(1, 2)]", 2, "a tuple inside a list", "int[]" },
         { "((1, 2), 3)", 2, "a tuple inside a tuple", "int" },
@@ -483,6 +486,50 @@ static lz_err *test_slots(void)
     return e;
 }
 
+/* As derivatives.yaml uses it: other names, and gradients that may be left out. */
+static lz_err *test_names_may_be_given(void)
+{
+    static const char text[] = "(grad_input_mask[0] ? grads[0] * exp(result) : None, "
+                               "grad_input_mask[1] ? grad * self.sum() : None)";
+    fixture f;
+    lzg_checked c;
+    const lzg_expr *e;
+    const lzg_fty *lists[2] = { 0 }, *maybe = NULL;
+    const lzg_fty *tensor = lzg_fty_base(LZG_TY_Tensor);
+    lz_text t = { 0 };
+    lz_err *err = setup(&f);
+    if (!err)
+        err = lzg_fty_list(&f.arena, tensor, -1, &lists[0]);
+    if (!err)
+        err = lzg_fty_list(&f.arena, lzg_fty_base(LZG_TY_bool), 2, &lists[1]);
+    if (!err)
+        err = lzg_fty_optional(&f.arena, tensor, &maybe);
+    const lzg_given given[] = {
+        { LZ_STR("grad"), tensor, false },   { LZ_STR("grads"), lists[0], false },
+        { LZ_STR("result"), tensor, false }, { LZ_STR("grad_input_mask"), lists[1], false },
+        { LZ_STR("self"), tensor, false },
+    };
+    const lzg_fty *results[] = { maybe, maybe };
+    lzg_expectation expect = {
+        .given = given, .ngiven = 5, .results = results, .nresults = 2, .who = LZ_STR("mul")
+    };
+    if (!err)
+        err = lzg_formula_parse_text(&f.arena, lz_str_of(text), (lz_loc){ "d.yaml", 1, 1 }, 1, &e);
+    if (!err)
+        err = lzg_formula_check(&f.arena, &f.callees, e, &expect, &c);
+    if (!err) {
+        lzg_term_print(c.root, &t);
+        err = lz_text_check(&t);
+    }
+    if (!err)
+        assert_true(lz_str_is(lz_text_view(&t),
+                              "(tuple (cond (index $3 0) (Tensor? (mul.Tensor (index $1 0) (exp $2))) None) "
+                              "(cond (index $3 1) (Tensor? (mul.Tensor $0 (sum $4 None))) None))"));
+    lz_text_deinit(&t);
+    teardown(&f);
+    return err;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -495,6 +542,7 @@ int main(void)
         LZ_TEST(test_inner_has_no_operators),
         LZ_TEST(test_endless_work_is_refused),
         LZ_TEST(test_slots),
+        LZ_TEST(test_names_may_be_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,6 +94,9 @@ static const char *const joins[][3] = {
     { "[]", "Tensor[]", "Tensor[]" },
     { "Tensor[]", "Tensor?[]", "Tensor?[]" },
     { "int[]", "int", NULL },
+    { "int[]", "Tensor[]", NULL },
+    { "int[]?", "Tensor[]", NULL },
+    { "int?", "Tensor", "Tensor?" },
 };
 
 static lz_err *check_join(lz_arena *a, const char *x, const char *y, const char *wanted)
@@ -122,6 +125,41 @@ static lz_err *test_joins_hold_both(void)
         e = check_join(&a, joins[i][0], joins[i][1], joins[i][2]);
         if (!e)
             e = check_join(&a, joins[i][1], joins[i][0], joins[i][2]);
+    }
+    lz_arena_deinit(&a);
+    return e;
+}
+
+static const char *const some[] = {
+    "None",    "[]",      "int",      "SymInt",    "float",   "bool",    "Scalar",
+    "str",     "Tensor",  "int?",     "Scalar?",   "Tensor?", "int[]",   "SymInt[2]",
+    "bool[2]", "bool[3]", "Tensor[]", "Tensor?[]", "int[]?",  "int[][]",
+};
+enum { SOME = sizeof some / sizeof *some };
+
+/* However three are joined, each of them becomes what comes out. */
+static lz_err *join_three(lz_arena *a, const lzg_fty *const *t)
+{
+    const lzg_fty *two, *all;
+    LZ_TRY(lzg_fty_join(a, t[0], t[1], &two));
+    if (!two)
+        return NULL;
+    LZ_TRY(lzg_fty_join(a, two, t[2], &all));
+    for (size_t i = 0; all && i < 3; i++)
+        assert_true(lzg_fty_cost(t[i], all) >= 0);
+    return NULL;
+}
+
+static lz_err *test_joins_of_joins(void)
+{
+    const lzg_fty *types[SOME];
+    lz_arena a = { 0 };
+    lz_err *e = NULL;
+    for (size_t i = 0; !e && i < SOME; i++)
+        e = type_of(&a, some[i], &types[i]);
+    for (size_t i = 0; !e && i < SOME * SOME * SOME; i++) {
+        const lzg_fty *three[] = { types[i % SOME], types[i / SOME % SOME], types[i / SOME / SOME] };
+        e = join_three(&a, three);
     }
     lz_arena_deinit(&a);
     return e;
@@ -158,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         LZ_TEST(test_conversions_have_a_price),
         LZ_TEST(test_joins_hold_both),
+        LZ_TEST(test_joins_of_joins),
         LZ_TEST(test_tuples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
