@@ -6,6 +6,10 @@
 static const cli_command commands[] = {
     { "env", "[--json]", "what this program, this machine and its environment are", cli_env },
     { "gen", "COMMAND ...", "operator files: checks them, writes code from them", cli_gen },
+    { "graph", "FILE [--passes A,B] [--print]", "a graph as text: checks it, runs passes, shows it",
+      cli_graph },
+    { "test", "ops FILE | graphs FOLDER", "recorded cases: -v, --only NAME, --separate, --threads N",
+      cli_test },
     { 0 },
 };
 

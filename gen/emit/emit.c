@@ -12,6 +12,8 @@ const lzg_target lzg_targets[] = {
     { "boxed", "calls by number with arrays of values: api/boxed_table.{h,c}, api/boxed_N.c", lzg_emit_boxed,
       lzg_why_boxed },
     { "dispatch", "kernels by dispatch key: op/dispatch_table.{h,c}", lzg_emit_dispatch, lzg_why_dispatch },
+    { "lower", "what operators are made of: exec/lower_table.{h,c}, exec/lower_FILE.c", lzg_emit_lower,
+      lzg_why_lower },
     { 0 },
 };
 

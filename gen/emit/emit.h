@@ -84,5 +84,7 @@ lz_err *lzg_emit_boxed(lzg_emit *e);
 lz_err *lzg_why_boxed(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out);
 lz_err *lzg_emit_dispatch(lzg_emit *e);
 lz_err *lzg_why_dispatch(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out);
+lz_err *lzg_emit_lower(lzg_emit *e);
+lz_err *lzg_why_lower(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out);
 
 #endif

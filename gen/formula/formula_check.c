@@ -539,23 +539,47 @@ static lz_err *give(lz_arena *a, const lzg_argument *arg, bool is_static, bool i
     return NULL;
 }
 
+/* Whether a formula says what becomes of an argument: it is written and does not come back. */
+static bool is_told(const lzg_schema *s, const lzg_argument *arg)
+{
+    return s->kind == LZG_MUTABLE && arg->annotation && arg->annotation->write;
+}
+
+size_t lzg_formula_results(const lzg_schema *s)
+{
+    size_t n = s->nreturns;
+    for (size_t i = 0; i < s->nargs; i++)
+        n += is_told(s, &s->args[i]);
+    return n;
+}
+
+/* A result that output_mask can turn down may be None. */
+static lz_err *result_type(lz_arena *a, const lzg_schema *s, const lzg_type *t, bool inner,
+                           const lzg_fty **out)
+{
+    LZ_TRY(lzg_fty_of(a, t, out));
+    if (inner)
+        LZ_TRY(as_element(a, *out, out));
+    return lzg_schema_arg(s, LZ_STR("output_mask")) ? lzg_fty_optional(a, *out, out) : NULL;
+}
+
 lz_err *lzg_expectation_of(lz_arena *a, const lzg_function *f, const bool *is_static, bool inner,
                            lzg_expectation *out)
 {
     const lzg_schema *s = f->func;
     const lzg_fty **results;
     lzg_given *given;
-    *out = (lzg_expectation){ .inner = inner, .who = s->name.text, .nresults = s->nreturns };
+    *out = (lzg_expectation){ .inner = inner, .who = s->name.text };
     out->ngiven = s->first[LZG_OUT];
     LZ_TRY(lz_arena_new(a, &given, out->ngiven));
-    LZ_TRY(lz_arena_new(a, &results, s->nreturns));
+    LZ_TRY(lz_arena_new(a, &results, lzg_formula_results(s)));
     for (size_t i = 0; i < out->ngiven; i++)
         LZ_TRY(give(a, &s->args[i], is_static && is_static[i], inner, &given[i]));
-    for (size_t i = 0; i < s->nreturns; i++) {
-        LZ_TRY(lzg_fty_of(a, s->returns[i].type, &results[i]));
-        if (inner)
-            LZ_TRY(as_element(a, results[i], &results[i]));
-    }
+    for (size_t i = 0; i < s->nreturns; i++)
+        LZ_TRY(result_type(a, s, s->returns[i].type, inner, &results[out->nresults++]));
+    for (size_t i = 0; i < s->nargs; i++)
+        if (is_told(s, &s->args[i]))
+            LZ_TRY(lzg_fty_of(a, s->args[i].type, &results[out->nresults++]));
     out->given = given;
     out->results = results;
     return NULL;

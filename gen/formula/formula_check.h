@@ -51,6 +51,10 @@ LZ_MUST_USE
 lz_err *lzg_formula_check(lz_arena *a, lzg_callees *callees, const lzg_expr *formula,
                           const lzg_expectation *expect, lzg_checked *out);
 
+/* How many values a formula gives: the returns, and behind them what the arguments become
+ * that are written and do not come back. */
+size_t lzg_formula_results(const lzg_schema *s);
+
 /* The names of an operator's arguments and its returns. In an `inner` expression a
  * tensor is one of its elements, a number. */
 LZ_MUST_USE

@@ -1,0 +1,31 @@
+# Code made from the operator files by lazuli-gen, in build/gen/, and compiled once for the shared and the static library.
+file(GLOB LZ_OP_FILES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ops/*.yaml)
+list(REMOVE_ITEM LZ_OP_FILES ${CMAKE_SOURCE_DIR}/ops/tags.yaml)
+set(LZ_GEN_DIR ${CMAKE_BINARY_DIR}/gen)
+set(LZ_GEN_HEADERS ${LZ_GEN_DIR}/op/op_table.h ${LZ_GEN_DIR}/exec/lower_table.h)
+set(LZ_GEN_SOURCES ${LZ_GEN_DIR}/op/op_table.c ${LZ_GEN_DIR}/exec/lower_table.c)
+foreach(file IN LISTS LZ_OP_FILES)
+    get_filename_component(family ${file} NAME_WE)
+    list(APPEND LZ_GEN_SOURCES ${LZ_GEN_DIR}/exec/lower_${family}.c)
+endforeach()
+
+set(gen_args --own --tags ${CMAKE_SOURCE_DIR}/ops/tags.yaml)
+foreach(file IN LISTS LZ_OP_FILES)
+    list(APPEND gen_args --native ${file})
+endforeach()
+foreach(header IN ITEMS base value schema)
+    list(APPEND gen_args --headers ${CMAKE_SOURCE_DIR}/include/lazuli/${header}.h)
+endforeach()
+# Ninja wants the first output to be the one that the depfile, which is sorted, begins with.
+set(LZ_GEN_FILES ${LZ_GEN_HEADERS} ${LZ_GEN_SOURCES})
+list(SORT LZ_GEN_FILES)
+add_custom_command(OUTPUT ${LZ_GEN_FILES}
+    COMMAND lazuli_gen_cli emit --target tables,lower --out ${LZ_GEN_DIR} --depfile ${LZ_GEN_DIR}/gen.d ${gen_args}
+    DEPENDS lazuli_gen_cli ${LZ_OP_FILES}
+    DEPFILE ${LZ_GEN_DIR}/gen.d
+    COMMENT "Making the operators" VERBATIM)
+add_custom_target(lz_made_files DEPENDS ${LZ_GEN_FILES})
+
+add_library(lz_made OBJECT ${LZ_GEN_SOURCES})
+target_link_libraries(lz_made PRIVATE lz_flags)
+target_include_directories(lz_made PUBLIC ${LZ_GEN_DIR})

@@ -1,0 +1,50 @@
+/* graph.h - graphs in TorchScript's text form: read, check, improve, print.
+ *
+ * A graph is counted; whoever creates or retains it releases it. It is changed by one
+ * thread at a time. */
+#ifndef LAZULI_GRAPH_H
+#define LAZULI_GRAPH_H
+
+#include <lazuli/base.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct lz_graph lz_graph;
+
+/* Reads a text and checks it. An error has the line and column in the text; `name`, which
+ * it carries too, may be NULL. Operators nobody knows are read and kept; they cannot run. */
+LZ_API LZ_MUST_USE lz_err *lz_graph_parse(const char *name, lz_str text, lz_graph **out);
+
+LZ_API lz_graph *lz_graph_retain(lz_graph *g); /* returns g */
+LZ_API void lz_graph_release(lz_graph *g);     /* NULL does nothing */
+
+/* Types, order, blocks, schemas; NULL if all is well. */
+LZ_API LZ_MUST_USE lz_err *lz_graph_verify(const lz_graph *g);
+
+typedef enum lz_graph_form {
+    LZ_GRAPH_TEXT,       /* as TorchScript prints it, with "# file:line:column" behind nodes that have one */
+    LZ_GRAPH_TEXT_PLAIN, /* without */
+    LZ_GRAPH_DOT         /* for Graphviz */
+} lz_graph_form;
+
+/* The text belongs to the graph, until it is asked for again or goes. */
+LZ_API LZ_MUST_USE lz_err *lz_graph_print(lz_graph *g, lz_graph_form form, lz_str *out);
+
+/* Without and within blocks. */
+LZ_API size_t lz_graph_count(const lz_graph *g);
+
+/* Runs passes in turn, by name: "constprop, peephole, dce". With `verify` the graph is
+ * checked after each, and a mistake names the pass. */
+LZ_API LZ_MUST_USE lz_err *lz_graph_improve(lz_graph *g, lz_str passes, bool verify);
+
+/* What there is; NULL: no such i. */
+LZ_API const char *lz_graph_pass_name(size_t i);
+LZ_API const char *lz_graph_pass_help(size_t i);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

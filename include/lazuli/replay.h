@@ -1,0 +1,44 @@
+/* replay.h - recorded cases of operators and graphs, run and compared.
+ *
+ * A case is what PyTorch was given and what it answered. Floats are compared with the
+ * tolerances of their dtype, everything else exactly; where PyTorch's choice is arbitrary
+ * (docs: src/exec/replay_rules.c has the list) the meaning is compared. */
+#ifndef LAZULI_REPLAY_H
+#define LAZULI_REPLAY_H
+
+#include <lazuli/base.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct lz_replay_options {
+    int threads;      /* 0: as many as there are */
+    bool separate;    /* nothing is fused */
+    bool details;     /* a line for each case that is not right */
+    const char *only; /* the operator or graph with this name; NULL: all */
+} lz_replay_options;
+
+typedef struct lz_replay_totals {
+    size_t passed, failed, unsupported; /* cases */
+    size_t names, names_passed;         /* overloads, or graphs; those whose cases all passed */
+} lz_replay_totals;
+
+/* A line without its newline; borrowed. */
+typedef void lz_replay_line_fn(void *user, const char *line);
+
+/* CASES.jsonl or CASES.jsonl.gz; the bytes of tensors lie beside it in CASES.bin or
+ * CASES.bin.gz. Tells a line for each overload. */
+LZ_API LZ_MUST_USE lz_err *lz_replay_ops(const char *path, const lz_replay_options *options,
+                                         lz_replay_line_fn *tell, void *user, lz_replay_totals *out);
+
+/* A folder with graphs.jsonl[.gz], which must run, and malformed.jsonl[.gz], which must be
+ * refused; either may be missing. Tells a line for each graph. */
+LZ_API LZ_MUST_USE lz_err *lz_replay_graphs(const char *folder, const lz_replay_options *options,
+                                            lz_replay_line_fn *tell, void *user, lz_replay_totals *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,81 @@
+/* array.h - a strided view of host memory: what files, tests and printing work on.
+ *
+ * The struct is the caller's storage; it holds one count of its buffer, given up by
+ * lz_array_deinit. Every element it can name lies inside the buffer. */
+#ifndef LZ_CORE_ARRAY_H
+#define LZ_CORE_ARRAY_H
+
+#include "base/text.h"
+#include "core/buffer.h"
+#include "core/dtype.h"
+#include "core/shape.h"
+
+typedef struct lz_array {
+    lz_dtype dtype;
+    lz_shape sizes, strides; /* in elements */
+    int64_t offset;          /* of the first element; in elements */
+    int64_t numel;
+    lz_buffer *buffer;
+} lz_array;
+
+/* New memory, row-major, not initialised; pool may be NULL. */
+LZ_MUST_USE lz_err *lz_array_init(lz_array *out, lz_buffer_pool *pool, lz_dtype d, lz_ints sizes);
+LZ_MUST_USE lz_err *lz_array_init_zero(lz_array *out, lz_buffer_pool *pool, lz_dtype d, lz_ints sizes);
+
+/* A view of a buffer, which gets one more count. */
+LZ_MUST_USE lz_err *lz_array_init_view(lz_array *out, lz_buffer *b, lz_dtype d, lz_ints sizes,
+                                       lz_ints strides, int64_t offset);
+
+/* src in row-major order, as dtype d. */
+LZ_MUST_USE lz_err *lz_array_init_clone(lz_array *out, lz_buffer_pool *pool, const lz_array *src, lz_dtype d);
+
+void lz_array_deinit(lz_array *a); /* leaves it empty; again does nothing */
+
+static inline lz_ints lz_array_sizes(const lz_array *a)
+{
+    return lz_shape_ints(&a->sizes);
+}
+
+static inline lz_ints lz_array_strides(const lz_array *a)
+{
+    return lz_shape_ints(&a->strides);
+}
+
+bool lz_array_is_contiguous(const lz_array *a);
+
+/* The element at an index, one number for each dimension and each within its size; or
+ * at a position in row-major order. */
+void *lz_array_at(const lz_array *a, const int64_t *index);
+void *lz_array_at_flat(const lz_array *a, int64_t position);
+void lz_array_index_of(const lz_array *a, int64_t position, int64_t index[LZ_MAX_DIMS]);
+
+lz_scalar lz_array_get(const lz_array *a, int64_t position);
+void lz_array_set(const lz_array *a, int64_t position, lz_scalar v); /* by the rules of convert.h */
+
+/* All elements of src, broadcast, into dst, by the rules of convert.h. They may share
+ * memory: dst gets what src held before. */
+LZ_MUST_USE lz_err *lz_array_copy(const lz_array *src, const lz_array *dst);
+
+/* How far two elements may be apart. A float passes if |got - want| <= atol + rtol * |want|
+ * or if at most `ulps` numbers of its dtype lie between; equal infinities pass, and NaNs
+ * if nan_equal. Everything else has to be the same. */
+typedef struct lz_tolerance {
+    double rtol, atol;
+    uint64_t ulps;
+    bool nan_equal;
+} lz_tolerance;
+
+/* f32: 1e-4 and 1e-5; f64: 1e-9; f16, bf16: two ulps. NaN equal. */
+lz_tolerance lz_tolerance_of(lz_dtype d);
+
+typedef struct lz_difference {
+    int64_t count; /* of elements that differ; 0 also where dtypes or sizes already do */
+    int64_t first; /* position in row-major order; -1: dtypes or sizes differ */
+} lz_difference;
+
+/* true: the same dtype and sizes, and all elements within the tolerance. Otherwise *out
+ * (may be NULL) and the text (may be NULL), to which a sentence is added, say what is not. */
+bool lz_array_equal(const lz_array *got, const lz_array *want, const lz_tolerance *t, lz_difference *out,
+                    lz_text *why);
+
+#endif

@@ -1,0 +1,36 @@
+/* emit.h - a fusion group as a kernel and the arguments it runs with.
+ *
+ * Neighbouring loops that every access walks as one are merged first, so that one kernel
+ * serves many shapes. Sizes and strides are arguments, never part of the kernel. */
+#ifndef LZ_EXEC_EMIT_H
+#define LZ_EXEC_EMIT_H
+
+#include "exec/group.h"
+
+typedef struct lz_eaccess {
+    const lz_ln *base; /* whose buffer; NULL: an index, without memory */
+    bool store;
+    int64_t offset;
+    int64_t *strides; /* outer loops, then row */
+} lz_eaccess;
+
+typedef struct lz_eparam {
+    int64_t slot;  /* of run-time numbers; -1: value */
+    int64_t value; /* i64 */
+    lz_ktype type;
+} lz_eparam;
+
+typedef struct lz_emitted {
+    lz_kernel *kernel; /* owned: lz_kernel_release */
+    int n_outer, n_row;
+    int64_t *extents;
+    size_t n_access, n_params;
+    lz_eaccess *access;
+    lz_eparam *params;
+} lz_emitted;
+
+/* What is in out besides the kernel belongs to the arena. LZ_ERR_LIMIT if the kernel would
+ * be too large. */
+LZ_MUST_USE lz_err *lz_emit(const lz_group *g, lz_arena *arena, lz_emitted *out);
+
+#endif

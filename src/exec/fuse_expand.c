@@ -1,0 +1,289 @@
+#include "exec/fuse_impl.h"
+#include <string.h>
+
+static lz_group *group_of(lz_fused *f, uint32_t step)
+{
+    return f->steps.data[step].group;
+}
+
+static lz_gitem *item_of(lz_fused *f, uint32_t step, uint32_t item)
+{
+    return &group_of(f, step)->items.data[item];
+}
+
+/* ---- demands ---- */
+
+static bool is_place(const lz_group *g, const lz_gitem *it, const int64_t *rows, uint32_t mask)
+{
+    size_t n = (size_t)(it->node->ndim * lz_group_width(g));
+    return it->mask == mask && (n == 0 || !memcmp(it->rows, rows, n * sizeof *rows));
+}
+
+/* The newest demands are looked at; one that is made twice costs little, for the kernel
+ * shares what is equal. */
+lz_err *lz_fuse_demand(lz_fused *f, uint32_t step, const lz_ln *n, int64_t *rows, uint32_t mask,
+                       uint32_t *item)
+{
+    enum { LOOKED_AT = 64 };
+    struct lz_fuse_lists *l = f->lists;
+    lz_fnode *s = lz_fnode_of(f, n);
+    lz_group *g = group_of(f, step);
+    int left = LOOKED_AT;
+    for (uint32_t d = s->demand; d && left-- > 0; d = l->demands.data[d - 1].next) {
+        *item = l->demands.data[d - 1].item;
+        if (l->demands.data[d - 1].step == step && is_place(g, &g->items.data[*item], rows, mask))
+            return NULL;
+    }
+    LZ_TRY(lz_group_push(g, &(lz_gitem){ .node = n, .rows = rows, .mask = mask }, item));
+    LZ_TRY(lz_vec_push(&l->demands, (lz_demand){ step, *item, s->demand }));
+    s->demand = (uint32_t)l->demands.len;
+    return NULL;
+}
+
+/* Input i of the item is n at this place; item pointers do not survive this. */
+static lz_err *take(lz_fused *f, uint32_t step, uint32_t item, const lz_ln *n, int64_t *rows, uint32_t mask)
+{
+    uint32_t in;
+    LZ_TRY(lz_fuse_demand(f, step, n, rows, mask, &in));
+    lz_gitem *it = item_of(f, step, item);
+    it->in_mask[it->nin] = mask;
+    it->in[it->nin++] = in;
+    return NULL;
+}
+
+/* ---- each kind ---- */
+
+static lz_err *expand_nothing(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
+{
+    (void)f, (void)step, (void)item, (void)ok;
+    return NULL;
+}
+
+static lz_err *expand_map(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
+{
+    lz_gitem it = *item_of(f, step, item);
+    (void)ok;
+    for (int i = 0; i < it.node->nin; i++)
+        LZ_TRY(take(f, step, item, it.node->in[i], it.rows, it.mask));
+    return NULL;
+}
+
+static lz_err *expand_index(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
+{
+    lz_group *g = group_of(f, step);
+    lz_gitem it = *item_of(f, step, item);
+    const lz_ln *n = it.node, *x = n->in[0];
+    const lz_lindex *a = n->attr;
+    const int64_t *map = a->v + x->ndim;
+    int64_t *rows;
+    uint32_t mask = it.mask;
+    (void)ok;
+    LZ_TRY(lz_group_rows(g, x->ndim, &rows));
+    for (int64_t r = 0; r < x->ndim; r++) {
+        int64_t *row = rows + r * lz_group_width(g);
+        row[0] = a->v[r];
+        for (int64_t c = 0; c < n->ndim; c++)
+            lz_row_add(g, row, map[r * n->ndim + c], it.rows + c * lz_group_width(g));
+        if (a->bounded >> r & 1)
+            LZ_TRY(lz_group_mask(g, mask, row, x->sizes[r], &mask));
+    }
+    LZ_TRY(take(f, step, item, x, rows, mask));
+    return n->nin > 1 ? take(f, step, item, n->in[1], NULL, it.mask) : NULL;
+}
+
+static lz_err *expand_reshape(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
+{
+    lz_group *g = group_of(f, step);
+    const lz_ln *x = item_of(f, step, item)->node->in[0];
+    int64_t strides[LZ_MAX_DIMS], *rows = NULL, number[1 + LZ_GROUP_LOOPS];
+    lz_gview dense = { .strides = strides };
+    bool again = true;
+    lz_row_major(lz_ln_sizes(item_of(f, step, item)->node), strides);
+    while (again) {
+        lz_item_address(g, item_of(f, step, item), &dense, number);
+        LZ_TRY(lz_group_unravel(g, number, lz_ln_sizes(x), &rows, &again));
+    }
+    *ok = rows != NULL;
+    return *ok ? take(f, step, item, x, rows, item_of(f, step, item)->mask) : NULL;
+}
+
+/* ---- reductions ---- */
+
+static lz_shape sizes_of(const lz_ln *x, uint64_t dims)
+{
+    lz_shape s = { 0 };
+    for (int64_t d = 0; d < x->ndim; d++)
+        if (dims >> d & 1)
+            s.v[s.n++] = x->sizes[d];
+    return s;
+}
+
+/* Reduced dimensions come last, and are worth a walk of their own. */
+static bool wants_columns(const lz_ln *x, uint64_t dims, int64_t steps)
+{
+    enum { SHORT_ROW = 16 };
+    int64_t last = x->ndim - 1;
+    while (last > 0 && x->sizes[last] == 1)
+        last--;
+    bool inner = last >= 0 && dims >> last & 1;
+    return x->numel > steps && (!inner || steps <= SHORT_ROW);
+}
+
+/* Which loops the reduction at this place runs over: those it does not depend on, or new
+ * ones. false: none that would do. */
+static lz_err *find_row(lz_group *g, const lz_gitem *it, const lz_shape *reduced, bool *ok)
+{
+    uint64_t used = lz_rows_loops(g, it->rows, it->node->ndim), rest = lz_group_live(g) & ~used;
+    int64_t n, *rows;
+    uint64_t before = g->n_loops == 0 ? 0 : (UINT64_C(1) << g->n_loops) - 1;
+    LZ_TRY(lz_shape_numel(lz_shape_ints(reduced), &n));
+    *ok = false;
+    if (g->row_known && (g->row & lz_group_live(g)) != rest)
+        return NULL;
+    if (!g->row_known && !rest && n != 1) {
+        if (g->n_loops + reduced->n > LZ_GROUP_LOOPS)
+            return NULL;
+        LZ_TRY(lz_group_add_loops(g, lz_shape_ints(reduced), &rows));
+        rest = lz_group_live(g) & ~before;
+    }
+    if (lz_group_steps(g, rest) != n)
+        return NULL;
+    g->row = rest;
+    g->row_known = *ok = true;
+    return NULL;
+}
+
+/* The number of an element in the row. */
+static void row_number(const lz_group *g, int64_t *number)
+{
+    int64_t stride = 1;
+    memset(number, 0, (size_t)lz_group_width(g) * sizeof *number);
+    for (int l = g->n_loops; l-- > 0;)
+        if (g->row >> l & 1) {
+            number[1 + l] = stride;
+            stride *= g->extents[l];
+        }
+}
+
+static lz_err *expand_reduce(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
+{
+    lz_group *g = group_of(f, step);
+    const lz_ln *n = item_of(f, step, item)->node, *x = n->in[0];
+    uint64_t dims = ((const lz_lreduce *)n->attr)->dims;
+    lz_shape reduced = sizes_of(x, dims);
+    int64_t number[1 + LZ_GROUP_LOOPS], *inner = NULL, *rows;
+    bool again = true, first = !g->row_known;
+    *ok = item_of(f, step, item)->mask == 0;
+    if (x->numel == 0) /* nothing is added up */
+        return NULL;
+    if (*ok)
+        LZ_TRY(find_row(g, item_of(f, step, item), &reduced, ok));
+    if (!*ok)
+        return NULL;
+    g->columns = first ? wants_columns(x, dims, lz_group_steps(g, g->row)) : g->columns;
+    while (again) {
+        row_number(g, number);
+        LZ_TRY(lz_group_unravel(g, number, lz_shape_ints(&reduced), &inner, &again));
+    }
+    *ok = inner != NULL;
+    if (!*ok)
+        return NULL;
+    LZ_TRY(lz_group_rows(g, x->ndim, &rows));
+    const int64_t *kept = item_of(f, step, item)->rows;
+    size_t bytes = (size_t)lz_group_width(g) * sizeof *rows;
+    for (int64_t d = 0; d < x->ndim; d++) {
+        const int64_t **from = dims >> d & 1 ? (const int64_t **)&inner : &kept;
+        memcpy(rows + d * lz_group_width(g), *from, bytes);
+        *from += lz_group_width(g);
+    }
+    return take(f, step, item, x, rows, 0);
+}
+
+/* The row must be the loop along the scanned dimension, and all of it. */
+static lz_err *expand_scan(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
+{
+    lz_group *g = group_of(f, step);
+    lz_gitem it = *item_of(f, step, item);
+    int64_t dim = ((const lz_ldim *)it.node->attr)->dim, width = lz_group_width(g);
+    const int64_t *row = it.rows + dim * width;
+    uint64_t along = lz_rows_loops(g, row, 1), others = 0;
+    int l = along ? __builtin_ctzll(along) : 0;
+    for (int64_t d = 0; d < it.node->ndim; d++)
+        others |= d == dim ? 0 : lz_rows_loops(g, it.rows + d * width, 1);
+    bool whole = it.node->sizes[dim] == 1 ? !along
+                                          : along && !(along & (along - 1)) && row[0] == 0 && row[1 + l] == 1
+                                                && g->extents[l] == it.node->sizes[dim];
+    *ok =
+        it.mask == 0 && whole && !(others & along) && (!g->row_known || (g->row & lz_group_live(g)) == along);
+    if (!*ok)
+        return NULL;
+    g->columns = g->row_known ? g->columns : wants_columns(it.node, UINT64_C(1) << dim, it.node->sizes[dim]);
+    g->row = along;
+    g->row_known = true;
+    return take(f, step, item, it.node->in[0], it.rows, 0);
+}
+
+/* ---- gather, cat ---- */
+
+static lz_err *expand_gather(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
+{
+    lz_gview view;
+    lz_gitem it = *item_of(f, step, item);
+    (void)ok;
+    LZ_TRY(lz_fuse_resolve(f, it.node->in[0], &view));
+    item_of(f, step, item)->view = view;
+    group_of(f, step)->n_loads++;
+    return take(f, step, item, it.node->in[1], it.rows, it.mask);
+}
+
+static lz_err *expand_cat(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
+{
+    lz_group *g = group_of(f, step);
+    lz_gitem it = *item_of(f, step, item);
+    int64_t dim = ((const lz_ldim *)it.node->attr)->dim, start = 0, width = lz_group_width(g);
+    uint32_t mask;
+    *ok = it.node->nin <= LZ_ITEM_INPUTS;
+    for (int i = 0; *ok && i < it.node->nin; i++) {
+        const lz_ln *part = it.node->in[i];
+        int64_t *rows;
+        LZ_TRY(lz_group_rows(g, part->ndim, &rows));
+        memcpy(rows, it.rows, (size_t)(part->ndim * width) * sizeof *rows);
+        rows[dim * width] -= start;
+        LZ_TRY(lz_group_mask(g, it.mask, rows + dim * width, part->sizes[dim], &mask));
+        LZ_TRY(take(f, step, item, part, rows, mask));
+        start += part->sizes[dim];
+    }
+    return NULL;
+}
+
+static lz_err *expand_never(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
+{
+    (void)f, (void)step, (void)item;
+    *ok = false;
+    return NULL;
+}
+
+typedef lz_err *expand_fn(lz_fused *f, uint32_t step, uint32_t item, bool *ok);
+static expand_fn *const expanders[LZ_L_KINDS] = {
+    [LZ_L_INPUT] = expand_never,     [LZ_L_SCALAR] = expand_nothing, [LZ_L_CONST] = expand_nothing,
+    [LZ_L_IOTA] = expand_nothing,    [LZ_L_MAP] = expand_map,        [LZ_L_CAST] = expand_map,
+    [LZ_L_PHILOX] = expand_map,      [LZ_L_CHECK] = expand_map,      [LZ_L_INDEX] = expand_index,
+    [LZ_L_RESHAPE] = expand_reshape, [LZ_L_REDUCE] = expand_reduce,  [LZ_L_SCAN] = expand_scan,
+    [LZ_L_GATHER] = expand_gather,   [LZ_L_CAT] = expand_cat,        [LZ_L_UPDATE] = expand_never,
+    [LZ_L_CALL] = expand_never,
+};
+
+lz_err *lz_fuse_expand(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
+{
+    *ok = true;
+    return expanders[item_of(f, step, item)->node->kind](f, step, item, ok);
+}
+
+/* ---- what kernels that do not fuse read ---- */
+
+lz_err *lz_fuse_resolve(lz_fused *f, const lz_ln *n, lz_gview *out)
+{
+    LZ_TRY(f->separate ? lz_dense_view(f->arena, n, out) : lz_view_resolve(f->arena, n, out));
+    lz_fnode_of(f, out->base)->must = true;
+    return NULL;
+}

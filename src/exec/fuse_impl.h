@@ -1,0 +1,49 @@
+/* fuse_impl.h - what the files of fusion share. */
+#ifndef LZ_EXEC_FUSE_IMPL_H
+#define LZ_EXEC_FUSE_IMPL_H
+
+#include "core/shape.h"
+#include "exec/fuse.h"
+
+typedef struct lz_demand {
+    uint32_t step, item, next; /* next: 1 + index */
+} lz_demand;
+
+typedef struct lz_writer {
+    uint32_t step, next;
+} lz_writer;
+
+struct lz_fuse_lists {
+    LZ_VEC(lz_demand) demands;
+    LZ_VEC(lz_writer) writers;
+    LZ_VEC(uint32_t) stack;
+    uint32_t stamp;
+};
+
+static inline lz_fnode *lz_fnode_of(lz_fused *f, const lz_ln *n)
+{
+    return &f->nodes[n->id];
+}
+
+/* What n shows of the nearest buffer that it is a strided view of; that one is asked for. */
+LZ_MUST_USE lz_err *lz_fuse_resolve(lz_fused *f, const lz_ln *n, lz_gview *out);
+
+/* Asks for a node at a place of a step's group. */
+LZ_MUST_USE lz_err *lz_fuse_demand(lz_fused *f, uint32_t step, const lz_ln *n, int64_t *rows, uint32_t mask,
+                                   uint32_t *item);
+/* Computes an item: asks for its operands. *ok false: it cannot be computed there. */
+LZ_MUST_USE lz_err *lz_fuse_expand(lz_fused *f, uint32_t step, uint32_t item, bool *ok);
+
+LZ_MUST_USE lz_err *lz_fuse_new_group(lz_fused *f, const lz_ln *for_node, uint32_t *step);
+/* Stores an item of the group into target, at the address that `row` is. */
+LZ_MUST_USE lz_err *lz_fuse_store(lz_fused *f, uint32_t step, uint32_t item, const lz_ln *target,
+                                  const int64_t *row);
+LZ_MUST_USE lz_err *lz_fuse_wrote(lz_fused *f, uint32_t step, const lz_ln *target);
+
+/* Whether step a has to run before b, or it would take too long to tell. */
+LZ_MUST_USE lz_err *lz_fuse_reaches(lz_fused *f, uint32_t a, uint32_t b, bool *out);
+
+LZ_MUST_USE lz_err *lz_fuse_siblings(lz_fused *f);
+LZ_MUST_USE lz_err *lz_fuse_order(lz_fused *f);
+
+#endif

@@ -1,0 +1,258 @@
+#include "base/map.h"
+#include "core/shape.h"
+#include "exec/fuse_impl.h"
+#include <string.h>
+
+/* ---- who reads what ---- */
+
+bool lz_step_reads(const lz_step *s, lz_read_fn *fn, void *user)
+{
+    if (s->call) {
+        for (int i = 0; i < s->call->node->nin; i++)
+            if (!fn(user, s->call->in[i].base))
+                return false;
+        return true;
+    }
+    for (size_t i = 0; i < s->group->items.len; i++) {
+        const lz_gitem *it = &s->group->items.data[i];
+        if (it->view.base && !fn(user, it->view.base))
+            return false;
+    }
+    return true;
+}
+
+/* ---- reachability ---- */
+
+typedef struct search {
+    lz_fused *f;
+    lz_err *error;
+} search;
+
+static bool push_step(search *s, uint32_t step)
+{
+    lz_step *t = &s->f->steps.data[step];
+    if (t->stamp == s->f->lists->stamp)
+        return true;
+    t->stamp = s->f->lists->stamp;
+    s->error = lz_vec_push(&s->f->lists->stack, step);
+    return !s->error;
+}
+
+static bool push_writers(void *user, const lz_ln *base)
+{
+    search *s = user;
+    const struct lz_fuse_lists *l = s->f->lists;
+    const lz_ln *owner = lz_fused_owner(s->f, base);
+    for (uint32_t w = s->f->nodes[owner->id].writer; w; w = l->writers.data[w - 1].next)
+        if (!push_step(s, l->writers.data[w - 1].step))
+            return false;
+    return true;
+}
+
+lz_err *lz_fuse_reaches(lz_fused *f, uint32_t a, uint32_t b, bool *out)
+{
+    enum { PATIENCE = 2000 };
+    struct lz_fuse_lists *l = f->lists;
+    search s = { f, NULL };
+    int left = PATIENCE;
+    l->stamp++;
+    l->stack.len = 0;
+    *out = false;
+    push_step(&s, b);
+    while (!s.error && l->stack.len > 0 && !*out) {
+        uint32_t step = l->stack.data[--l->stack.len];
+        *out = step == a || left-- == 0;
+        const lz_step *t = &f->steps.data[step];
+        if (t->after != LZ_NO_STEP)
+            push_step(&s, t->after);
+        if (!s.error)
+            lz_step_reads(t, push_writers, &s);
+    }
+    return s.error;
+}
+
+/* ---- siblings ---- */
+
+static bool same_loops(const lz_group *a, const lz_group *b)
+{
+    bool loops =
+        a->n_loops == b->n_loops && !memcmp(a->extents, b->extents, (size_t)a->n_loops * sizeof *a->extents);
+    return loops && (!a->row_known || !b->row_known || (a->row == b->row && a->columns == b->columns));
+}
+
+static bool is_among(void *user, const lz_ln *base)
+{
+    const lz_ln *wanted = *(const lz_ln *const *)user;
+    return wanted != base; /* found: stop */
+}
+
+static bool shares_load(const lz_step *a, const lz_step *b)
+{
+    for (size_t i = 0; i < a->group->items.len; i++) {
+        const lz_ln *base = a->group->items.data[i].view.base;
+        if (base && base->numel > 1 && !lz_step_reads(b, is_among, &base))
+            return true;
+    }
+    return false;
+}
+
+static bool has_room(const lz_fused *f, const lz_group *a, const lz_group *b)
+{
+    return a->items.len + b->items.len <= (size_t)f->room && a->n_loads + b->n_loads <= LZ_GROUP_LOADS
+           && a->masks.len + b->masks.len <= LZ_GROUP_MASKS
+           && a->stores.len + b->stores.len <= LZ_GROUP_STORES;
+}
+
+static lz_err *append(lz_group *a, lz_group *b)
+{
+    uint32_t items = (uint32_t)a->items.len, masks = (uint32_t)a->masks.len - 1;
+    LZ_TRY(lz_vec_reserve(&a->items, b->items.len));
+    LZ_TRY(lz_vec_reserve(&a->masks, b->masks.len));
+    LZ_TRY(lz_vec_reserve(&a->stores, b->stores.len));
+    for (size_t i = 0; i < b->items.len; i++) {
+        lz_gitem it = b->items.data[i];
+        it.mask += it.mask ? masks : 0;
+        for (int k = 0; k < it.nin; k++) {
+            it.in[k] += items;
+            it.in_mask[k] += it.in_mask[k] ? masks : 0;
+        }
+        a->items.data[a->items.len++] = it;
+    }
+    for (size_t i = 1; i < b->masks.len; i++) {
+        lz_gmask m = b->masks.data[i];
+        m.parent += m.parent ? masks : 0;
+        a->masks.data[a->masks.len++] = m;
+    }
+    for (size_t i = 0; i < b->stores.len; i++) {
+        lz_gstore s = b->stores.data[i];
+        s.item += items;
+        a->stores.data[a->stores.len++] = s;
+    }
+    a->columns = a->row_known ? a->columns : b->columns;
+    a->row = a->row_known ? a->row : b->row;
+    a->row_known = a->row_known || b->row_known;
+    a->n_loads = (uint16_t)(a->n_loads + b->n_loads);
+    b->items.len = b->stores.len = 0;
+    b->merged = true;
+    return NULL;
+}
+
+/* What b writes is written by a from now on. */
+static void hand_over(lz_fused *f, uint32_t a, uint32_t b)
+{
+    for (size_t i = 0; i < f->lists->writers.len; i++)
+        if (f->lists->writers.data[i].step == b)
+            f->lists->writers.data[i].step = a;
+}
+
+static lz_err *try_merge(lz_fused *f, uint32_t a, uint32_t b, bool *merged)
+{
+    lz_step *x = &f->steps.data[a], *y = &f->steps.data[b];
+    bool ordered = true;
+    *merged = false;
+    if (!same_loops(x->group, y->group) || !has_room(f, x->group, y->group) || x->after != LZ_NO_STEP
+        || y->after != LZ_NO_STEP || !shares_load(x, y))
+        return NULL;
+    LZ_TRY(lz_fuse_reaches(f, a, b, &ordered));
+    if (!ordered)
+        LZ_TRY(lz_fuse_reaches(f, b, a, &ordered));
+    if (ordered)
+        return NULL;
+    LZ_TRY(append(x->group, y->group));
+    hand_over(f, a, b);
+    *merged = true;
+    return NULL;
+}
+
+/* Each group is compared with the last few over loops of the same extents. */
+lz_err *lz_fuse_siblings(lz_fused *f)
+{
+    enum { NEAR = 8, MOST = 4096 };
+    bool merged;
+    if (f->steps.len > MOST) /* whoever makes that many has other worries */
+        return NULL;
+    for (uint32_t b = 1; b < f->steps.len; b++) {
+        if (!f->steps.data[b].group || f->steps.data[b].waited_for)
+            continue;
+        int left = NEAR;
+        for (uint32_t a = b; a-- > 0 && left > 0;) {
+            const lz_step *s = &f->steps.data[a];
+            if (!s->group || s->group->merged || s->waited_for
+                || !same_loops(s->group, f->steps.data[b].group))
+                continue;
+            left--;
+            LZ_TRY(try_merge(f, a, b, &merged));
+            if (merged)
+                break;
+        }
+    }
+    return NULL;
+}
+
+/* ---- order ---- */
+
+typedef struct sorter {
+    lz_fused *f;
+    bool *done;
+    uint32_t step;
+    bool pushed;
+} sorter;
+
+/* Depth first, in the order of the steps reversed: the last made is the first needed. */
+static bool find_unfinished(void *user, const lz_ln *base)
+{
+    sorter *s = user;
+    struct lz_fuse_lists *l = s->f->lists;
+    const lz_ln *owner = lz_fused_owner(s->f, base);
+    for (uint32_t w = s->f->nodes[owner->id].writer; w; w = l->writers.data[w - 1].next) {
+        uint32_t step = l->writers.data[w - 1].step;
+        if (s->done[step] || step == s->step)
+            continue;
+        l->stack.data[l->stack.len++] = step;
+        s->pushed = true;
+        return false;
+    }
+    return true;
+}
+
+static lz_err *place(sorter *s, uint32_t root)
+{
+    struct lz_fuse_lists *l = s->f->lists;
+    l->stack.len = 0;
+    l->stack.data[l->stack.len++] = root;
+    while (l->stack.len > 0) {
+        s->step = l->stack.data[l->stack.len - 1];
+        const lz_step *t = &s->f->steps.data[s->step];
+        s->pushed = false;
+        if (s->done[s->step]) {
+            l->stack.len--;
+            continue;
+        }
+        if (l->stack.len > s->f->steps.len)
+            return lz_errf(LZ_ERR_INTERNAL, "groups wait for each other");
+        if (t->after != LZ_NO_STEP && !s->done[t->after]) {
+            l->stack.data[l->stack.len++] = t->after;
+            continue;
+        }
+        lz_step_reads(t, find_unfinished, s);
+        if (s->pushed)
+            continue;
+        l->stack.len--;
+        s->done[s->step] = true;
+        if (!t->group || !t->group->merged)
+            s->f->order.data[s->f->order.len++] = s->step;
+    }
+    return NULL;
+}
+
+lz_err *lz_fuse_order(lz_fused *f)
+{
+    sorter s = { .f = f };
+    f->lists->stack.len = 0;
+    LZ_TRY(lz_vec_reserve(&f->lists->stack, f->steps.len + 2));
+    LZ_TRY(lz_vec_reserve(&f->order, f->steps.len + 1));
+    LZ_TRY(lz_arena_new(f->arena, &s.done, f->steps.len + 1));
+    for (uint32_t i = (uint32_t)f->steps.len; i-- > 0;)
+        LZ_TRY(place(&s, i));
+    return NULL;
+}

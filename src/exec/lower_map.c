@@ -1,0 +1,151 @@
+#include "exec/lower_impl.h"
+
+/* ---- scalar operations ---- */
+
+static lz_dtype bits_of(lz_dtype d)
+{
+    return d == LZ_F32 ? LZ_I32 : d == LZ_I32 ? LZ_F32 : d == LZ_F64 ? LZ_I64 : LZ_F64;
+}
+
+static bool takes(lz_kop op, const lz_ln *n)
+{
+    lz_ktype t = lz_ktype_of((lz_dtype)n->dtype);
+    return t < LZ_KTYPES && lz_kop_types(op) >> t & 1;
+}
+
+static lz_err *check_inputs(lz_kop op, const lz_ln *const *in)
+{
+    int n = lz_kop_operands(op), first = lz_kop_result(op) == LZ_KR_LAST; /* a select's condition is bool */
+    if (first && in[0]->dtype != LZ_BOOL)
+        return lz_errf(LZ_ERR_INTERNAL, "%s of a condition that is not bool", lz_kop_text(op));
+    for (int i = 0; i < n; i++) {
+        if (i >= first && in[i]->dtype != in[first]->dtype)
+            return lz_errf(LZ_ERR_INTERNAL, "%s of different dtypes", lz_kop_text(op));
+        if (i >= first && !takes(op, in[i]))
+            return lz_errf(LZ_ERR_UNSUPPORTED, "\"%s\" is not implemented for %s", lz_kop_text(op),
+                           lz_dtype_get((lz_dtype)in[i]->dtype)->script);
+        if (!lz_shape_eq(lz_ln_sizes(in[i]), lz_ln_sizes(in[0])))
+            return lz_errf(LZ_ERR_INTERNAL, "%s of different sizes", lz_kop_text(op));
+    }
+    return NULL;
+}
+
+static lz_dtype result_dtype(lz_kop op, lz_dtype d)
+{
+    lz_kresult r = lz_kop_result(op);
+    return r == LZ_KR_BOOL ? LZ_BOOL : r == LZ_KR_BITS ? bits_of(d) : d;
+}
+
+lz_err *lz_low_make_map(lz_lower *b, lz_kop op, const lz_ln *const *in, bool number, const lz_ln **out)
+{
+    size_t n = (size_t)lz_kop_operands(op);
+    LZ_TRY(check_inputs(op, in));
+    return lz_low_intern(b,
+                         &(lz_low_proto){ .kind = LZ_L_MAP,
+                                          .dtype = result_dtype(op, (lz_dtype)in[n - 1]->dtype),
+                                          .number = number,
+                                          .op = (uint16_t)op,
+                                          .nin = n,
+                                          .in = in,
+                                          .sizes = lz_ln_sizes(in[0]) },
+                         out);
+}
+
+lz_err *lz_low_map(lz_lower *b, lz_kop op, const lz_ln *const *in, const lz_ln **out)
+{
+    return lz_low_make_map(b, op, in, false, out);
+}
+
+/* ---- casts ---- */
+
+/* Digits that integers need and floats have, sign included. */
+static int digits(lz_dtype d)
+{
+    static const struct {
+        lz_dtype dtype;
+        int digits;
+    } table[] = { { LZ_BOOL, 1 }, { LZ_U8, 9 },   { LZ_I8, 8 },   { LZ_I16, 16 }, { LZ_I32, 32 },
+                  { LZ_I64, 64 }, { LZ_BF16, 9 }, { LZ_F16, 12 }, { LZ_F32, 25 }, { LZ_F64, 54 } };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (table[i].dtype == d)
+            return table[i].digits;
+    return 0;
+}
+
+/* Every number of `from` is one of `to`. */
+static bool holds(lz_dtype to, lz_dtype from)
+{
+    bool real = lz_dtype_is_float(to), whole = lz_dtype_is_whole(from);
+    if (to == LZ_BOOL || lz_dtype_is_complex(to) || lz_dtype_is_complex(from))
+        return false;
+    if (from == LZ_BOOL)
+        return true;
+    if (!real && (!whole || to == LZ_U8)) /* u8 holds no negative number */
+        return false;
+    return (from != LZ_F16 || to != LZ_BF16) && digits(to) >= digits(from);
+}
+
+lz_err *lz_low_make_cast(lz_lower *b, const lz_ln *x, lz_dtype to, bool number, const lz_ln **out)
+{
+    if (!lz_dtype_get(to)->computable)
+        return lz_errf(LZ_ERR_UNSUPPORTED, "%s is not supported yet", lz_dtype_get(to)->name);
+    if (!b->shape_only) {
+        while (x->kind == LZ_L_CAST && holds((lz_dtype)x->dtype, (lz_dtype)x->in[0]->dtype))
+            x = x->in[0];
+        if (x->kind == LZ_L_CONST) {
+            char room[16];
+            lz_element_set(to, *(const lz_scalar *)x->attr, room);
+            return lz_low_make_const(b, lz_element_get(to, room), to, number, out);
+        }
+    }
+    if (x->dtype == (int8_t)to && x->number == number) {
+        *out = x;
+        return NULL;
+    }
+    return lz_low_intern(
+        b,
+        &(lz_low_proto){
+            .kind = LZ_L_CAST, .dtype = to, .number = number, .nin = 1, .in = &x, .sizes = lz_ln_sizes(x) },
+        out);
+}
+
+lz_err *lz_low_cast(lz_lower *b, const lz_ln *x, lz_dtype to, const lz_ln **out)
+{
+    return lz_low_make_cast(b, x, to, false, out);
+}
+
+/* ---- random words, index checks ---- */
+
+lz_err *lz_low_philox(lz_lower *b, int word, const lz_ln *seed, const lz_ln *stream, const lz_ln *index,
+                      const lz_ln **out)
+{
+    const lz_ln *in[3] = { b->stream, stream, index };
+    if (b->stream)
+        LZ_TRY(lz_low_map(b, LZ_K_ADD, in, &stream));
+    LZ_TRY(lz_low_expand(b, seed, lz_ln_sizes(index), &in[0]));
+    LZ_TRY(lz_low_expand(b, stream, lz_ln_sizes(index), &in[1]));
+    return lz_low_intern(b,
+                         &(lz_low_proto){ .kind = LZ_L_PHILOX,
+                                          .dtype = LZ_I64,
+                                          .op = (uint16_t)word,
+                                          .nin = 3,
+                                          .in = in,
+                                          .sizes = lz_ln_sizes(index) },
+                         out);
+}
+
+lz_err *lz_low_check_index(lz_lower *b, const lz_ln *index, int64_t size, int64_t dim, bool wrap,
+                           const lz_ln **out)
+{
+    lz_lcheck attr = { size, dim, wrap };
+    LZ_TRY(lz_low_cast(b, index, LZ_I64, &index));
+    return lz_low_intern(b,
+                         &(lz_low_proto){ .kind = LZ_L_CHECK,
+                                          .dtype = LZ_I64,
+                                          .nin = 1,
+                                          .in = &index,
+                                          .sizes = lz_ln_sizes(index),
+                                          .attr = &attr,
+                                          .attr_size = sizeof attr },
+                         out);
+}

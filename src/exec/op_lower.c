@@ -1,0 +1,84 @@
+#include "exec/op_lower.h"
+#include "core/shape.h"
+#include "exec/lower_table.h"
+#include "exec/views.h"
+#include "kernel/kernels.h"
+
+static const lz_lower_row *row_of(const lz_op_row *op)
+{
+    return &lz_lower_table[op - lz_op_table];
+}
+
+bool lz_op_can_lower(const lz_op_row *op)
+{
+    return row_of(op)->fn != NULL;
+}
+
+static lz_lv written_dtype(const lz_op_row *op, const lz_lv *args)
+{
+    for (int i = 0; i < op->nargs; i++)
+        if (op->args[i].write && args[i].kind == LZ_LV_TENSOR)
+            return lz_lv_dtype(args[i].dtype);
+    return lz_lv_none();
+}
+
+static lz_err *pass_args(const lz_op_row *op, const lz_lv *args, lz_lv *passed)
+{
+    const lz_lower_row *row = row_of(op);
+    if (!row->fn)
+        return lz_errf(LZ_ERR_UNSUPPORTED, "%s::%s is not implemented yet", op->ns, op->name);
+    for (int i = 0; i < row->nargs; i++) {
+        int from = row->from ? row->from[i] : i;
+        passed[i] = from >= 0                   ? args[from]
+                    : from == LZ_FROM_OUT_DTYPE ? written_dtype(op, args)
+                                                : lz_lv_none();
+    }
+    return NULL;
+}
+
+lz_err *lz_op_lower(lz_lower *b, const lz_op_row *op, const lz_lv *args, lz_lv *results, size_t *n)
+{
+    const lz_lower_row *row = row_of(op);
+    lz_lv passed[LZ_ARGS_MAX];
+    LZ_TRY(pass_args(op, args, passed));
+    *n = row->nresults;
+    return lz_low_call(b, row->fn, passed, row->nargs, results, *n);
+}
+
+lz_err *lz_op_lower_as_is(lz_lower *b, const lz_op_row *op, const lz_lv *args, lz_lv *results, size_t *n)
+{
+    const lz_lower_row *row = row_of(op);
+    lz_lv passed[LZ_ARGS_MAX];
+    LZ_TRY(pass_args(op, args, passed));
+    *n = row->nresults;
+    LZ_TRY(row->fn(b, passed, results));
+    for (size_t i = 0; i < *n; i++)
+        LZ_TRY(lz_low_round(b, &results[i]));
+    return NULL;
+}
+
+/* ---- sizes that depend on elements ---- */
+
+static lz_err *compute(lz_lower *b, const lz_ln *x, const lz_run_args *args, lz_buffer **out)
+{
+    lz_plan *p;
+    LZ_TRY(lz_low_copy(b, x, &x));
+    LZ_TRY(lz_plan_create(b, &x, 1, NULL, &p));
+    lz_err *e = lz_plan_run(p, args, out);
+    lz_plan_destroy(p);
+    return e;
+}
+
+lz_err *lz_op_nonzero(lz_lower *b, const lz_ln *x, const lz_run_args *args, lz_array *found)
+{
+    lz_buffer *data;
+    int64_t strides[LZ_MAX_DIMS];
+    LZ_TRY(compute(b, x, args, &data));
+    lz_row_major(lz_ln_sizes(x), strides);
+    lz_strided s = { data->data, (lz_dtype)x->dtype, x->ndim, x->sizes, strides };
+    lz_err *e = lz_array_init(found, args->memory, LZ_I64, LZ_DIMS(lz_count_nonzero(&s), x->ndim));
+    if (!e)
+        lz_list_nonzero(&s, found->buffer->data);
+    lz_buffer_release(data);
+    return e;
+}

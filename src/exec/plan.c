@@ -1,0 +1,324 @@
+#include "base/mem.h"
+#include "core/dtype.h"
+#include "core/shape.h"
+#include "core/strides.h"
+#include "exec/plan_impl.h"
+#include <string.h>
+
+/* What LZ_L_CALL calls. */
+static const struct {
+    const char *name;
+    lz_kcall_fn *run;
+} calls[LZ_CALLS] = {
+    [LZ_CALL_MATMUL] = { "matmul", lz_matmul },
+    [LZ_CALL_CONV] = { "conv", lz_conv },
+    [LZ_CALL_CONV_INPUT] = { "conv_input", lz_conv_input },
+    [LZ_CALL_CONV_WEIGHT] = { "conv_weight", lz_conv_weight },
+    [LZ_CALL_SORT] = { "sort", lz_sort_indices },
+    [LZ_CALL_TOPK] = { "topk", lz_topk_indices },
+    [LZ_CALL_SEARCH] = { "search", lz_search_sorted },
+    [LZ_CALL_SCATTER] = { "scatter", lz_scatter_into },
+};
+
+typedef struct planner {
+    lz_plan *p;
+    const lz_fused *f;
+    uint32_t *buffer_of; /* of a node that owns one, 1 + index */
+} planner;
+
+/* ---- buffers ---- */
+
+static size_t bytes_of(const lz_ln *n)
+{
+    return (size_t)n->numel * lz_dtype_size((lz_dtype)n->dtype);
+}
+
+static uint32_t add_buffer(planner *b, lz_pbuffer v)
+{
+    b->p->buffers[b->p->n_buffers] = v;
+    return (uint32_t)b->p->n_buffers++;
+}
+
+static uint32_t buffer_of(planner *b, const lz_ln *n)
+{
+    const lz_ln *owner = lz_fused_owner(b->f, n);
+    uint32_t *at = &b->buffer_of[owner->id];
+    if (*at)
+        return *at - 1;
+    lz_pbuffer v = { .kind = LZ_PB_TEMP, .bytes = bytes_of(owner), .first = UINT32_MAX, .donor = -1 };
+    if (owner->kind == LZ_L_INPUT) {
+        v.kind = LZ_PB_INPUT;
+        v.where = (size_t)((const lz_linput *)owner->attr)->slot;
+        for (uint32_t i = 0; i < b->p->n_buffers; i++) /* another view of the same slot */
+            if (b->p->buffers[i].kind == LZ_PB_INPUT && b->p->buffers[i].where == v.where) {
+                *at = i + 1;
+                return i;
+            }
+    }
+    uint32_t i = add_buffer(b, v);
+    *at = i + 1;
+    return i;
+}
+
+/* ---- launches ---- */
+
+static bool is_dense_walk(const lz_emitted *k, const int64_t *strides)
+{
+    int64_t s = 1;
+    for (int l = k->n_outer + k->n_row; l-- > 0; s *= k->extents[l])
+        if (k->extents[l] != 1 && strides[l] != s)
+            return false;
+    return true;
+}
+
+/* One load and one store at the same addresses, which are all there are. */
+static bool is_copy(const lz_group *g, const lz_emitted *k)
+{
+    bool plain = k->n_access == 2 && g->stores.len == 1 && g->items.data[g->stores.data[0].item].load
+                 && k->access[0].base && k->access[1].store;
+    return plain && k->access[0].offset == 0 && k->access[1].offset == 0
+           && is_dense_walk(k, k->access[0].strides) && is_dense_walk(k, k->access[1].strides);
+}
+
+/* An index may be out of range, an integer divided by zero. */
+static bool may_fail(const lz_group *g)
+{
+    for (size_t i = 0; i < g->items.len; i++) {
+        const lz_ln *n = g->items.data[i].node;
+        bool divides = n->kind == LZ_L_MAP && lz_dtype_is_whole((lz_dtype)n->dtype)
+                       && (n->op == LZ_K_IDIV || n->op == LZ_K_IDIV_FLOOR || n->op == LZ_K_FMOD
+                           || n->op == LZ_K_REMAINDER);
+        if (n->kind == LZ_L_CHECK || divides)
+            return true;
+    }
+    return false;
+}
+
+static lz_err *plan_group(planner *b, const lz_group *g, lz_plaunch *out)
+{
+    lz_emitted k;
+    lz_paccess *access;
+    LZ_TRY(lz_emit(g, &b->p->arena, &k));
+    out->kernel = k.kernel;
+    LZ_TRY(lz_arena_new(&b->p->arena, &access, k.n_access + 1));
+    for (size_t i = 0; i < k.n_access; i++)
+        access[i] = (lz_paccess){ .buffer = k.access[i].base ? buffer_of(b, k.access[i].base) : LZ_NO_BUFFER,
+                                  .store = k.access[i].store,
+                                  .offset = k.access[i].offset,
+                                  .strides = k.access[i].strides };
+    out->extents = k.extents;
+    out->access = access;
+    out->params = k.params;
+    out->n_access = k.n_access;
+    out->n_params = k.n_params;
+    out->n_outer = k.n_outer;
+    out->n_row = k.n_row;
+    out->copy = is_copy(g, &k);
+    b->p->may_fail = b->p->may_fail || may_fail(g);
+    if (k.n_access > b->p->most_access)
+        b->p->most_access = k.n_access;
+    if (k.n_params > b->p->most_params)
+        b->p->most_params = k.n_params;
+    return NULL;
+}
+
+static lz_err *copy_ints(lz_arena *a, const int64_t *v, int64_t n, const int64_t **out)
+{
+    int64_t *copy;
+    LZ_TRY(lz_arena_new(a, &copy, (size_t)n + 1));
+    if (n)
+        memcpy(copy, v, (size_t)n * sizeof *v);
+    *out = copy;
+    return NULL;
+}
+
+static lz_err *plan_strided(planner *b, const lz_ln *n, const lz_gview *v, lz_strided *out,
+                            lz_paccess *access)
+{
+    *out = (lz_strided){ .dtype = (lz_dtype)n->dtype, .ndim = n->ndim };
+    LZ_TRY(copy_ints(&b->p->arena, n->sizes, n->ndim, &out->sizes));
+    LZ_TRY(copy_ints(&b->p->arena, v->strides, n->ndim, &out->strides));
+    *access = (lz_paccess){ .buffer = buffer_of(b, v->base), .offset = v->offset };
+    return NULL;
+}
+
+static lz_err *plan_call(planner *b, const lz_gcall *c, lz_plaunch *out)
+{
+    lz_shape dense;
+    const lz_ln *n = c->node;
+    out->call = calls[n->op].run;
+    b->p->may_fail = true; /* it takes memory of its own */
+    out->n_in = n->nin;
+    for (size_t i = 0; i < out->n_in; i++)
+        LZ_TRY(plan_strided(b, n->in[i], &c->in[i], &out->args.in[i], &out->call_in[i]));
+    LZ_TRY(lz_strides_contiguous(lz_ln_sizes(n), &dense));
+    LZ_TRY(plan_strided(b, n, &(lz_gview){ .base = n, .strides = dense.v }, &out->args.out, &out->call_out));
+    out->call_out.store = true;
+    LZ_TRY(copy_ints(&b->p->arena, n->attr, (int64_t)(n->attr_size / sizeof(int64_t)), &out->args.params));
+    return NULL;
+}
+
+static lz_err *plan_launches(planner *b)
+{
+    LZ_TRY(lz_arena_new(&b->p->arena, &b->p->launches, b->f->order.len + 1));
+    for (size_t i = 0; i < b->f->order.len; i++) {
+        const lz_step *s = &b->f->steps.data[b->f->order.data[i]];
+        lz_plaunch *l = &b->p->launches[b->p->n_launches++];
+        l->origin = s->origin;
+        LZ_TRY(s->group ? plan_group(b, s->group, l) : plan_call(b, s->call, l));
+    }
+    return NULL;
+}
+
+/* ---- outputs ---- */
+
+static lz_err *plan_output(planner *b, const lz_ln *n, size_t i)
+{
+    lz_plan_output *o = &b->p->outputs[i];
+    lz_shape strides;
+    *o = (lz_plan_output){ .dtype = (lz_dtype)n->dtype, .sizes = { NULL, n->ndim }, .slot = -1 };
+    o->strides.n = n->ndim;
+    LZ_TRY(copy_ints(&b->p->arena, n->sizes, n->ndim, &o->sizes.v));
+    if (n->kind == LZ_L_INPUT) {
+        const lz_linput *in = n->attr;
+        o->slot = in->slot;
+        o->offset = in->offset;
+        b->p->output_buffers[i] = LZ_NO_BUFFER;
+        return copy_ints(&b->p->arena, in->strides, n->ndim, &o->strides.v);
+    }
+    LZ_TRY(lz_strides_contiguous(lz_ln_sizes(n), &strides));
+    b->p->output_buffers[i] = buffer_of(b, n);
+    b->p->buffers[b->p->output_buffers[i]].kind = LZ_PB_OUTPUT;
+    return copy_ints(&b->p->arena, strides.v, n->ndim, &o->strides.v);
+}
+
+static lz_err *build(planner *b, const lz_ln *const *outputs, size_t n)
+{
+    lz_plan *p = b->p;
+    LZ_TRY(lz_arena_new(&p->arena, &p->buffers, b->f->dag->n_nodes + 1));
+    LZ_TRY(lz_arena_new(&p->arena, &p->outputs, n + 1));
+    LZ_TRY(lz_arena_new(&p->arena, &p->output_buffers, n + 1));
+    LZ_TRY(lz_arena_new(b->f->arena, &b->buffer_of, b->f->dag->n_nodes + 1));
+    LZ_TRY(plan_launches(b));
+    p->n_outputs = n;
+    for (size_t i = 0; i < n; i++)
+        LZ_TRY(plan_output(b, outputs[i], i));
+    return lz_plan_memory(p);
+}
+
+static lz_err *create(const lz_lower *dag, const lz_ln *const *outputs, size_t n, int room, lz_plan *p)
+{
+    lz_fused f;
+    LZ_TRY(lz_fuse(&f, dag, outputs, n, room));
+    planner b = { .p = p, .f = &f };
+    lz_err *e = build(&b, outputs, n);
+    lz_fused_deinit(&f);
+    return e;
+}
+
+static void empty(lz_plan *p)
+{
+    for (size_t i = 0; i < p->n_launches; i++)
+        lz_kernel_release(p->launches[i].kernel);
+    lz_arena_deinit(&p->arena);
+    *p = (lz_plan){ 0 };
+}
+
+void lz_plan_destroy(lz_plan *p)
+{
+    if (p)
+        empty(p);
+    lz_mem_free(p);
+}
+
+/* A kernel that is too large for the engine is made of smaller groups. */
+lz_err *lz_plan_create(const lz_lower *dag, const lz_ln *const *outputs, size_t n,
+                       const lz_plan_options *options, lz_plan **out)
+{
+    lz_plan *p = lz_mem_zalloc(1, sizeof *p);
+    lz_err *e = NULL;
+    if (!p)
+        return lz_err_oom();
+    for (int room = options && options->separate ? 1 : LZ_GROUP_ITEMS;; room /= 4) {
+        lz_arena_init(&p->arena);
+        lz_err_free(e);
+        e = create(dag, outputs, n, room, p);
+        if (lz_err_code(e) != LZ_ERR_LIMIT || room <= 1)
+            break;
+        empty(p);
+    }
+    if (e) {
+        lz_plan_destroy(p);
+        return e;
+    }
+    *out = p;
+    return NULL;
+}
+
+/* ---- looking ---- */
+
+size_t lz_plan_outputs(const lz_plan *p)
+{
+    return p->n_outputs;
+}
+
+const lz_plan_output *lz_plan_output_get(const lz_plan *p, size_t i)
+{
+    return &p->outputs[i];
+}
+
+size_t lz_plan_launches(const lz_plan *p)
+{
+    return p->n_launches;
+}
+
+size_t lz_plan_peak(const lz_plan *p)
+{
+    return p->peak;
+}
+
+bool lz_plan_is_safe(const lz_plan *p)
+{
+    return !p->may_fail;
+}
+
+static void print_buffer(const lz_plan *p, uint32_t i, lz_text *out)
+{
+    static const char *const names[] = { [LZ_PB_INPUT] = "in", [LZ_PB_TEMP] = "t", [LZ_PB_OUTPUT] = "out" };
+    lz_text_printf(out, "%s%u", names[p->buffers[i].kind],
+                   p->buffers[i].kind == LZ_PB_INPUT ? (unsigned)p->buffers[i].where : i);
+}
+
+static void print_launch(const lz_plan *p, const lz_plaunch *l, lz_text *out)
+{
+    for (size_t k = 0; k < l->n_access + l->n_in + (l->call ? 1 : 0); k++) {
+        const lz_paccess *a = l->kernel ? &l->access[k] : k < l->n_in ? &l->call_in[k] : &l->call_out;
+        if (a->buffer == LZ_NO_BUFFER)
+            continue;
+        lz_text_puts(out, a->store ? " > " : " ");
+        print_buffer(p, a->buffer, out);
+    }
+    for (int i = 0; i < l->n_outer + l->n_row && l->kernel; i++)
+        lz_text_printf(out, "%s%lld",
+                       i == 0            ? " ["
+                       : i == l->n_outer ? " | "
+                                         : ", ",
+                       (long long)l->extents[i]);
+    lz_text_puts(out, l->kernel ? "]\n" : "\n");
+    if (l->kernel)
+        lz_kernel_print(l->kernel, out);
+}
+
+lz_err *lz_plan_print(const lz_plan *p, lz_text *out)
+{
+    lz_text_printf(out, "%zu launches, %zu bytes of temporaries, peak %zu\n", p->n_launches, p->temp_bytes,
+                   p->peak);
+    for (size_t i = 0; i < p->n_launches; i++) {
+        const char *name = "kernel";
+        for (int c = 0; c < LZ_CALLS; c++)
+            name = p->launches[i].call == calls[c].run ? calls[c].name : name;
+        lz_text_printf(out, "%zu: %s", i, name);
+        print_launch(p, &p->launches[i], out);
+    }
+    return lz_text_check(out);
+}

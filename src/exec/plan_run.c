@@ -1,0 +1,144 @@
+#include "base/mem.h"
+#include "core/dtype.h"
+#include "core/scalar.h"
+#include "exec/plan_impl.h"
+#include <string.h>
+
+typedef struct runner {
+    const lz_plan *p;
+    const lz_run_args *args;
+    lz_buffer *temp;
+    void **data;     /* of each buffer of the plan */
+    lz_buffer **own; /* of OUTPUT buffers: one count */
+    lz_kaccess *access;
+    lz_kscalar *params;
+} runner;
+
+/* ---- memory ---- */
+
+static lz_err *take_output(runner *r, size_t i)
+{
+    const lz_pbuffer *b = &r->p->buffers[i];
+    const lz_run_input *donor = b->donor >= 0 ? &r->args->inputs[b->donor] : NULL;
+    if (donor && donor->donate && donor->buffer->size >= b->bytes && !donor->buffer->read_only)
+        r->own[i] = lz_buffer_retain(donor->buffer);
+    else
+        LZ_TRY(lz_buffer_create(r->args->memory, b->bytes, &r->own[i]));
+    r->data[i] = r->own[i]->data;
+    return NULL;
+}
+
+static lz_err *take_memory(runner *r)
+{
+    const lz_plan *p = r->p;
+    if (p->temp_bytes)
+        LZ_TRY(lz_buffer_create(r->args->memory, p->temp_bytes, &r->temp));
+    for (size_t i = 0; i < p->n_buffers; i++) {
+        const lz_pbuffer *b = &p->buffers[i];
+        if (b->kind == LZ_PB_OUTPUT)
+            LZ_TRY(take_output(r, i));
+        else if (b->kind == LZ_PB_INPUT)
+            r->data[i] = (char *)r->args->inputs[b->where].buffer->data + r->args->inputs[b->where].offset;
+        else if (r->temp)
+            r->data[i] = (char *)r->temp->data + b->where;
+    }
+    return NULL;
+}
+
+/* ---- launches ---- */
+
+static lz_kscalar param_of(const lz_eparam *p, const lz_scalar *scalars)
+{
+    if (p->slot < 0)
+        return (lz_kscalar){ .i = p->value };
+    lz_scalar v = scalars[p->slot];
+    double f = v.kind == LZ_SCALAR_FLOAT ? v.re : (double)v.i;
+    if (p->type == LZ_KF32 || p->type == LZ_KF64)
+        return (lz_kscalar){ .f = f };
+    return (lz_kscalar){ .i = v.kind == LZ_SCALAR_FLOAT ? (int64_t)v.re : v.i };
+}
+
+static lz_err *run_kernel(runner *r, const lz_plaunch *l)
+{
+    if (l->copy && r->data[l->access[0].buffer] == r->data[l->access[1].buffer])
+        return NULL; /* the input was donated */
+    for (size_t i = 0; i < l->n_access; i++) {
+        const lz_paccess *a = &l->access[i];
+        r->access[i] = (lz_kaccess){ .base = a->buffer == LZ_NO_BUFFER ? NULL : r->data[a->buffer],
+                                     .offset = a->offset,
+                                     .strides = a->strides };
+    }
+    for (size_t i = 0; i < l->n_params; i++)
+        r->params[i] = param_of(&l->params[i], r->args->scalars);
+    lz_kernel_args args = { .extents = l->extents, .access = r->access, .params = r->params };
+    return lz_kernel_run(l->kernel, &args, r->args->threads);
+}
+
+static void *address(const runner *r, const lz_paccess *a, lz_dtype d)
+{
+    char *base = r->data[a->buffer];
+    return base ? base + a->offset * (int64_t)lz_dtype_size(d) : NULL;
+}
+
+static lz_err *run_call(runner *r, const lz_plaunch *l)
+{
+    lz_kcall c = l->args;
+    for (size_t i = 0; i < l->n_in; i++)
+        c.in[i].data = address(r, &l->call_in[i], c.in[i].dtype);
+    c.out.data = address(r, &l->call_out, c.out.dtype);
+    c.pool = r->args->threads;
+    return l->call(&c);
+}
+
+static lz_err *launch(runner *r)
+{
+    for (size_t i = 0; i < r->p->n_launches; i++) {
+        const lz_plaunch *l = &r->p->launches[i];
+        lz_err *e = l->kernel ? run_kernel(r, l) : run_call(r, l);
+        if (e && r->args->failed)
+            *r->args->failed = l->origin;
+        LZ_TRY(e);
+    }
+    return NULL;
+}
+
+/* ---- all of it ---- */
+
+static void hand_out(runner *r, lz_buffer **outputs)
+{
+    const lz_plan *p = r->p;
+    for (size_t i = 0; i < p->n_outputs; i++) {
+        uint32_t b = p->output_buffers[i];
+        outputs[i] =
+            lz_buffer_retain(b == LZ_NO_BUFFER ? r->args->inputs[p->outputs[i].slot].buffer : r->own[b]);
+    }
+}
+
+static lz_err *run(runner *r, lz_buffer **outputs)
+{
+    LZ_TRY(take_memory(r));
+    LZ_TRY(launch(r));
+    hand_out(r, outputs);
+    return NULL;
+}
+
+lz_err *lz_plan_run(const lz_plan *p, const lz_run_args *args, lz_buffer **outputs)
+{
+    runner r = { .p = p, .args = args };
+    size_t n = p->n_buffers + 1;
+    char *room =
+        lz_mem_zalloc(1, n * sizeof *r.data + n * sizeof *r.own + (p->most_access + 1) * sizeof *r.access
+                             + (p->most_params + 1) * sizeof *r.params);
+    if (!room)
+        return lz_err_oom();
+    r.access = (void *)room;
+    r.params = (void *)(r.access + p->most_access + 1);
+    r.data = (void *)(r.params + p->most_params + 1);
+    r.own = (void *)(r.data + n);
+    lz_err *e = run(&r, outputs);
+    for (size_t i = 0; i < p->n_buffers; i++)
+        lz_buffer_release(r.own[i]);
+    lz_buffer_release(r.temp);
+    lz_mem_free(room);
+    return e;
+}

@@ -1,0 +1,58 @@
+#include "exec/prim_impl.h"
+
+/* Operations on elements that the kernel IR has and the language of formulas has not. */
+
+static lz_err *apply(lz_lower *b, const char *name, lz_inner_rule rule, lz_kop op, const lz_lv *args,
+                     lz_lv *results)
+{
+    lz_lv x[2], y;
+    lz_inner in;
+    const lz_ln *n;
+    LZ_TRY(lz_inner_begin(b, name, rule, args, 2, x, &in));
+    LZ_TRY(lz_prim_map2(b, op, x[0].node, x[1].node, &n));
+    y = lz_prim_tensor(in.type, n);
+    return lz_inner_end(b, &in, &y, results);
+}
+
+lz_err *lz_lower_gcd(lz_lower *b, const lz_lv *args, lz_lv *results)
+{
+    if (args[0].dtype == LZ_BOOL && args[1].dtype == LZ_BOOL)
+        return lz_errf(LZ_ERR_ARG, "\"gcd\" not implemented for 'Bool'");
+    return apply(b, "gcd", LZ_INNER_INT, LZ_K_GCD, args, results);
+}
+
+lz_err *lz_lower_copysign_Tensor(lz_lower *b, const lz_lv *args, lz_lv *results)
+{
+    return apply(b, "copysign", LZ_INNER_FLOAT, LZ_K_COPYSIGN, args, results);
+}
+
+/* Of f16 and bf16 it would be the next f32. */
+lz_err *lz_lower_nextafter(lz_lower *b, const lz_lv *args, lz_lv *results)
+{
+    lz_dtype d;
+    LZ_TRY(lz_low_result_type(b, args, 2, &d));
+    if (!lz_dtype_is_float(d))
+        return lz_errf(LZ_ERR_ARG, "\"nextafter\" not implemented for '%s'", lz_dtype_get(d)->script);
+    if (d == LZ_F16 || d == LZ_BF16)
+        return lz_errf(LZ_ERR_UNSUPPORTED, "nextafter: %s is not supported yet", lz_dtype_get(d)->name);
+    return apply(b, "nextafter", LZ_INNER_POINTWISE, LZ_K_NEXTAFTER, args, results);
+}
+
+/* self + value * tensor1 * tensor2; of floats the last product is not rounded. */
+lz_err *lz_lower_addcmul(lz_lower *b, const lz_lv *args, lz_lv *results)
+{
+    lz_lv x[4], y;
+    lz_inner in;
+    const lz_ln *n;
+    LZ_TRY(lz_inner_begin(b, "addcmul", LZ_INNER_POINTWISE, args, 4, x, &in));
+    bool floats = lz_dtype_is_float(in.type), truth = in.type == LZ_BOOL;
+    LZ_TRY(lz_prim_map2(b, truth ? LZ_K_AND : LZ_K_MUL, x[3].node, x[1].node, &n));
+    if (floats) {
+        LZ_TRY(lz_prim_map3(b, LZ_K_FMA, n, x[2].node, x[0].node, &n));
+    } else {
+        LZ_TRY(lz_prim_map2(b, truth ? LZ_K_AND : LZ_K_MUL, n, x[2].node, &n));
+        LZ_TRY(lz_prim_map2(b, truth ? LZ_K_OR : LZ_K_ADD, x[0].node, n, &n));
+    }
+    y = lz_prim_tensor(in.type, n);
+    return lz_inner_end(b, &in, &y, results);
+}

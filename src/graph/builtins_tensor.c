@@ -1,0 +1,323 @@
+/* Between tensors and the rest: what a tensor is, its one element as a number, numbers as
+ * a tensor. What is made here is an LZ_GV_ARRAY. */
+#include "graph/builtins.h"
+#include "graph/builtins_util.h"
+#include <math.h>
+
+/* ---- what a tensor is ---- */
+
+static lz_err *int_list(lz_ints v, lz_gv *out)
+{
+    LZ_TRY(lz_gv_list_make((size_t)v.n, out));
+    lz_err *e = NULL;
+    for (int64_t i = 0; !e && i < v.n; i++)
+        e = lz_gv_push(*out, lz_gv_int(v.v[i]));
+    if (e)
+        lz_gv_release(*out);
+    return e;
+}
+
+static lz_err *one_of(lz_ints v, int64_t dim, lz_gv *out)
+{
+    int64_t at;
+    if (v.n == 0)
+        return lz_errf(LZ_ERR_ARG, "IndexError: dimension specified as %lld but tensor has no dimensions",
+                       (long long)dim);
+    LZ_TRY(lz_wrap_dim(dim, v.n, &at));
+    *out = lz_gv_int(v.v[at]);
+    return NULL;
+}
+
+static lz_err *sizes(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)nin;
+    return int_list(lz_gv_sizes(*in), out);
+}
+
+static lz_err *size_of(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)nin;
+    return one_of(lz_gv_sizes(in[0]), in[1].i, out);
+}
+
+static lz_err *strides(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)nin;
+    return int_list(lz_gv_strides(*in), out);
+}
+
+static lz_err *stride_of(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)nin;
+    return one_of(lz_gv_strides(in[0]), in[1].i, out);
+}
+
+static lz_err *rank(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)nin;
+    *out = lz_gv_int(lz_gv_sizes(*in).n);
+    return NULL;
+}
+
+static lz_err *length(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    lz_ints s = lz_gv_sizes(*in);
+    (void)nin;
+    if (s.n == 0)
+        return lz_errf(LZ_ERR_ARG, "TypeError: len() of a 0-d tensor");
+    *out = lz_gv_int(s.v[0]);
+    return NULL;
+}
+
+static lz_err *numel(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    int64_t n;
+    (void)nin;
+    LZ_TRY(lz_shape_numel(lz_gv_sizes(*in), &n));
+    *out = lz_gv_int(n);
+    return NULL;
+}
+
+static lz_err *dtype(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)nin;
+    *out = lz_gv_int(lz_gv_dtype(*in));
+    return NULL;
+}
+
+static lz_err *element_size(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)nin;
+    *out = lz_gv_int((int64_t)lz_dtype_size(lz_gv_dtype(*in)));
+    return NULL;
+}
+
+static lz_err *layout(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)in;
+    (void)nin;
+    *out = lz_gv_int(LZ_STRIDED);
+    return NULL;
+}
+
+static lz_err *device(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)nin;
+    return lz_gv_device(lz_gv_device_of(*in), out);
+}
+
+static lz_err *requires_grad(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)nin;
+    *out = lz_gv_bool(lz_gv_requires_grad(*in));
+    return NULL;
+}
+
+static lz_err *is_cuda(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)nin;
+    *out = lz_gv_bool(lz_str_starts(lz_gv_device_of(*in), LZ_STR("cuda")));
+    return NULL;
+}
+
+static lz_err *is_floating_point(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)nin;
+    *out = lz_gv_bool(lz_dtype_is_float(lz_gv_dtype(*in)));
+    return NULL;
+}
+
+static lz_err *is_complex(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)nin;
+    *out = lz_gv_bool(lz_dtype_is_complex(lz_gv_dtype(*in)));
+    return NULL;
+}
+
+/* ---- its element ---- */
+
+static lz_gv of_scalar(lz_scalar s)
+{
+    if (s.kind == LZ_SCALAR_BOOL)
+        return lz_gv_bool(s.i != 0);
+    return s.kind == LZ_SCALAR_INT ? lz_gv_int(s.i) : lz_gv_float(s.re);
+}
+
+static lz_err *element(lz_gv v, lz_scalar *out)
+{
+    LZ_TRY(lz_gv_item(v, out));
+    if (out->kind == LZ_SCALAR_COMPLEX)
+        return lz_errf(LZ_ERR_UNSUPPORTED, "complex numbers are not had outside of tensors");
+    return NULL;
+}
+
+static lz_err *item(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    lz_scalar s;
+    (void)nin;
+    LZ_TRY(element(*in, &s));
+    *out = of_scalar(s);
+    return NULL;
+}
+
+static lz_err *to_int(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    const double two_to_63 = 9223372036854775808.0;
+    lz_scalar s;
+    (void)nin;
+    LZ_TRY(element(*in, &s));
+    if (s.kind == LZ_SCALAR_FLOAT && (isnan(s.re) || s.re < -two_to_63 || s.re >= two_to_63))
+        return lz_errf(LZ_ERR_LIMIT, "value cannot be converted to type int64_t without overflow");
+    *out = lz_gv_int(s.kind == LZ_SCALAR_FLOAT ? (int64_t)s.re : s.i);
+    return NULL;
+}
+
+static lz_err *to_float(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    lz_scalar s;
+    (void)nin;
+    LZ_TRY(element(*in, &s));
+    *out = lz_gv_float(s.kind == LZ_SCALAR_FLOAT ? s.re : (double)s.i);
+    return NULL;
+}
+
+static lz_err *to_bool(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    lz_scalar s;
+    (void)nin;
+    LZ_TRY(element(*in, &s));
+    *out = lz_gv_bool(s.kind == LZ_SCALAR_FLOAT ? s.re != 0 : s.i != 0);
+    return NULL;
+}
+
+/* ---- numbers as tensors ---- */
+
+static lz_scalar scalar_of(lz_gv v)
+{
+    if (v.kind == LZ_GV_BOOL)
+        return lz_scalar_bool(v.b);
+    return v.kind == LZ_GV_INT ? lz_scalar_int(v.i) : lz_scalar_float(v.f);
+}
+
+/* What a tensor of such numbers holds unless it is told otherwise. */
+static lz_dtype natural_dtype(lz_gv v)
+{
+    return v.kind == LZ_GV_BOOL ? LZ_BOOL : v.kind == LZ_GV_INT ? LZ_I64 : LZ_F32;
+}
+
+/* The lengths of lists within lists, and the first number in them. */
+static lz_err *measure(lz_gv data, int64_t lengths[LZ_MAX_DIMS], lz_ints *out, lz_gv *first)
+{
+    int64_t n = 0;
+    for (; data.kind == LZ_GV_LIST; data = data.list->len ? data.list->data[0] : lz_gv_float(0)) {
+        if (n == LZ_MAX_DIMS)
+            return lz_errf(LZ_ERR_LIMIT, "a tensor has at most %d dimensions", LZ_MAX_DIMS);
+        lengths[n++] = (int64_t)data.list->len;
+    }
+    *out = (lz_ints){ lengths, n };
+    *first = data;
+    return NULL;
+}
+
+/* The element at a row-major position, or an error where the lists are ragged. */
+static lz_err *pick(lz_gv data, lz_ints lengths, int64_t position, lz_gv *out)
+{
+    int64_t below = 1;
+    for (int64_t i = 0; i < lengths.n; i++)
+        below *= lengths.v[i];
+    for (int64_t i = 0; i < lengths.n; i++) {
+        if (data.kind != LZ_GV_LIST || (int64_t)data.list->len != lengths.v[i])
+            return lz_errf(LZ_ERR_ARG, "ValueError: expected sequence of length %lld at dim %lld",
+                           (long long)lengths.v[i], (long long)i);
+        below /= lengths.v[i];
+        data = data.list->data[position / below];
+        position %= below;
+    }
+    *out = data;
+    return data.kind == LZ_GV_BOOL || data.kind == LZ_GV_INT || data.kind == LZ_GV_FLOAT
+               ? NULL
+               : lz_errf(LZ_ERR_ARG, "ValueError: a tensor is made of numbers");
+}
+
+static lz_err *fill(const lz_array *a, lz_gv data)
+{
+    for (int64_t i = 0; i < a->numel; i++) {
+        lz_gv v;
+        LZ_TRY(pick(data, lz_array_sizes(a), i, &v));
+        lz_array_set(a, i, scalar_of(v));
+    }
+    return NULL;
+}
+
+static lz_err *make_tensor(lz_gv data, lz_gv asked, lz_gv *out)
+{
+    int64_t lengths[LZ_MAX_DIMS];
+    lz_ints shape;
+    lz_gv first;
+    LZ_TRY(measure(data, lengths, &shape, &first));
+    lz_dtype d = asked.kind == LZ_GV_INT ? (lz_dtype)asked.i : natural_dtype(first);
+    if (lz_dtype_size(d) == 0)
+        return lz_errf(LZ_ERR_ARG, "there is no dtype %lld", (long long)asked.i);
+    LZ_TRY(lz_gv_array_make(d, shape, false, out));
+    lz_err *e = fill(&out->array->array, data);
+    if (e)
+        lz_gv_release(*out);
+    return e;
+}
+
+static lz_err *tensor(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)nin;
+    return make_tensor(in[0], in[1], out);
+}
+
+static lz_err *number_to_tensor(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    lz_gv d = in->kind == LZ_GV_FLOAT ? lz_gv_int(LZ_F64) : lz_gv_none(); /* keeps the number's precision */
+    (void)nin;
+    return make_tensor(*in, d, out);
+}
+
+/* ---- the table ---- */
+
+enum { META = LZ_BF_READS_META, DATA = LZ_BF_READS_DATA };
+
+static const lz_builtin rows[] = {
+    { "aten::Bool", "Tensor", "T", "b", to_bool, DATA },
+    { "aten::Float", "Tensor", "T", "f", to_float, DATA },
+    { "aten::FloatImplicit", "", "T", "f", to_float, DATA },
+    { "aten::Int", "Tensor", "T", "i", to_int, DATA },
+    { "aten::IntImplicit", "", "T", "i", to_int, DATA },
+    { "aten::ScalarImplicit", "", "T", "S", item, DATA },
+    { "aten::as_tensor", "float", "f?i?D", "T", tensor, LZ_BF_FRESH },
+    { "aten::as_tensor", "int", "i?i?D", "T", tensor, LZ_BF_FRESH },
+    { "aten::as_tensor", "bool", "b?i?D", "T", tensor, LZ_BF_FRESH },
+    { "aten::as_tensor", "list", "[0?i?D", "T", tensor, LZ_BF_FRESH },
+    { "aten::dim", "", "T", "i", rank, META },
+    { "aten::element_size", "", "T", "i", element_size, META },
+    { "aten::is_complex", "", "T", "b", is_complex, META },
+    { "aten::is_floating_point", "", "T", "b", is_floating_point, META },
+    { "aten::item", "", "T", "S", item, DATA },
+    { "aten::len", "Tensor", "T", "i", length, META },
+    { "aten::ndimension", "", "T", "i", rank, META },
+    { "aten::numel", "", "T", "i", numel, META },
+    { "aten::size", "", "T", "[i", sizes, META | LZ_BF_FRESH },
+    { "aten::size", "int", "Ti", "i", size_of, META },
+    { "aten::stride", "", "T", "[i", strides, META | LZ_BF_FRESH },
+    { "aten::stride", "int", "Ti", "i", stride_of, META },
+    { "aten::tensor", "float", "f?i?Db", "T", tensor, LZ_BF_FRESH },
+    { "aten::tensor", "int", "i?i?Db", "T", tensor, LZ_BF_FRESH },
+    { "aten::tensor", "bool", "b?i?Db", "T", tensor, LZ_BF_FRESH },
+    { "aten::tensor", "Scalar", "S?i?Db", "T", tensor, LZ_BF_FRESH },
+    { "aten::tensor", "", "[0?i?Db", "T", tensor, LZ_BF_FRESH },
+    { "prim::NumToTensor", "Scalar", "S", "T", number_to_tensor, LZ_BF_FRESH },
+    { "prim::NumToTensor", "bool", "b", "T", number_to_tensor, LZ_BF_FRESH },
+    { "prim::device", "", "T", "D", device, META },
+    { "prim::dtype", "", "T", "i", dtype, META },
+    { "prim::is_cuda", "", "T", "b", is_cuda, META },
+    { "prim::layout", "", "T", "i", layout, META },
+    { "prim::requires_grad", "", "T", "b", requires_grad, META },
+    { "prim::shape", "", "T", "[i", sizes, META | LZ_BF_FRESH },
+};
+
+const lz_builtin_table lz_builtins_tensor = LZ_BUILTIN_TABLE(rows);

@@ -1,0 +1,270 @@
+/* Text made of other things: joined, padded, formatted; numbers as text; devices; and
+ * what is said to people. */
+#include "base/log.h"
+#include "graph/builtins.h"
+#include "graph/builtins_util.h"
+
+static lz_err *give(lz_text *t, lz_gv *out)
+{
+    lz_err *e = lz_text_check(t);
+    e = e ? e : lz_gv_str(lz_text_view(t), out);
+    lz_text_deinit(t);
+    return e;
+}
+
+static lz_err *join(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    const lz_gv_list *l = in[1].list;
+    lz_text t = { 0 };
+    (void)nin;
+    for (size_t i = 0; i < l->len; i++) {
+        if (i)
+            lz_text_add(&t, lz_gv_text(in[0]));
+        lz_text_add(&t, lz_gv_text(l->data[i]));
+    }
+    return give(&t, out);
+}
+
+static lz_err *padded(lz_gv s, int64_t left, int64_t right, char fill, lz_gv *out)
+{
+    lz_text t = { 0 };
+    lz_text_fill(&t, fill, left > 0 ? (size_t)left : 0);
+    lz_text_add(&t, lz_gv_text(s));
+    lz_text_fill(&t, fill, right > 0 ? (size_t)right : 0);
+    return give(&t, out);
+}
+
+static lz_err *pad_by(const lz_gv *in, int64_t *out)
+{
+    int64_t n = (int64_t)in[0].str->len;
+    if (in[2].str->len != 1)
+        return lz_errf(LZ_ERR_ARG, "TypeError: The fill character must be exactly one character long");
+    *out = in[1].i > n ? in[1].i - n : 0;
+    return lz_builtin_room(1, *out);
+}
+
+static lz_err *center(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    int64_t by;
+    (void)nin;
+    LZ_TRY(pad_by(in, &by));
+    int64_t left = by / 2 + (by & in[1].i & 1); /* CPython's choice when it is odd */
+    return padded(in[0], left, by - left, in[2].str->text[0], out);
+}
+
+static lz_err *ljust(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    int64_t by;
+    (void)nin;
+    LZ_TRY(pad_by(in, &by));
+    return padded(in[0], 0, by, in[2].str->text[0], out);
+}
+
+static lz_err *rjust(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    int64_t by;
+    (void)nin;
+    LZ_TRY(pad_by(in, &by));
+    return padded(in[0], by, 0, in[2].str->text[0], out);
+}
+
+static lz_err *zfill(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    lz_str s = lz_gv_text(in[0]);
+    bool sign = s.len && (s.ptr[0] == '-' || s.ptr[0] == '+');
+    lz_text t = { 0 };
+    (void)nin;
+    LZ_TRY(lz_builtin_room(1, in[1].i));
+    lz_text_add(&t, lz_str_sub(s, 0, sign));
+    lz_text_fill(&t, '0', in[1].i > (int64_t)s.len ? (size_t)in[1].i - s.len : 0);
+    lz_text_add(&t, lz_str_sub(s, sign, s.len));
+    return give(&t, out);
+}
+
+static lz_err *expandtabs(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    lz_str s = lz_gv_text(in[0]);
+    size_t column = 0, width = in[1].i > 0 ? (size_t)in[1].i : 0;
+    lz_text t = { 0 };
+    (void)nin;
+    LZ_TRY(lz_builtin_room(s.len, in[1].i));
+    for (size_t i = 0; i < s.len; i++) {
+        size_t by = s.ptr[i] != '\t' ? 1 : width ? width - column % width : 0;
+        lz_text_fill(&t, s.ptr[i] == '\t' ? ' ' : s.ptr[i], by);
+        column = s.ptr[i] == '\n' || s.ptr[i] == '\r' ? 0 : column + by;
+    }
+    return give(&t, out);
+}
+
+static lz_err *show(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    lz_text t = { 0 };
+    (void)nin;
+    lz_err *e = lz_gv_show(*in, &t);
+    if (!e)
+        return give(&t, out);
+    lz_text_deinit(&t);
+    return e;
+}
+
+static lz_err *fill_in(const lz_gv *in, size_t nin, lz_text *out)
+{
+    lz_str form = lz_gv_text(in[0]);
+    size_t used = 1;
+    for (size_t at = lz_str_find(form, LZ_STR("{}")); at != SIZE_MAX; at = lz_str_find(form, LZ_STR("{}"))) {
+        lz_text_add(out, lz_str_sub(form, 0, at));
+        form = lz_str_sub(form, at + 2, form.len);
+        if (used == nin)
+            return lz_errf(LZ_ERR_ARG, "Too few arguments for format string: %.*s",
+                           LZ_FMT(lz_gv_text(in[0])));
+        LZ_TRY(lz_gv_show(in[used++], out));
+    }
+    lz_text_add(out, form);
+    return NULL;
+}
+
+static lz_err *format(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    lz_text t = { 0 };
+    lz_err *e = fill_in(in, nin, &t);
+    if (!e)
+        return give(&t, out);
+    lz_text_deinit(&t);
+    return e;
+}
+
+/* ---- numbers as text ---- */
+
+static lz_err *in_base(int64_t v, unsigned bits, const char *prefix, lz_gv *out)
+{
+    char digits[64];
+    size_t n = 0;
+    uint64_t m = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+    lz_text t = { 0 };
+    do
+        digits[n++] = "0123456789abcdef"[m & ((1u << bits) - 1)];
+    while (m >>= bits);
+    lz_text_puts(&t, v < 0 ? "-" : "");
+    lz_text_puts(&t, prefix);
+    while (n)
+        lz_text_putc(&t, digits[--n]);
+    return give(&t, out);
+}
+
+static lz_err *hex(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)nin;
+    return in_base(in->i, 4, "0x", out);
+}
+
+static lz_err *oct(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)nin;
+    return in_base(in->i, 3, "0o", out);
+}
+
+static lz_err *bin(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)nin;
+    return in_base(in->i, 1, "0b", out);
+}
+
+static lz_err *ord(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)nin;
+    if (in->str->len != 1)
+        return lz_errf(LZ_ERR_ARG, "String for ord() must be 1 character, found %zu", in->str->len);
+    *out = lz_gv_int((unsigned char)in->str->text[0]);
+    return NULL;
+}
+
+static lz_err *chr(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    char c = (char)in->i;
+    (void)nin;
+    if (in->i < 0 || in->i > 255)
+        return lz_errf(LZ_ERR_ARG, "ValueError: chr() arg not in range(256)");
+    return lz_gv_str((lz_str){ &c, 1 }, out);
+}
+
+/* ---- devices, messages ---- */
+
+static lz_err *make_device(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    lz_text t = { 0 };
+    lz_text_add(&t, lz_gv_text(in[0]));
+    if (nin == 2)
+        lz_text_printf(&t, ":%lld", (long long)in[1].i);
+    lz_err *e = lz_text_check(&t);
+    e = e ? e : lz_gv_device(lz_text_view(&t), out);
+    lz_text_deinit(&t);
+    return e;
+}
+
+static lz_err *device_type(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    lz_str s = lz_gv_text(*in);
+    (void)nin;
+    return lz_gv_str(lz_str_sub(s, 0, lz_str_find_char(s, ':')), out);
+}
+
+/* "builtins.Exception: text": the class comes second, and may be None. */
+static lz_err *raise(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)out;
+    if (nin < 2 || in[1].kind == LZ_GV_NONE)
+        return lz_errf(LZ_ERR_ARG, "%.*s", LZ_FMT(lz_gv_text(in[0])));
+    return lz_errf(LZ_ERR_ARG, "%.*s: %.*s", LZ_FMT(lz_gv_text(in[1])), LZ_FMT(lz_gv_text(in[0])));
+}
+
+/* The library never prints: whoever listens to the log gets the text. */
+static lz_err *print(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    lz_text t = { 0 };
+    lz_err *e = NULL;
+    (void)out;
+    for (size_t i = 0; !e && i < nin; i++) {
+        lz_text_puts(&t, i ? " " : "");
+        e = lz_gv_show(in[i], &t);
+    }
+    e = lz_err_first(e, lz_text_check(&t));
+    if (!e)
+        lz_logf(LZ_LOG_INFO, "%.*s", LZ_FMT(lz_text_view(&t)));
+    lz_text_deinit(&t);
+    return e;
+}
+
+static lz_err *warn(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)nin;
+    (void)out;
+    lz_logf(LZ_LOG_WARN, "%.*s", LZ_FMT(lz_gv_text(*in)));
+    return NULL;
+}
+
+/* ---- the table ---- */
+
+static const lz_builtin rows[] = {
+    { "aten::bin", "", "i", "s", bin, 0 },
+    { "aten::center", "", "sis", "s", center, 0 },
+    { "aten::chr", "", "i", "s", chr, 0 },
+    { "aten::device", "", "s", "D", make_device, 0 },
+    { "aten::device", "with_index", "si", "D", make_device, 0 },
+    { "aten::expandtabs", "", "si", "s", expandtabs, 0 },
+    { "aten::format", "", "s*", "s", format, LZ_BF_READS_DATA },
+    { "aten::hex", "", "i", "s", hex, 0 },
+    { "aten::join", "", "s[s", "s", join, 0 },
+    { "aten::ljust", "", "sis", "s", ljust, 0 },
+    { "aten::oct", "", "i", "s", oct, 0 },
+    { "aten::ord", "", "s", "i", ord, 0 },
+    { "aten::rjust", "", "sis", "s", rjust, 0 },
+    { "aten::str", "", "A", "s", show, LZ_BF_READS_DATA },
+    { "aten::warn", "", "si", "", warn, LZ_BF_EFFECT },
+    { "aten::zfill", "", "si", "s", zfill, 0 },
+    { "prim::Print", "", "*", "", print, LZ_BF_EFFECT | LZ_BF_READS_DATA },
+    { "prim::RaiseException", "", "s?s", "", raise, LZ_BF_EFFECT | LZ_BF_RAISES },
+    { "prim::RaiseException", "message", "s", "", raise, LZ_BF_EFFECT | LZ_BF_RAISES },
+    { "prim::type", "Device", "D", "s", device_type, 0 },
+};
+
+const lz_builtin_table lz_builtins_text = LZ_BUILTIN_TABLE(rows);

@@ -1,0 +1,257 @@
+#include "io/npy.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "core/strides.h"
+#include "io/npy_header.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* In Fortran order the strides are those of the reversed sizes, reversed. */
+static lz_err *strides_of(lz_ints sizes, bool fortran, lz_shape *out)
+{
+    lz_shape reversed, strides;
+    if (!fortran)
+        return lz_strides_contiguous(sizes, out);
+    LZ_TRY(lz_shape_copy(sizes, &reversed));
+    for (int64_t i = 0; i < sizes.n; i++)
+        reversed.v[i] = sizes.v[sizes.n - 1 - i];
+    LZ_TRY(lz_strides_contiguous(lz_shape_ints(&reversed), &strides));
+    for (int64_t i = 0; i < sizes.n; i++)
+        out->v[i] = strides.v[sizes.n - 1 - i];
+    out->n = sizes.n;
+    return NULL;
+}
+
+static lz_err *view(lz_buffer *b, const lz_npy_header *h, int64_t offset, lz_array *out)
+{
+    lz_shape strides;
+    LZ_TRY(strides_of(lz_shape_ints(&h->sizes), h->fortran, &strides));
+    return lz_array_init_view(out, b, h->dtype, lz_shape_ints(&h->sizes), lz_shape_ints(&strides), offset);
+}
+
+static void swap_bytes(char *p, size_t size, size_t count)
+{
+    for (; count--; p += size)
+        for (size_t i = 0; i < size / 2; i++) {
+            char t = p[i];
+            p[i] = p[size - 1 - i];
+            p[size - 1 - i] = t;
+        }
+}
+
+/* What was stored to what this machine computes with. */
+static void adopt(lz_buffer *b, const lz_npy_header *h)
+{
+    size_t part = lz_dtype_size(lz_dtype_get(h->dtype)->part);
+    char *p = b->data;
+    if (h->swapped)
+        swap_bytes(p, part, b->size / part);
+    for (size_t i = 0; h->dtype == LZ_BOOL && i < b->size; i++)
+        p[i] = p[i] != 0;
+}
+
+static lz_err *wrong_size(const char *name, size_t need, size_t have)
+{
+    return lz_err_at(LZ_ERR_SYNTAX, (lz_loc){ .file = name },
+                     "the shape needs %zu bytes of elements, the file has %s%zu", need,
+                     have > need ? "more than " : "", have > need ? need : have);
+}
+
+static lz_err *bytes_needed(const lz_npy_header *h, const char *name, size_t *out)
+{
+    lz_err *e = lz_shape_bytes(lz_shape_ints(&h->sizes), lz_dtype_size(h->dtype), out);
+    return name ? lz_err_wrap(e, "%s", name) : e;
+}
+
+lz_err *lz_npy_decode(lz_str bytes, const char *name, lz_buffer_pool *pool, lz_array *out)
+{
+    lz_npy_header h;
+    lz_buffer *b;
+    size_t start, need;
+    *out = (lz_array){ .dtype = LZ_DTYPE_NONE };
+    LZ_TRY(lz_npy_header_parse(bytes, name, &h));
+    LZ_TRY(lz_npy_header_length(bytes, name, &start));
+    LZ_TRY(bytes_needed(&h, name, &need));
+    if (bytes.len - start != need)
+        return wrong_size(name, need, bytes.len - start);
+    LZ_TRY(lz_buffer_create(pool, need, &b));
+    memcpy(b->data, bytes.ptr + start, need);
+    adopt(b, &h);
+    lz_err *e = view(b, &h, 0, out);
+    lz_buffer_release(b);
+    return e;
+}
+
+/* Until n bytes or the end of the file. */
+static lz_err *read_up_to(int fd, const char *path, char *p, size_t n, size_t *out)
+{
+    ssize_t got = 1;
+    *out = 0;
+    while (*out < n && got != 0) {
+        got = read(fd, p + *out, n - *out);
+        if (got < 0 && errno != EINTR)
+            return lz_err_errno(errno, "read", path);
+        *out += got > 0 ? (size_t)got : 0;
+    }
+    return NULL;
+}
+
+static lz_err *read_header(int fd, const char *path, lz_npy_header *out)
+{
+    char prefix[LZ_NPY_PREFIX];
+    size_t got, more, end;
+    LZ_TRY(read_up_to(fd, path, prefix, sizeof prefix, &got));
+    LZ_TRY(lz_npy_header_length((lz_str){ prefix, got }, path, &end));
+    char *bytes = lz_mem_alloc(end > got ? end : got);
+    if (!bytes)
+        return lz_err_oom();
+    memcpy(bytes, prefix, got);
+    lz_err *e = end > got ? read_up_to(fd, path, bytes + got, end - got, &more) : NULL;
+    if (!e)
+        e = lz_npy_header_parse((lz_str){ bytes, end > got ? got + more : got }, path, out);
+    lz_mem_free(bytes);
+    return e;
+}
+
+/* A regular file that is too short is refused before memory is asked for. */
+static lz_err *check_file_size(int fd, const char *path, size_t need)
+{
+    struct stat st;
+    off_t at = lseek(fd, 0, SEEK_CUR);
+    if (at < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return NULL;
+    size_t have = st.st_size > at ? (size_t)(st.st_size - at) : 0;
+    return have < need ? wrong_size(path, need, have) : NULL;
+}
+
+static lz_err *read_elements(int fd, const char *path, lz_buffer *b)
+{
+    size_t got, more = 0;
+    char beyond;
+    LZ_TRY(read_up_to(fd, path, b->data, b->size, &got));
+    if (got == b->size)
+        LZ_TRY(read_up_to(fd, path, &beyond, 1, &more));
+    return got + more == b->size ? NULL : wrong_size(path, b->size, got + more);
+}
+
+static lz_err *read_array(int fd, const char *path, lz_buffer_pool *pool, lz_array *out)
+{
+    lz_npy_header h;
+    lz_buffer *b;
+    size_t need;
+    LZ_TRY(read_header(fd, path, &h));
+    LZ_TRY(bytes_needed(&h, path, &need));
+    LZ_TRY(check_file_size(fd, path, need));
+    LZ_TRY(lz_buffer_create(pool, need, &b));
+    lz_err *e = read_elements(fd, path, b);
+    if (!e) {
+        adopt(b, &h);
+        e = view(b, &h, 0, out);
+    }
+    lz_buffer_release(b);
+    return e;
+}
+
+lz_err *lz_npy_read(const char *path, lz_buffer_pool *pool, lz_array *out)
+{
+    *out = (lz_array){ .dtype = LZ_DTYPE_NONE };
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return lz_err_errno(errno, "open", path);
+    lz_err *e = read_array(fd, path, pool, out);
+    close(fd);
+    return e;
+}
+
+static void unmap(void *user, void *data, size_t size)
+{
+    lz_file_map m = { data, size };
+    (void)user;
+    lz_file_map_close(&m);
+}
+
+/* Takes the map. */
+static lz_err *wrap_map(lz_file_map *m, const lz_npy_header *h, size_t start, lz_array *out)
+{
+    lz_buffer *b;
+    lz_err *e = lz_buffer_wrap((void *)m->data, m->len, true, unmap, NULL, &b);
+    if (e) {
+        lz_file_map_close(m);
+        return e;
+    }
+    e = view(b, h, (int64_t)(start / lz_dtype_size(h->dtype)), out);
+    lz_buffer_release(b);
+    return e;
+}
+
+/* The elements are as they should be, and begin at a multiple of their size. */
+static bool as_it_is(const lz_npy_header *h, size_t start)
+{
+    return !h->swapped && h->dtype != LZ_BOOL && start % lz_dtype_size(h->dtype) == 0;
+}
+
+lz_err *lz_npy_map(const char *path, lz_buffer_pool *pool, lz_array *out)
+{
+    lz_file_map m;
+    lz_npy_header h;
+    size_t start, need = 0;
+    *out = (lz_array){ .dtype = LZ_DTYPE_NONE };
+    LZ_TRY(lz_file_map_open(path, &m));
+    lz_str bytes = { m.data, m.len };
+    lz_err *e = lz_npy_header_parse(bytes, path, &h);
+    if (!e)
+        e = lz_npy_header_length(bytes, path, &start);
+    if (!e)
+        e = bytes_needed(&h, path, &need);
+    if (!e && m.len - start != need)
+        e = wrong_size(path, need, m.len - start);
+    if (!e && as_it_is(&h, start))
+        return wrap_map(&m, &h, start, out);
+    lz_file_map_close(&m);
+    return e ? e : lz_npy_read(path, pool, out);
+}
+
+static bool lies_in_fortran_order(const lz_array *a)
+{
+    lz_shape sizes = a->sizes, strides = a->strides;
+    for (int64_t i = 0; i < a->sizes.n; i++) {
+        sizes.v[i] = a->sizes.v[a->sizes.n - 1 - i];
+        strides.v[i] = a->strides.v[a->sizes.n - 1 - i];
+    }
+    return !lz_array_is_contiguous(a)
+           && lz_strides_are_contiguous(lz_shape_ints(&sizes), lz_shape_ints(&strides));
+}
+
+static void put_elements(const lz_array *a, lz_text *out)
+{
+    size_t size = lz_dtype_size(a->dtype);
+    const char *first = (const char *)a->buffer->data + (size_t)a->offset * size;
+    lz_text_add(out, (lz_str){ first, (size_t)a->numel * size });
+}
+
+lz_err *lz_npy_encode(const lz_array *a, lz_text *out)
+{
+    bool fortran = lies_in_fortran_order(a);
+    lz_array packed;
+    LZ_TRY(lz_npy_header_print(a->dtype, lz_array_sizes(a), fortran, out));
+    if (fortran || lz_array_is_contiguous(a)) {
+        put_elements(a, out);
+        return lz_text_check(out);
+    }
+    LZ_TRY(lz_array_init_clone(&packed, NULL, a, a->dtype));
+    put_elements(&packed, out);
+    lz_array_deinit(&packed);
+    return lz_text_check(out);
+}
+
+lz_err *lz_npy_write(const char *path, const lz_array *a)
+{
+    lz_text t = { 0 };
+    lz_err *e = lz_npy_encode(a, &t);
+    if (!e)
+        e = lz_file_replace(path, lz_text_view(&t), 0666, 0);
+    lz_text_deinit(&t);
+    return e;
+}

@@ -1,0 +1,270 @@
+#include "jit/launch.h"
+#include "jit/reduce.h"
+#include <string.h>
+
+size_t lz_dtype_bytes(int dtype)
+{
+    static const uint8_t sizes[LZ_DTYPE_SLOTS] = {
+        [LZ_BOOL] = 1, [LZ_U8] = 1,  [LZ_I8] = 1,   [LZ_I16] = 2, [LZ_I32] = 4,
+        [LZ_I64] = 8,  [LZ_F16] = 2, [LZ_BF16] = 2, [LZ_F32] = 4, [LZ_F64] = 8
+    };
+    return sizes[dtype];
+}
+
+/* A stretch of a tile that one step leads through: from element `at` of the tile on. */
+typedef struct run {
+    char *p;
+    int64_t at, count, stride;
+} run;
+
+static run first_run(const lz_worker *w, const lz_instr *i, int64_t n, bool one, int64_t *index)
+{
+    const lz_launch *l = w->l;
+    const lz_reach *a = &l->reach[i->access];
+    if (one)
+        return (run){ w->fixed[i->access], 0, n, 0 };
+    run r = { w->here[i->access], 0, n, a->step / a->size };
+    if (!l->across || a->linear)
+        return r;
+    int last = l->lane.n - 1;
+    memcpy(index, w->lane_at, (size_t)l->lane.n * sizeof *index);
+    int64_t left = l->lane.extent[last] - index[last];
+    r.count = left < n ? left : n;
+    return r;
+}
+
+/* False at the end of the tile. `index` is where the stretch starts. */
+static bool next_run(const lz_worker *w, const lz_instr *i, int64_t n, run *r, int64_t *index)
+{
+    const lz_axes *x = &w->l->lane;
+    r->at += r->count;
+    if (r->at >= n)
+        return false;
+    index[x->n - 1] = 0;
+    for (int d = x->n - 2; d >= 0; d--) {
+        if (++index[d] < x->extent[d])
+            break;
+        index[d] = 0;
+    }
+    int64_t offset = 0;
+    for (int d = 0; d < x->n - 1; d++)
+        offset += index[d] * lz_launch_stride(w->l, i->access, x->dim[d]);
+    r->p = w->fixed[i->access] + offset * w->l->reach[i->access].size;
+    r->count = n - r->at < x->extent[x->n - 1] ? n - r->at : x->extent[x->n - 1];
+    return true;
+}
+
+static char *tile_at(const lz_worker *w, uint16_t r, int64_t at)
+{
+    return w->tile[r] + at * w->l->p->registers[r].size;
+}
+
+typedef bool step(lz_worker *w, const lz_instr *i, int64_t n, bool one);
+
+static bool do_fn(lz_worker *w, const lz_instr *i, int64_t n, bool one)
+{
+    (void)one;
+    i->fn(w->tile[i->out], w->tile[i->in[0]], w->tile[i->in[1]], w->tile[i->in[2]], w->tile[i->in[3]], n);
+    return true;
+}
+
+static bool do_divide(lz_worker *w, const lz_instr *i, int64_t n, bool one)
+{
+    if (w->l->p->tiles->find_zero[i->type](w->tile[i->in[1]], n) < n) {
+        w->err = lz_errf(LZ_ERR_ARG, "integer division by zero");
+        return false;
+    }
+    return do_fn(w, i, n, one);
+}
+
+static bool do_const(lz_worker *w, const lz_instr *i, int64_t n, bool one)
+{
+    (void)n;
+    (void)one;
+    memcpy(w->tile[i->out], &i->bits, lz_ktype_size((lz_ktype)i->type));
+    return true;
+}
+
+static bool do_param(lz_worker *w, const lz_instr *i, int64_t n, bool one)
+{
+    (void)n;
+    (void)one;
+    lz_kscalar s = w->l->args->params[i->attr];
+    uint8_t truth = s.i != 0;
+    int32_t narrow = (int32_t)s.i;
+    float f = (float)s.f;
+    const void *value[LZ_KTYPES] = { &truth, &narrow, &s.i, &f, &s.f };
+    memcpy(w->tile[i->out], value[i->type], lz_ktype_size((lz_ktype)i->type));
+    return true;
+}
+
+static bool do_load(lz_worker *w, const lz_instr *i, int64_t n, bool one)
+{
+    const lz_launch *l = w->l;
+    int64_t index[LZ_KERNEL_DIMS];
+    lz_tile_load *load = l->p->tiles->load[l->reach[i->access].dtype];
+    run r = first_run(w, i, n, one, index);
+    do {
+        load(tile_at(w, i->out, r.at), r.p, r.stride, r.count);
+    } while (next_run(w, i, n, &r, index));
+    return true;
+}
+
+static bool do_load_if(lz_worker *w, const lz_instr *i, int64_t n, bool one)
+{
+    int64_t index[LZ_KERNEL_DIMS];
+    lz_tile_load_if *load = w->l->p->tiles->load_if[w->l->reach[i->access].dtype];
+    run r = first_run(w, i, n, one, index);
+    do {
+        const uint8_t *mask = (const uint8_t *)tile_at(w, i->in[0], r.at);
+        load(tile_at(w, i->out, r.at), r.p, r.stride, mask, tile_at(w, i->in[1], r.at), r.count);
+    } while (next_run(w, i, n, &r, index));
+    return true;
+}
+
+static bool do_gather(lz_worker *w, const lz_instr *i, int64_t n, bool one)
+{
+    int64_t index[LZ_KERNEL_DIMS];
+    lz_tile_gather *gather = w->l->p->tiles->gather[w->l->reach[i->access].dtype];
+    run r = first_run(w, i, n, one, index);
+    do {
+        const int64_t *at = (const int64_t *)(const void *)tile_at(w, i->in[0], r.at);
+        gather(tile_at(w, i->out, r.at), r.p, r.stride, at, r.count);
+    } while (next_run(w, i, n, &r, index));
+    return true;
+}
+
+static bool do_gather_if(lz_worker *w, const lz_instr *i, int64_t n, bool one)
+{
+    int64_t index[LZ_KERNEL_DIMS];
+    lz_tile_gather_if *gather = w->l->p->tiles->gather_if[w->l->reach[i->access].dtype];
+    run r = first_run(w, i, n, one, index);
+    do {
+        const int64_t *at = (const int64_t *)(const void *)tile_at(w, i->in[0], r.at);
+        const uint8_t *mask = (const uint8_t *)tile_at(w, i->in[1], r.at);
+        gather(tile_at(w, i->out, r.at), r.p, r.stride, at, mask, tile_at(w, i->in[2], r.at), r.count);
+    } while (next_run(w, i, n, &r, index));
+    return true;
+}
+
+static bool do_affine(lz_worker *w, const lz_instr *i, int64_t n, bool one)
+{
+    int64_t index[LZ_KERNEL_DIMS];
+    run r = first_run(w, i, n, one, index);
+    do {
+        int64_t value = r.p - w->l->reach[i->access].base;
+        w->l->p->tiles->affine((int64_t *)(void *)tile_at(w, i->out, r.at), value, r.stride, r.count);
+    } while (next_run(w, i, n, &r, index));
+    return true;
+}
+
+static bool do_check(lz_worker *w, const lz_instr *i, int64_t n, bool one)
+{
+    (void)one;
+    const int64_t *index = (const int64_t *)(const void *)w->tile[i->in[0]];
+    const int64_t *size = (const int64_t *)(const void *)w->tile[i->in[1]];
+    int64_t *out = (int64_t *)(void *)w->tile[i->out];
+    bool wrap = i->attr & 1;
+    for (int64_t k = 0; k < n; k++) {
+        int64_t at = wrap && index[k] < 0 ? index[k] + size[k] : index[k];
+        if (at < 0 || at >= size[k]) {
+            w->err = lz_errf(LZ_ERR_ARG, "index %lld is out of bounds for dimension %d with size %lld",
+                             (long long)index[k], i->attr / 2, (long long)size[k]);
+            return false;
+        }
+        out[k] = at;
+    }
+    return true;
+}
+
+static bool do_reduce(lz_worker *w, const lz_instr *i, int64_t n, bool one)
+{
+    (void)one;
+    lz_reduce_step(w, &w->l->p->states[w->walk][i->attr], w->tile[i->in[0]], n);
+    return true;
+}
+
+/* Rows go along the tile; columns take one step each. */
+static bool do_scan(lz_worker *w, const lz_instr *i, int64_t n, bool one)
+{
+    (void)one;
+    lz_reduce_scan(w, &w->l->p->states[w->walk][i->attr], w->tile[i->in[0]], n, w->tile[i->out]);
+    return true;
+}
+
+static bool do_store(lz_worker *w, const lz_instr *i, int64_t n, bool one)
+{
+    const lz_reach *a = &w->l->reach[i->access];
+    if (a->direct && !one)
+        return true; /* it was made there */
+    int64_t index[LZ_KERNEL_DIMS];
+    lz_tile_store *store = w->l->p->tiles->store[a->dtype];
+    run r = first_run(w, i, n, one, index);
+    do {
+        store(r.p, tile_at(w, i->in[0], r.at), r.stride, r.count);
+    } while (next_run(w, i, n, &r, index));
+    return true;
+}
+
+static step *const steps[LZ_I_KINDS] = {
+    [LZ_I_FN] = do_fn,         [LZ_I_DIVIDE] = do_divide,       [LZ_I_CONST] = do_const,
+    [LZ_I_PARAM] = do_param,   [LZ_I_LOAD] = do_load,           [LZ_I_LOAD_IF] = do_load_if,
+    [LZ_I_GATHER] = do_gather, [LZ_I_GATHER_IF] = do_gather_if, [LZ_I_AFFINE] = do_affine,
+    [LZ_I_CHECK] = do_check,   [LZ_I_REDUCE] = do_reduce,       [LZ_I_SCAN] = do_scan,
+    [LZ_I_STORE] = do_store,
+};
+
+static bool run_block(lz_worker *w, lz_block b, int64_t n)
+{
+    const lz_instr *i = w->l->p->code + b.begin, *end = w->l->p->code + b.end;
+    bool ok = true;
+    for (; ok && i < end; i++) {
+        if (i->kind == LZ_I_FN)
+            i->fn(w->tile[i->out], w->tile[i->in[0]], w->tile[i->in[1]], w->tile[i->in[2]], w->tile[i->in[3]],
+                  n);
+        else if (i->kind == LZ_I_LOAD && w->l->reach[i->access].direct)
+            w->tile[i->out] = w->here[i->access];
+        else
+            ok = steps[i->kind](w, i, n, false);
+    }
+    return ok;
+}
+
+/* Values that are stored where they are made: their tile is the output. */
+static void aim_stores(lz_worker *w, const uint8_t range[2])
+{
+    const lz_aim *a = w->l->aims;
+    for (int k = range[0]; k < range[1]; k++)
+        w->tile[a[k].value] = w->here[a[k].access];
+}
+
+bool lz_exec_outer(lz_worker *w, int stage, int64_t n)
+{
+    aim_stores(w, w->l->aims_of[0][stage]);
+    return run_block(w, w->l->p->outer[stage], n);
+}
+
+bool lz_exec_element(lz_worker *w, int walk, int64_t n)
+{
+    aim_stores(w, w->l->aims_of[1][walk]);
+    return run_block(w, w->l->p->element[walk], n);
+}
+
+bool lz_exec_one(lz_worker *w, lz_block b)
+{
+    bool ok = true;
+    for (uint16_t k = b.begin; ok && k < b.end; k++) {
+        const lz_instr *i = &w->l->p->code[k];
+        ok = steps[i->kind](w, i, 1, true);
+    }
+    return ok;
+}
+
+void lz_exec_splat(lz_worker *w, const uint16_t *registers, int64_t n)
+{
+    const lz_program *p = w->l->p;
+    for (; *registers; registers++) {
+        char *t = w->tile[*registers];
+        p->tiles->splat[p->registers[*registers].type](t, t, NULL, NULL, NULL, n);
+    }
+}

@@ -1,0 +1,501 @@
+#include "jit/launch.h"
+#include "base/mem.h"
+#include "jit/reduce.h"
+#include <string.h>
+
+enum {
+    L1_BUDGET = 5 << 10,   /* bytes that a tile's registers and streams may take; measured */
+    CHUNK_WORK = 1 << 15,  /* elements a thread takes at once */
+    SHARE_LEAST = 1 << 17, /* a row of fewer is not shared by threads */
+};
+
+/* Strides along the row of what does not vary along it are 0, whatever was passed. */
+int64_t lz_launch_stride(const lz_launch *l, int access, int dim)
+{
+    bool still = dim >= l->p->n_outer && l->p->access[access].vary == LZ_K_OUTER;
+    return still ? 0 : l->args->access[access].strides[dim];
+}
+
+static bool used(const lz_kuse *u)
+{
+    return u->loads || u->stores || u->affine;
+}
+
+/* Is stepping through `inner` to its end the same as one step of `outer`, for all? */
+static bool merges(const lz_launch *l, int outer, int inner, int64_t extent)
+{
+    bool does = true;
+    for (size_t a = 0; does && a < l->p->n_access; a++) {
+        if (used(&l->p->access[a]))
+            does = lz_launch_stride(l, (int)a, outer) == lz_launch_stride(l, (int)a, inner) * extent;
+    }
+    return does;
+}
+
+/* Adds dimensions begin..end-1 to the axes, inside of those it has. */
+static void add_axes(const lz_launch *l, lz_axes *x, int begin, int end)
+{
+    for (int d = begin; d < end; d++) {
+        int64_t e = l->args->extents[d];
+        x->total *= e;
+        if (e == 1)
+            continue;
+        if (x->n && merges(l, x->dim[x->n - 1], d, e)) {
+            x->extent[x->n - 1] *= e;
+            x->dim[x->n - 1] = (uint8_t)d;
+            continue;
+        }
+        x->extent[x->n] = e;
+        x->dim[x->n++] = (uint8_t)d;
+    }
+}
+
+static lz_err *check_extents(const lz_launch *l)
+{
+    int64_t total = 1;
+    bool empty = false;
+    int n = l->p->n_outer + l->p->n_row;
+    for (int d = 0; d < n; d++) {
+        int64_t e = l->args->extents[d];
+        if (e < 0)
+            return lz_errf(LZ_ERR_ARG, "a kernel over an extent of %lld", (long long)e);
+        empty = empty || e == 0;
+    }
+    for (int d = 0; !empty && d < n; d++) {
+        if (__builtin_mul_overflow(total, l->args->extents[d], &total))
+            return lz_errf(LZ_ERR_LIMIT, "a kernel over more than 2^63 elements");
+    }
+    return NULL;
+}
+
+/* One stride leads through all lane dimensions. */
+static bool is_linear(const lz_launch *l, int access)
+{
+    bool does = true;
+    for (int d = 0; does && d + 1 < l->lane.n; d++)
+        does = lz_launch_stride(l, access, l->lane.dim[d])
+               == lz_launch_stride(l, access, l->lane.dim[d + 1]) * l->lane.extent[d + 1];
+    return does;
+}
+
+static bool contiguous(const lz_launch *l, int access)
+{
+    const lz_reach *a = &l->reach[access];
+    bool whole = (size_t)a->size == lz_ktype_size(lz_ktype_of((lz_dtype)a->dtype));
+    return whole && (!l->across || a->linear) && (a->step == a->size || l->lane.n == 0);
+}
+
+typedef struct span {
+    const char *from, *to;
+} span;
+
+/* The bytes that an access may touch. */
+static span span_of(const lz_launch *l, int access)
+{
+    const lz_kaccess *a = &l->args->access[access];
+    int64_t low = a->offset, high = a->offset, n = l->p->n_outer + l->p->n_row;
+    for (int d = 0; d < n; d++) {
+        int64_t reach = lz_launch_stride(l, access, d) * (l->args->extents[d] - 1);
+        low += reach < 0 ? reach : 0;
+        high += reach > 0 ? reach : 0;
+    }
+    int64_t size = (int64_t)lz_dtype_bytes(l->p->access[access].dtype);
+    const char *base = a->base;
+    return (span){ base + low * size, base + (high + 1) * size };
+}
+
+/* Would writing this store's value where it is made spoil something the block reads
+ * after that? Positions are of instructions. */
+static bool spoils(const lz_launch *l, lz_block b, uint16_t made, span s)
+{
+    const lz_program *p = l->p;
+    for (uint16_t k = b.begin; k < b.end; k++) {
+        const lz_instr *i = &p->code[k];
+        if (i->kind < LZ_I_LOAD || i->kind > LZ_I_GATHER_IF)
+            continue;
+        uint16_t last = p->registers[i->out].last > k ? p->registers[i->out].last : k;
+        span x = span_of(l, i->access);
+        if (last > made && x.from < s.to && s.from < x.to)
+            return true;
+    }
+    return false;
+}
+
+/* The instruction that makes register r in the block, or end. */
+static uint16_t maker_of(const lz_program *p, lz_block b, uint16_t r)
+{
+    uint16_t k = b.begin;
+    while (k < b.end && p->code[k].out != r)
+        k++;
+    return k;
+}
+
+/* Stores at the end of a block that can be made in place; from aim `n` on. */
+static uint8_t aim_block(lz_launch *l, lz_block b, uint8_t n)
+{
+    const lz_program *p = l->p;
+    uint8_t first = n;
+    for (uint16_t k = b.end; k > b.begin && p->code[k - 1].kind == LZ_I_STORE; k--) {
+        const lz_instr *i = &p->code[k - 1];
+        uint16_t made = maker_of(p, b, i->in[0]);
+        bool own = made < b.end && p->code[made].kind != LZ_I_LOAD && p->code[made].kind != LZ_I_REDUCE;
+        for (uint8_t j = first; own && j < n; j++)
+            own = l->aims[j].value != i->in[0];
+        own = own && contiguous(l, i->access) && !spoils(l, b, made, span_of(l, i->access));
+        l->reach[i->access].direct = own;
+        if (own)
+            l->aims[n++] = (lz_aim){ i->in[0], (uint8_t)i->access };
+    }
+    return n;
+}
+
+static void aim(lz_launch *l)
+{
+    const lz_program *p = l->p;
+    uint8_t n = 0;
+    for (int w = 0; w <= p->walks; w++) {
+        l->aims_of[0][w][0] = n;
+        n = l->once ? n : aim_block(l, p->outer[w], n);
+        l->aims_of[0][w][1] = l->aims_of[1][w][0] = n;
+        n = w < p->walks ? aim_block(l, p->element[w], n) : n;
+        l->aims_of[1][w][1] = n;
+    }
+}
+
+static void reach_all(lz_launch *l)
+{
+    int last = l->lane.n - 1;
+    for (size_t k = 0; k < l->p->n_access; k++) {
+        const lz_kuse *u = &l->p->access[k];
+        if (!used(u))
+            continue;
+        lz_reach *a = &l->reach[k];
+        bool memory = u->loads || u->stores;
+        l->used[l->n_used++] = (uint8_t)k;
+        a->base = memory ? l->args->access[k].base : NULL;
+        a->size = memory ? (int64_t)lz_dtype_bytes(u->dtype) : 1;
+        a->offset = l->args->access[k].offset;
+        a->dtype = (uint8_t)u->dtype;
+        a->step = last < 0 ? 0 : lz_launch_stride(l, (int)k, l->lane.dim[last]) * a->size;
+        a->linear = is_linear(l, (int)k);
+        a->direct = u->loads && contiguous(l, (int)k);
+    }
+}
+
+static int64_t state_bytes(const lz_launch *l, int64_t tile)
+{
+    return l->rows ? (int64_t)l->p->state_rows : (int64_t)l->p->state_columns * tile;
+}
+
+static int64_t tile_size(const lz_launch *l)
+{
+    int64_t tile = LZ_TILE_MOST, units = l->p->units;
+    while (tile > LZ_TILE_LEAST && (int64_t)l->p->hot * tile > L1_BUDGET)
+        tile /= 2;
+    while (tile > LZ_TILE_LEAST && units * tile + state_bytes(l, tile) + 64 > LZ_SCRATCH)
+        tile /= 2;
+    return tile;
+}
+
+/* Kernels without reductions go over everything at once, except where outer code is
+ * worth doing once per row and rows are long. */
+static bool worth_rows(const lz_program *p, const int64_t *extents)
+{
+    int64_t row = 1;
+    bool work = false;
+    for (int d = 0; d < p->n_row; d++)
+        row = row < LZ_TILE_MOST ? row * extents[p->n_outer + d] : row;
+    for (int k = 0; k <= p->walks; k++) {
+        for (uint16_t i = p->outer[k].begin; i < p->outer[k].end; i++)
+            work = work || p->code[i].kind != LZ_I_LOAD;
+    }
+    return work && p->n_outer > 0 && row >= LZ_TILE_MOST;
+}
+
+/* Stores per outer index happen once, whatever the length of the row. */
+static bool stores_outer(const lz_launch *l)
+{
+    const lz_program *p = l->p;
+    bool stores = false;
+    int64_t row = 1;
+    for (size_t a = 0; a < p->n_access; a++)
+        stores = stores || (p->access[a].stores && p->access[a].vary == LZ_K_OUTER);
+    for (int d = 0; d < p->n_row; d++)
+        row = l->args->extents[p->n_outer + d] == 1 ? row : 0;
+    return stores && row != 1;
+}
+
+static void prepare(lz_launch *l)
+{
+    const lz_program *p = l->p;
+    int outer = p->n_outer, all = p->n_outer + p->n_row;
+    bool loops = p->reduces || p->scans;
+    l->flat = !loops && !stores_outer(l) && !worth_rows(p, l->args->extents);
+    l->rows = !l->flat && (loops ? p->mode == LZ_K_ROWS : p->walks > 0);
+    l->once = l->rows;
+    l->fixed = l->lane = (lz_axes){ .total = 1 };
+    if (!l->flat)
+        add_axes(l, &l->fixed, l->rows ? 0 : outer, l->rows ? outer : all);
+    add_axes(l, &l->lane, l->rows ? outer : 0, l->flat || l->rows ? all : outer);
+    int64_t last = l->lane.n ? l->lane.extent[l->lane.n - 1] : 1;
+    l->across = l->lane.n > 1 && (l->rows || last < LZ_TILE_LEAST);
+    l->tile = tile_size(l);
+    reach_all(l);
+    aim(l);
+}
+
+/* Sets up a thread's registers and makes the uniform values. */
+static bool start_worker(lz_worker *w, const lz_launch *l)
+{
+    const lz_program *p = l->p;
+    w->l = l;
+    w->err = NULL;
+    w->walk = 0;
+    w->row = w->first = 0;
+    for (size_t r = 0; r < p->n_registers; r++)
+        w->tile[r] = w->scratch + (int64_t)p->registers[r].at * l->tile;
+    w->state = w->scratch + ((int64_t)p->units * l->tile + 63) / 64 * 64;
+    bool ok = lz_exec_one(w, p->uniform);
+    if (ok)
+        lz_exec_splat(w, p->splat_uniform, l->tile);
+    return ok;
+}
+
+static void split_index(const lz_axes *x, int64_t flat, int64_t *at)
+{
+    for (int d = x->n - 1; d >= 0; d--) {
+        int64_t e = x->extent[d] ? x->extent[d] : 1;
+        at[d] = flat % e;
+        flat /= e;
+    }
+}
+
+static void go_to_fixed(lz_worker *w, int64_t flat)
+{
+    const lz_launch *l = w->l;
+    split_index(&l->fixed, flat, w->fixed_at);
+    for (int k = 0; k < l->n_used; k++) {
+        int a = l->used[k];
+        int64_t offset = l->reach[a].offset;
+        for (int d = 0; d < l->fixed.n; d++)
+            offset += w->fixed_at[d] * lz_launch_stride(l, a, l->fixed.dim[d]);
+        w->fixed[a] = l->reach[a].base + offset * l->reach[a].size;
+    }
+}
+
+static void next_fixed(lz_worker *w)
+{
+    const lz_launch *l = w->l;
+    int d = l->fixed.n - 1;
+    if (d < 0)
+        return;
+    w->fixed_at[d]++;
+    if (w->fixed_at[d] < l->fixed.extent[d]) {
+        for (int k = 0; k < l->n_used; k++) {
+            int a = l->used[k];
+            w->fixed[a] += lz_launch_stride(l, a, l->fixed.dim[d]) * l->reach[a].size;
+        }
+        return;
+    }
+    int64_t flat = 0;
+    for (int k = 0; k < l->fixed.n; k++)
+        flat = flat * l->fixed.extent[k] + w->fixed_at[k];
+    if (flat < l->fixed.total)
+        go_to_fixed(w, flat);
+}
+
+/* To element `flat` of the lane dimensions, at the present fixed index. */
+static void go_to_lane(lz_worker *w, int64_t flat)
+{
+    const lz_launch *l = w->l;
+    int last = l->lane.n - 1;
+    w->first = flat;
+    split_index(&l->lane, flat, w->lane_at);
+    for (int k = 0; k < l->n_used; k++) {
+        int a = l->used[k];
+        int64_t offset = 0;
+        for (int d = 0; d < last; d++)
+            offset += w->lane_at[d] * lz_launch_stride(l, a, l->lane.dim[d]);
+        w->here[a] =
+            w->fixed[a] + offset * l->reach[a].size + (last < 0 ? 0 : w->lane_at[last] * l->reach[a].step);
+    }
+}
+
+/* n elements further. */
+static void next_lane(lz_worker *w, int64_t n)
+{
+    const lz_launch *l = w->l;
+    int last = l->lane.n - 1;
+    if (last < 0 || w->lane_at[last] + n >= l->lane.extent[last]) {
+        if (w->first + n < l->lane.total)
+            go_to_lane(w, w->first + n);
+        return;
+    }
+    w->first += n;
+    w->lane_at[last] += n;
+    for (int k = 0; k < l->n_used; k++)
+        w->here[l->used[k]] += n * l->reach[l->used[k]].step;
+}
+
+/* How many elements the tile at w->first has: not over `end`, nor over the end of the
+ * last lane dimension unless tiles may. */
+static int64_t tile_count(const lz_worker *w, int64_t end)
+{
+    const lz_launch *l = w->l;
+    int64_t n = end - w->first < l->tile ? end - w->first : l->tile;
+    if (l->lane.n < 2 || l->across)
+        return n;
+    int64_t left = l->lane.extent[l->lane.n - 1] - w->lane_at[l->lane.n - 1];
+    return left < n ? left : n;
+}
+
+static lz_err *run_flat(void *user, int64_t begin, int64_t end, int worker)
+{
+    const lz_launch *l = user;
+    const lz_program *p = l->p;
+    lz_worker w;
+    (void)worker;
+    bool ok = start_worker(&w, l);
+    go_to_fixed(&w, 0);
+    go_to_lane(&w, begin);
+    for (int64_t at = begin; ok && at < end;) {
+        int64_t n = tile_count(&w, end);
+        for (int k = 0; ok && k <= p->walks; k++) {
+            ok = lz_exec_outer(&w, k, n);
+            ok = ok && (k == p->walks || lz_exec_element(&w, k, n));
+        }
+        next_lane(&w, n);
+        at += n;
+    }
+    return w.err;
+}
+
+/* Elements [begin, end) of the row in this walk; begin is a multiple of a block. */
+static bool walk_row(lz_worker *w, int64_t begin, int64_t end)
+{
+    const lz_launch *l = w->l;
+    const lz_program *p = l->p;
+    bool ok = true, folds = p->n_states[w->walk] > 0;
+    if (folds)
+        lz_reduce_start(w, l->tile);
+    go_to_lane(w, begin);
+    for (int64_t at = begin; ok && at < end;) {
+        int64_t n = tile_count(w, end);
+        ok = lz_exec_element(w, w->walk, n);
+        next_lane(w, n);
+        at += n;
+        if (ok && folds)
+            lz_reduce_fold(w, at, l->lane.total, n);
+    }
+    return ok;
+}
+
+static bool outer_code(lz_worker *w, int k)
+{
+    const lz_program *p = w->l->p;
+    int64_t n = w->l->lane.total < w->l->tile ? w->l->lane.total : w->l->tile;
+    bool ok = lz_exec_one(w, p->outer[k]);
+    if (ok)
+        lz_exec_splat(w, p->splat_outer[k], n);
+    return ok;
+}
+
+static lz_err *run_rows(void *user, int64_t begin, int64_t end, int worker)
+{
+    const lz_launch *l = user;
+    lz_worker w;
+    (void)worker;
+    bool ok = start_worker(&w, l);
+    if (ok)
+        go_to_fixed(&w, begin);
+    for (int64_t at = begin; ok && at < end; at++) {
+        for (int k = 0; ok && k < l->p->walks; k++) {
+            w.walk = k;
+            ok = outer_code(&w, k) && walk_row(&w, 0, l->lane.total);
+            if (ok)
+                lz_reduce_end(&w, 1);
+        }
+        ok = ok && outer_code(&w, l->p->walks);
+        next_fixed(&w);
+    }
+    return w.err;
+}
+
+/* Rows [begin, end) of all columns of the tile, which starts at w->first. */
+static bool walk_columns(lz_worker *w, int64_t begin, int64_t end, int64_t n)
+{
+    const lz_program *p = w->l->p;
+    bool ok = true, folds = p->n_states[w->walk] > 0;
+    if (folds)
+        lz_reduce_start(w, n);
+    go_to_fixed(w, begin);
+    for (w->row = begin; ok && w->row < end; w->row++) {
+        go_to_lane(w, w->first);
+        ok = lz_exec_element(w, w->walk, n);
+        if (ok && folds)
+            lz_reduce_fold(w, w->row + 1, w->l->fixed.total, n);
+        next_fixed(w);
+    }
+    return ok;
+}
+
+static bool outer_columns(lz_worker *w, int stage, int64_t n)
+{
+    go_to_fixed(w, 0);
+    go_to_lane(w, w->first);
+    return lz_exec_outer(w, stage, n);
+}
+
+static bool do_columns(lz_worker *w, int64_t n)
+{
+    const lz_program *p = w->l->p;
+    bool ok = true;
+    for (int k = 0; ok && k < p->walks; k++) {
+        w->walk = k;
+        ok = outer_columns(w, k, n) && walk_columns(w, 0, w->l->fixed.total, n);
+        if (ok)
+            lz_reduce_end(w, n);
+    }
+    return ok && outer_columns(w, p->walks, n);
+}
+
+static lz_err *run_columns(void *user, int64_t begin, int64_t end, int worker)
+{
+    const lz_launch *l = user;
+    lz_worker w;
+    (void)worker;
+    bool ok = start_worker(&w, l);
+    go_to_fixed(&w, 0);
+    for (int64_t at = begin; ok && at < end;) {
+        go_to_lane(&w, at);
+        int64_t n = tile_count(&w, end);
+        ok = do_columns(&w, n);
+        at += n;
+    }
+    return w.err;
+}
+
+static int64_t at_least(int64_t v, int64_t least)
+{
+    return v > least ? v : least;
+}
+
+lz_err *lz_program_run(const lz_program *p, const lz_kernel_args *args, lz_pool *pool)
+{
+    lz_launch l = { .p = p, .args = args };
+    LZ_TRY(check_extents(&l));
+    prepare(&l);
+    if (l.flat)
+        return lz_pool_for(pool, l.lane.total, CHUNK_WORK, run_flat, &l);
+    if (l.rows) {
+        int64_t grain = at_least(CHUNK_WORK / at_least(l.lane.total, 1), 1);
+        return lz_pool_for(pool, l.fixed.total, grain, run_rows, &l);
+    }
+    int64_t tiles = at_least(CHUNK_WORK / at_least(l.fixed.total * l.tile, 1), 1);
+    return lz_pool_for(pool, l.lane.total, tiles * l.tile, run_columns, &l);
+}
+
+lz_err *lz_kernel_run(const lz_kernel *k, const lz_kernel_args *args, lz_pool *pool)
+{
+    return lz_program_run(k->program, args, pool);
+}

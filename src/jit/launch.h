@@ -1,0 +1,79 @@
+/* launch.h - one run of a program: what all its threads share, and what each has.
+ *
+ * The loop nest is split into *fixed* dimensions, whose index stands still while a
+ * tile is worked on, and *lane* dimensions, along whose row-major order tiles are cut:
+ *   flat     no reduction: nothing fixed, tiles go over everything
+ *   rows     outer dimensions fixed, tiles along the row
+ *   columns  row dimensions fixed, tiles along the outer ones
+ * Neighbouring dimensions that every access walks through as one are made one. */
+#ifndef LZ_JIT_LAUNCH_H
+#define LZ_JIT_LAUNCH_H
+
+#include "jit/program.h"
+
+/* Some dimensions of the nest, merged. */
+typedef struct lz_axes {
+    int n;
+    int64_t total;                  /* the product; 1 for none */
+    int64_t extent[LZ_KERNEL_DIMS]; /* none is 1, except a single one */
+    uint8_t dim[LZ_KERNEL_DIMS];    /* whose stride counts: the innermost merged into it */
+} lz_axes;
+
+/* An access as this run has it. */
+typedef struct lz_reach {
+    char *base;     /* of element 0 */
+    int64_t size;   /* of an element, in bytes; 1 for lz_kb_affine, which has no memory */
+    int64_t offset; /* of the first element, in elements */
+    int64_t step;   /* bytes from one lane element to the next */
+    uint8_t dtype;
+    bool linear; /* one step does for the whole tile */
+    bool direct; /* tiles are read, or written, where they lie */
+} lz_reach;
+
+/* A store whose value is made in its place, of one block. */
+typedef struct lz_aim {
+    uint16_t value;
+    uint8_t access;
+} lz_aim;
+
+typedef struct lz_launch {
+    const lz_program *p;
+    const lz_kernel_args *args;
+    lz_axes fixed, lane;
+    int64_t tile;    /* elements */
+    bool flat, rows; /* else columns */
+    bool across;     /* tiles go on over the end of the last lane dimension */
+    bool once;       /* outer code runs once per fixed index, on one element */
+    int n_used;
+    uint8_t used[LZ_KERNEL_ACCESSES]; /* the accesses that are */
+    lz_reach reach[LZ_KERNEL_ACCESSES];
+    lz_aim aims[LZ_KERNEL_ACCESSES];
+    uint8_t aims_of[2][UINT8_MAX + 1][2]; /* outer, element; stage; begin and end */
+} lz_launch;
+
+typedef struct lz_worker {
+    const lz_launch *l;
+    lz_err *err;
+    char *tile[LZ_REGISTERS];         /* where each register is now */
+    char *state;                      /* reductions and scans of the walk */
+    char *fixed[LZ_KERNEL_ACCESSES];  /* each access at the fixed index */
+    char *here[LZ_KERNEL_ACCESSES];   /* and where the tile starts */
+    int64_t fixed_at[LZ_KERNEL_DIMS]; /* the fixed index */
+    int64_t lane_at[LZ_KERNEL_DIMS];  /* where the tile starts */
+    int64_t first;                    /* the same as one number */
+    int64_t row;                      /* columns: the number of the row's element */
+    int walk;
+    _Alignas(64) char scratch[LZ_SCRATCH];
+} lz_worker;
+
+int64_t lz_launch_stride(const lz_launch *l, int access, int dim);
+size_t lz_dtype_bytes(int dtype);
+
+/* exec.c: run a block on n elements from w->first on, or on the fixed index alone.
+ * False when w->err is set. */
+bool lz_exec_outer(lz_worker *w, int stage, int64_t n);
+bool lz_exec_element(lz_worker *w, int walk, int64_t n);
+bool lz_exec_one(lz_worker *w, lz_block b);
+void lz_exec_splat(lz_worker *w, const uint16_t *registers, int64_t n);
+
+#endif

@@ -1,0 +1,233 @@
+#include "jit/super.h"
+#include "base/mem.h"
+#include <string.h>
+
+typedef struct finder {
+    const lz_kir *ir;
+    const lz_tile_table *tiles;
+    lz_super *out;
+    uint16_t *uses;
+} finder;
+
+static const lz_knode *node(const finder *f, uint32_t v)
+{
+    return &f->ir->nodes.data[v];
+}
+
+static bool floating(const lz_knode *n)
+{
+    return n->type == LZ_KF32 || n->type == LZ_KF64;
+}
+
+/* May v be made inside of `user`? It then has no tile of its own. */
+static bool hidden(const finder *f, const lz_knode *user, uint32_t v)
+{
+    const lz_knode *n = node(f, v);
+    return f->uses[v] == 1 && n->level == user->level && n->stage == user->stage
+           && n->level != LZ_LEVEL_UNIFORM && !f->out[v].fn && !f->out[v].inside;
+}
+
+/* A pattern: nodes, operands before the others being numbers of nodes, X the one
+ * input, K a constant. The first node is the root. */
+enum { X = -1, K = -2, PATTERN = 10 };
+
+typedef struct pattern_node {
+    uint8_t op;
+    int8_t a, b;
+    double k;
+} pattern_node;
+
+typedef struct pattern {
+    lz_supers super;
+    pattern_node nodes[PATTERN];
+} pattern;
+
+static const pattern patterns[] = {
+    /* 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x x x))), the cube from either side */
+    { LZ_S_GELU_TANH,
+      { { LZ_K_MUL, 1, 2, 0 },
+        { LZ_K_MUL, X, K, 0.5 },
+        { LZ_K_ADD, 3, K, 1 },
+        { LZ_K_TANH, 4, 0, 0 },
+        { LZ_K_MUL, 5, K, 0.79788456080286541 },
+        { LZ_K_ADD, X, 6, 0 },
+        { LZ_K_MUL, 7, X, 0 },
+        { LZ_K_MUL, 8, X, 0 },
+        { LZ_K_MUL, X, K, 0.044715 } } },
+    { LZ_S_GELU_TANH_CUBE,
+      { { LZ_K_MUL, 1, 2, 0 },
+        { LZ_K_MUL, X, K, 0.5 },
+        { LZ_K_ADD, 3, K, 1 },
+        { LZ_K_TANH, 4, 0, 0 },
+        { LZ_K_MUL, 5, K, 0.79788456080286541 },
+        { LZ_K_ADD, X, 6, 0 },
+        { LZ_K_MUL, 7, K, 0.044715 },
+        { LZ_K_MUL, 8, X, 0 },
+        { LZ_K_MUL, X, X, 0 } } },
+    { LZ_S_GELU_ERF,
+      { { LZ_K_MUL, 1, 2, 0 },
+        { LZ_K_MUL, X, K, 0.5 },
+        { LZ_K_ADD, 3, K, 1 },
+        { LZ_K_ERF, 4, 0, 0 },
+        { LZ_K_MUL, X, K, 0.70710678118654757 } } },
+    { LZ_S_SILU,
+      { { LZ_K_DIV, X, 1, 0 }, { LZ_K_ADD, 2, K, 1 }, { LZ_K_EXP, 3, 0, 0 }, { LZ_K_NEG, X, 0, 0 } } },
+    { LZ_S_SILU_MUL, { { LZ_K_MUL, X, 1, 0 }, { LZ_K_SIGMOID, X, 0, 0 } } },
+    { LZ_S_SOFTPLUS, { { LZ_K_LOG1P, 1, 0, 0 }, { LZ_K_EXP, X, 0, 0 } } },
+};
+
+typedef struct match {
+    const pattern_node *p;
+    uint32_t at[PATTERN], x;
+    int n; /* nodes bound; at[0] is the root */
+    bool has_x;
+} match;
+
+static bool constant(const lz_knode *n, double k)
+{
+    float f = (float)k;
+    int64_t bits = 0;
+    memcpy(&bits, n->type == LZ_KF32 ? (const void *)&f : &k, lz_ktype_size((lz_ktype)n->type));
+    return n->op == LZ_N_CONST && n->bits == bits;
+}
+
+static bool fits(const finder *f, match *m, int at, uint32_t v);
+
+/* One operand of a pattern's node. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as a pattern */
+static bool fits_operand(const finder *f, match *m, int8_t want, double k, uint32_t v)
+{
+    if (want == K)
+        return constant(node(f, v), k);
+    if (want != X)
+        return hidden(f, node(f, m->at[0]), v) && fits(f, m, want, v);
+    bool fresh = !m->has_x;
+    m->x = fresh ? v : m->x;
+    m->has_x = true;
+    return m->x == v;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as a pattern */
+static bool fits(const finder *f, match *m, int at, uint32_t v)
+{
+    const lz_knode *n = node(f, v);
+    const pattern_node *p = &m->p[at];
+    if (n->op != p->op)
+        return false;
+    m->at[m->n++] = v;
+    int count = lz_knode_operands(n);
+    if (count == 1)
+        return fits_operand(f, m, p->a, p->k, n->in[0]);
+    match before = *m;
+    if (fits_operand(f, m, p->a, p->k, n->in[0]) && fits_operand(f, m, p->b, p->k, n->in[1]))
+        return true;
+    *m = before;
+    bool turns = n->op == LZ_K_ADD || n->op == LZ_K_MUL;
+    return turns && fits_operand(f, m, p->a, p->k, n->in[1]) && fits_operand(f, m, p->b, p->k, n->in[0]);
+}
+
+static bool find_pattern(finder *f, uint32_t v)
+{
+    const lz_knode *n = node(f, v);
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        match m = { .p = patterns[i].nodes, .at = { v } };
+        lz_tile_fn *fn = f->tiles->super[patterns[i].super][n->type == LZ_KF64];
+        if (!fn || !fits(f, &m, 0, v))
+            continue;
+        f->out[v] = (lz_super){ .fn = fn, .in = { m.x }, .n = 1 };
+        for (int k = 1; k < m.n; k++)
+            f->out[m.at[k]].inside = true;
+        return true;
+    }
+    return false;
+}
+
+static bool take(finder *f, uint32_t v, uint32_t inner, lz_tile_fn *fn, const uint32_t in[4], int n)
+{
+    if (!fn)
+        return false;
+    f->out[v] = (lz_super){ .fn = fn, .n = (uint8_t)n };
+    memcpy(f->out[v].in, in, sizeof f->out[v].in);
+    f->out[inner].inside = true;
+    return true;
+}
+
+/* select(x op y, z, w) */
+static bool find_choice(finder *f, uint32_t v)
+{
+    const lz_knode *n = node(f, v);
+    if (n->op != LZ_K_SELECT || !hidden(f, n, n->in[0]))
+        return false;
+    const lz_knode *c = node(f, n->in[0]);
+    if (c->op < LZ_K_EQ || c->op > LZ_K_LE || node(f, c->in[0])->type != n->type || !floating(n))
+        return false;
+    lz_tile_fn *fn = f->tiles->choose[c->op - LZ_K_EQ][n->type == LZ_KF64];
+    return take(f, v, n->in[0], fn, (const uint32_t[4]){ c->in[0], c->in[1], n->in[1], n->in[2] }, 4);
+}
+
+/* second(first(x, y), z), z being the other operand of the second; `turned` if it comes
+ * first there. */
+static lz_tile_fn *pair(const finder *f, int first, int second, bool turned)
+{
+    static const int8_t firsts[LZ_N_COUNT] = {
+        [LZ_K_ADD] = 1, [LZ_K_SUB] = 2, [LZ_K_MUL] = 3, [LZ_K_MAX] = 4, [LZ_K_MIN] = 5
+    };
+    static const int8_t seconds[LZ_N_COUNT][2] = {
+        [LZ_K_ADD] = { 1, 1 }, [LZ_K_SUB] = { 2, 3 },  [LZ_K_MUL] = { 4, 4 },
+        [LZ_K_DIV] = { 5, 6 }, [LZ_K_MAX] = { 7, 0 },  [LZ_K_MIN] = { 8, 0 },
+        [LZ_K_ABS] = { 9, 0 }, [LZ_K_NEG] = { 10, 0 }, [LZ_K_EXP] = { 11, 0 },
+    };
+    int a = firsts[first], b = seconds[second][turned];
+    return a && b ? f->tiles->pair[a - 1][b - 1] : NULL;
+}
+
+static bool find_pair(finder *f, uint32_t v)
+{
+    const lz_knode *n = node(f, v);
+    int count = lz_knode_operands(n);
+    if (n->type != LZ_KF32 || count > 2)
+        return false;
+    for (int side = 0; side < count; side++) {
+        const lz_knode *x = node(f, n->in[side]);
+        if (x->type != LZ_KF32 || lz_knode_operands(x) != 2 || !hidden(f, n, n->in[side]))
+            continue;
+        uint32_t in[4] = { x->in[0], x->in[1], count == 2 ? n->in[!side] : x->in[0], 0 };
+        if (take(f, v, n->in[side], pair(f, x->op, n->op, side), in, count + 1))
+            return true;
+    }
+    return false;
+}
+
+static void count_uses(finder *f)
+{
+    for (size_t v = 0; v < f->ir->nodes.len; v++) {
+        const lz_knode *n = node(f, (uint32_t)v);
+        int count = lz_knode_operands(n);
+        for (int k = 0; k < count; k++)
+            f->uses[n->in[k]]++;
+    }
+    for (size_t i = 0; i < f->ir->stores.len; i++)
+        f->uses[f->ir->stores.data[i].value]++;
+}
+
+/* Long ones first, so that no pair takes the head of a pattern; within a kind users
+ * before operands. */
+lz_err *lz_super_find(const lz_kir *ir, const lz_tile_table *tiles, lz_super *out)
+{
+    static bool (*const kinds[])(finder * f, uint32_t v) = { find_pattern, find_choice, find_pair };
+    finder f = { .ir = ir, .tiles = tiles, .out = out };
+    f.uses = lz_mem_zalloc(ir->nodes.len + 1, sizeof *f.uses);
+    if (!f.uses)
+        return lz_err_oom();
+    count_uses(&f);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        for (size_t v = ir->nodes.len; v-- > 0;) {
+            const lz_knode *n = node(&f, (uint32_t)v);
+            bool free_ = !out[v].fn && !out[v].inside && n->level != LZ_LEVEL_UNIFORM;
+            if (free_ && n->op < LZ_KOP_COUNT && floating(n))
+                kinds[k](&f, (uint32_t)v);
+        }
+    }
+    lz_mem_free(f.uses);
+    return NULL;
+}

@@ -1,0 +1,21 @@
+/* For every CPU of the architecture. */
+#ifndef __clang__
+#pragma GCC optimize("O3,no-trapping-math,no-math-errno")
+#endif
+#if defined(__FMA__) || defined(__aarch64__)
+#define LZ_TILE_FMA
+#endif
+#ifdef __x86_64__
+#include <immintrin.h>
+#define LZ_STRIP_f32 4
+#define LZ_GET_f32   _mm_loadu_ps
+#define LZ_PUT_f32   _mm_storeu_ps
+#define LZ_ROOT_f32  _mm_sqrt_ps
+#define LZ_STRIP_f64 2
+#define LZ_GET_f64   _mm_loadu_pd
+#define LZ_PUT_f64   _mm_storeu_pd
+#define LZ_ROOT_f64  _mm_sqrt_pd
+#endif
+#define LZ_TILE_TABLE lz_tile_base
+#define LZ_TILE_NAME  "base"
+#include "jit/tile_impl.h"

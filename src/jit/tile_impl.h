@@ -1,0 +1,701 @@
+/* tile_impl.h - the bodies of tile.h, included once by each tile_*.c, which has chosen
+ * the vector extension and defines LZ_TILE_TABLE, the name of its table.
+ *
+ * Loops are plain; the compilers make vector code of them. LOOP tells them that no
+ * iteration needs what another one wrote. */
+#include "jit/prim_lang.h"
+#include "jit/tile.h"
+
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wpass-failed" /* some loops stay scalar */
+#define LOOP _Pragma("clang loop vectorize(assume_safety)") for (int64_t i = 0; i < n; i++)
+#else
+#define LOOP _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++)
+#endif
+
+typedef uint8_t b8;
+typedef uint16_t h16;
+
+#define TILE(name)                                                                                           \
+    static void name(void *ov, const void *xv, const void *yv, const void *zv, const void *wv, int64_t n)
+#define UNUSED(v) (void)(v)
+
+#define OP1(name, R, X, expr)                                                                                \
+    TILE(name)                                                                                               \
+    {                                                                                                        \
+        R *o = ov;                                                                                           \
+        const X *xs = xv;                                                                                    \
+        UNUSED(yv);                                                                                          \
+        UNUSED(zv);                                                                                          \
+        UNUSED(wv);                                                                                          \
+        LOOP                                                                                                 \
+        {                                                                                                    \
+            X x = xs[i];                                                                                     \
+            o[i] = (R)(expr);                                                                                \
+        }                                                                                                    \
+    }
+
+#define OP2(name, R, X, expr)                                                                                \
+    TILE(name)                                                                                               \
+    {                                                                                                        \
+        R *o = ov;                                                                                           \
+        const X *xs = xv, *ys = yv;                                                                          \
+        UNUSED(zv);                                                                                          \
+        UNUSED(wv);                                                                                          \
+        LOOP                                                                                                 \
+        {                                                                                                    \
+            X x = xs[i], y = ys[i];                                                                          \
+            o[i] = (R)(expr);                                                                                \
+        }                                                                                                    \
+    }
+
+#define OP3(name, R, C, X, expr)                                                                             \
+    TILE(name)                                                                                               \
+    {                                                                                                        \
+        R *o = ov;                                                                                           \
+        const C *xs = xv;                                                                                    \
+        const X *ys = yv, *zs = zv;                                                                          \
+        UNUSED(wv);                                                                                          \
+        LOOP                                                                                                 \
+        {                                                                                                    \
+            C x = xs[i];                                                                                     \
+            X y = ys[i], z = zs[i];                                                                          \
+            o[i] = (R)(expr);                                                                                \
+        }                                                                                                    \
+    }
+
+/* What every type has */
+#define ORDERED(T, X)                                                                                        \
+    OP2(eq_##T, b8, X, x == y)                                                                               \
+    OP2(ne_##T, b8, X, x != y)                                                                               \
+    OP2(lt_##T, b8, X, x < y)                                                                                \
+    OP2(le_##T, b8, X, x <= y)                                                                               \
+    OP3(select_##T, X, b8, X, x ? y : z)                                                                     \
+    TILE(splat_##T)                                                                                          \
+    {                                                                                                        \
+        X *o = ov;                                                                                           \
+        X x = *(const X *)xv;                                                                                \
+        UNUSED(yv);                                                                                          \
+        UNUSED(zv);                                                                                          \
+        UNUSED(wv);                                                                                          \
+        LOOP o[i] = x;                                                                                       \
+    }                                                                                                        \
+    static int64_t find_zero_##T(const void *xv, int64_t n)                                                  \
+    {                                                                                                        \
+        const X *x = xv;                                                                                     \
+        int zeros = 0;                                                                                       \
+        LOOP zeros |= x[i] == 0;                                                                             \
+        int64_t i = 0;                                                                                       \
+        while (zeros && x[i] != 0)                                                                           \
+            i++;                                                                                             \
+        return zeros ? i : n;                                                                                \
+    }
+
+ORDERED(bool, b8)
+ORDERED(i32, int32_t)
+ORDERED(i64, int64_t)
+ORDERED(f32, float)
+ORDERED(f64, double)
+
+OP2(and_bool, b8, b8, x &y)
+OP2(or_bool, b8, b8, x | y)
+OP2(xor_bool, b8, b8, x ^ y)
+OP1(not_bool, b8, b8, x ^ 1)
+
+#define INTEGER(T, X, P)                                                                                     \
+    OP2(add_##T, X, X, add_##P(x, y))                                                                        \
+    OP2(sub_##T, X, X, sub_##P(x, y))                                                                        \
+    OP2(mul_##T, X, X, mul_##P(x, y))                                                                        \
+    OP2(idiv_##T, X, X, idiv_##P(x, y))                                                                      \
+    OP2(idiv_floor_##T, X, X, idiv_floor_##P(x, y))                                                          \
+    OP2(fmod_##T, X, X, fmod_##P(x, y))                                                                      \
+    OP2(remainder_##T, X, X, remainder_##P(x, y))                                                            \
+    OP1(neg_##T, X, X, neg_##P(x))                                                                           \
+    OP1(abs_t_##T, X, X, abs_##P(x))                                                                         \
+    OP2(min_t_##T, X, X, x < y ? x : y)                                                                      \
+    OP2(max_t_##T, X, X, x > y ? x : y)                                                                      \
+    OP2(and_##T, X, X, x &y)                                                                                 \
+    OP2(or_##T, X, X, x | y)                                                                                 \
+    OP2(xor_##T, X, X, x ^ y)                                                                                \
+    OP1(not_##T, X, X, ~x)                                                                                   \
+    OP2(shl_##T, X, X, shl_##P(x, y))                                                                        \
+    OP2(shr_##T, X, X, shr_##P(x, y))                                                                        \
+    OP2(shru_##T, X, X, shru_##P(x, y))                                                                      \
+    OP2(gcd_##T, X, X, gcd_##P(x, y))                                                                        \
+    OP2(pow_##T, X, X, pow_##P(x, y))
+INTEGER(i32, int32_t, int32)
+INTEGER(i64, int64_t, int64)
+
+#define FLOAT(T, X, I, M, F, S)                                                                              \
+    OP2(add_##T, X, X, x + y)                                                                                \
+    OP2(sub_##T, X, X, x - y)                                                                                \
+    OP2(mul_##T, X, X, x *y)                                                                                 \
+    OP2(div_##T, X, X, x / y)                                                                                \
+    OP3(fma_t_##T, X, X, X, fma_##T(x, y, z))                                                                \
+    OP2(fmod_t_##T, X, X, fmod##S(x, y))                                                                     \
+    OP2(remainder_t_##T, X, X, remainder_##T(x, y))                                                          \
+    OP1(neg_##T, X, X, -x)                                                                                   \
+    OP1(abs_t_##T, X, X, abs_##T(x))                                                                         \
+    OP2(min_t_##T, X, X, min_##T(x, y))                                                                      \
+    OP2(max_t_##T, X, X, max_##T(x, y))                                                                      \
+    OP2(fmin_t_##T, X, X, fmin_##T(x, y))                                                                    \
+    OP2(fmax_t_##T, X, X, fmax_##T(x, y))                                                                    \
+    OP1(floor_##T, X, X, __builtin_floor##S(x))                                                              \
+    OP1(ceil_##T, X, X, __builtin_ceil##S(x))                                                                \
+    OP1(trunc_##T, X, X, __builtin_trunc##S(x))                                                              \
+    OP1(round_##T, X, X, __builtin_rint##S(x))                                                               \
+    ROOTS(T, X, S)                                                                                           \
+    OP2(copysign_t_##T, X, X, copysign_##T(x, y))                                                            \
+    OP1(signbit_##T, b8, X, T##_bits(x) < 0)                                                                 \
+    OP2(nextafter_t_##T, X, X, nextafter_##T(x, y))                                                          \
+    OP1(bits_##T, I, X, T##_bits(x))                                                                         \
+    OP2(pow_t_##T, X, X, pow##M(x, y))                                                                       \
+    OP1(exp_##T, X, X, exp##M(x))                                                                            \
+    OP1(exp2_##T, X, X, exp2_##M(x))                                                                         \
+    OP1(expm1_##T, X, X, expm1_##M(x))                                                                       \
+    OP1(log_##T, X, X, log##M(x))                                                                            \
+    OP1(log2_##T, X, X, log2_##M(x))                                                                         \
+    OP1(log10_##T, X, X, log10_##M(x))                                                                       \
+    OP1(log1p_##T, X, X, log1p##M(x))                                                                        \
+    TURNING(sin, T, X, M)                                                                                    \
+    TURNING(cos, T, X, M)                                                                                    \
+    TURNING(tan, T, X, M)                                                                                    \
+    OP1(asin_##T, X, X, asin##M(x))                                                                          \
+    OP1(acos_##T, X, X, acos##M(x))                                                                          \
+    OP1(atan_##T, X, X, atan##M(x))                                                                          \
+    OP2(atan2_##T, X, X, atan2_##M(x, y))                                                                    \
+    OP1(sinh_##T, X, X, sinh##M(x))                                                                          \
+    OP1(cosh_##T, X, X, cosh##M(x))                                                                          \
+    OP1(tanh_##T, X, X, tanh##M(x))                                                                          \
+    OP1(asinh_##T, X, X, asinh##M(x))                                                                        \
+    OP1(acosh_##T, X, X, acosh##M(x))                                                                        \
+    OP1(atanh_##T, X, X, atanh##M(x))                                                                        \
+    OP1(sigmoid_##T, X, X, sigmoid##M(x))                                                                    \
+    OP1(erf_##T, X, X, erf##M(x))                                                                            \
+    OP1(erfc_##T, X, X, erfc##M(x))                                                                          \
+    OP1(erfinv_##T, X, X, erfinv##M(x))                                                                      \
+    OP1(lgamma_##T, X, X, lgamma##M(x))                                                                      \
+    OP1(digamma_##T, X, X, digamma##M(x))
+
+/* Compilers that have to keep errno leave sqrt scalar, so vectors are asked for by name. */
+#ifdef __x86_64__
+#define ROOT_STRIPS(T)                                                                                       \
+    for (; i + LZ_STRIP_##T <= n; i += LZ_STRIP_##T)                                                         \
+        LZ_PUT_##T(o + i, LZ_ROOT_##T(LZ_GET_##T(x + i)));
+#else
+#define ROOT_STRIPS(T)
+#endif
+#define ROOTS(T, X, S)                                                                                       \
+    TILE(sqrt_##T)                                                                                           \
+    {                                                                                                        \
+        X *o = ov;                                                                                           \
+        const X *x = xv;                                                                                     \
+        int64_t i = 0;                                                                                       \
+        UNUSED(yv);                                                                                          \
+        UNUSED(zv);                                                                                          \
+        UNUSED(wv);                                                                                          \
+        ROOT_STRIPS(T)                                                                                       \
+        for (; i < n; i++)                                                                                   \
+            o[i] = __builtin_sqrt##S(x[i]);                                                                  \
+    }                                                                                                        \
+    OP1(inverse_##T, X, X, 1 / x)                                                                            \
+    TILE(rsqrt_##T)                                                                                          \
+    {                                                                                                        \
+        sqrt_##T(ov, xv, yv, zv, wv, n);                                                                     \
+        inverse_##T(ov, ov, yv, zv, wv, n);                                                                  \
+    }
+
+/* The near case for all in vector code; the far ones, if any, are done over. They are
+ * noted first, for the output may be the input. */
+#define TURNING(F, T, X, M)                                                                                  \
+    OP1(F##_all_##T, X, X, F##_near##M(x))                                                                   \
+    TILE(F##_##T)                                                                                            \
+    {                                                                                                        \
+        X *o = ov;                                                                                           \
+        const X *x = xv;                                                                                     \
+        int far = 0;                                                                                         \
+        LOOP far |= !is_near##M(x[i]);                                                                       \
+        if (!far) {                                                                                          \
+            F##_all_##T(ov, xv, yv, zv, wv, n);                                                              \
+            return;                                                                                          \
+        }                                                                                                    \
+        for (int64_t i = 0; i < n; i++)                                                                      \
+            o[i] = F##M(x[i]);                                                                               \
+    }
+
+FLOAT(f32, float, int32_t, 32, float, f)
+FLOAT(f64, double, int64_t, 64, double, )
+
+OP1(bits_i32, float, int32_t, i32_bits(x))
+OP1(bits_i64, double, int64_t, i64_bits(x))
+OP1(turn_count_f64, int64_t, double, lz_turn_count(x))
+OP1(turn_hi_f64, double, double, lz_turn_hi(x))
+OP1(turn_lo_f64, double, double, lz_turn_lo(x))
+
+#define CASTS(T, X)                                                                                          \
+    OP1(T##_as_bool, b8, X, x != 0)                                                                          \
+    OP1(T##_as_f32, float, X, x)                                                                             \
+    OP1(T##_as_f64, double, X, x)
+CASTS(bool, b8)
+CASTS(i32, int32_t)
+CASTS(i64, int64_t)
+CASTS(f32, float)
+CASTS(f64, double)
+OP1(bool_as_i32, int32_t, b8, x)
+OP1(bool_as_i64, int64_t, b8, x)
+OP1(i32_as_i32, int32_t, int32_t, x)
+OP1(i32_as_i64, int64_t, int32_t, x)
+OP1(i64_as_i32, int32_t, int64_t, x)
+OP1(i64_as_i64, int64_t, int64_t, x)
+OP1(f32_as_i32, int32_t, float, f32_to_i32(x))
+OP1(f32_as_i64, int64_t, float, f32_to_i64(x))
+OP1(f64_as_i32, int32_t, double, f64_to_i32(x))
+OP1(f64_as_i64, int64_t, double, f64_to_i64(x))
+
+OP1(narrow_u8, int32_t, int32_t, (uint8_t)x)
+OP1(narrow_i8, int32_t, int32_t, (int8_t)x)
+OP1(narrow_i16, int32_t, int32_t, (int16_t)x)
+OP1(narrow_f16, float, float, f16_to_f32(f32_to_f16(x)))
+OP1(narrow_bf16, float, float, bf16_to_f32(f32_to_bf16(x)))
+
+/* D: what lies in memory, X: what is computed with; `in` and `out` convert v. */
+#define MEMORY(T, D, X, in, out)                                                                             \
+    static void load_##T(void *ov, const void *pv, int64_t stride, int64_t n)                                \
+    {                                                                                                        \
+        X *o = ov;                                                                                           \
+        const D *p = pv;                                                                                     \
+        if (stride == 1) {                                                                                   \
+            LOOP                                                                                             \
+            {                                                                                                \
+                D v = p[i];                                                                                  \
+                o[i] = in;                                                                                   \
+            }                                                                                                \
+        } else if (stride == 0) {                                                                            \
+            D v = n > 0 ? *p : (D)0;                                                                         \
+            X w = in;                                                                                        \
+            LOOP o[i] = w;                                                                                   \
+        } else {                                                                                             \
+            LOOP                                                                                             \
+            {                                                                                                \
+                D v = p[i * stride];                                                                         \
+                o[i] = in;                                                                                   \
+            }                                                                                                \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void load_if_##T(void *ov, const void *pv, int64_t stride, const uint8_t *mask, const void *fill, \
+                            int64_t n)                                                                       \
+    {                                                                                                        \
+        X *o = ov;                                                                                           \
+        const D *p = pv;                                                                                     \
+        const X *f = fill;                                                                                   \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            D v = mask[i] ? p[i * stride] : (D)0;                                                            \
+            o[i] = mask[i] ? in : f[i];                                                                      \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void gather_##T(void *ov, const void *pv, int64_t stride, const int64_t *index, int64_t n)        \
+    {                                                                                                        \
+        X *o = ov;                                                                                           \
+        const D *p = pv;                                                                                     \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            D v = p[i * stride + index[i]];                                                                  \
+            o[i] = in;                                                                                       \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void gather_if_##T(void *ov, const void *pv, int64_t stride, const int64_t *index,                \
+                              const uint8_t *mask, const void *fill, int64_t n)                              \
+    {                                                                                                        \
+        X *o = ov;                                                                                           \
+        const D *p = pv;                                                                                     \
+        const X *f = fill;                                                                                   \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            D v = mask[i] ? p[i * stride + index[i]] : (D)0;                                                 \
+            o[i] = mask[i] ? in : f[i];                                                                      \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void store_##T(void *pv, const void *xv, int64_t stride, int64_t n)                               \
+    {                                                                                                        \
+        D *p = pv;                                                                                           \
+        const X *x = xv;                                                                                     \
+        if (stride == 1) {                                                                                   \
+            LOOP                                                                                             \
+            {                                                                                                \
+                X v = x[i];                                                                                  \
+                p[i] = out;                                                                                  \
+            }                                                                                                \
+        } else {                                                                                             \
+            for (int64_t i = 0; i < n; i++) {                                                                \
+                X v = x[i];                                                                                  \
+                p[i * stride] = out;                                                                         \
+            }                                                                                                \
+        }                                                                                                    \
+    }
+
+MEMORY(bool, b8, b8, v, v)
+MEMORY(u8, uint8_t, int32_t, v, (uint8_t)v)
+MEMORY(i8, int8_t, int32_t, v, (int8_t)v)
+MEMORY(i16, int16_t, int32_t, v, (int16_t)v)
+MEMORY(i32, int32_t, int32_t, v, v)
+MEMORY(i64, int64_t, int64_t, v, v)
+MEMORY(f16, h16, float, f16_to_f32(v), f32_to_f16(v))
+MEMORY(bf16, h16, float, bf16_to_f32(v), f32_to_bf16(v))
+MEMORY(f32, float, float, v, v)
+MEMORY(f64, double, double, v, v)
+
+/* The lanes are held in registers while the tile lasts. */
+#define LANES(name, X, expr)                                                                                 \
+    static void lanes_##name(void *lane, const void *xv, int64_t n)                                          \
+    {                                                                                                        \
+        X *l = lane, acc[64];                                                                                \
+        const X *xs = xv;                                                                                    \
+        memcpy(acc, l, sizeof acc);                                                                          \
+        int64_t k = 0;                                                                                       \
+        for (; k + 64 <= n; k += 64) {                                                                       \
+            for (int i = 0; i < 64; i++) {                                                                   \
+                X x = acc[i], y = xs[k + i];                                                                 \
+                acc[i] = (X)(expr);                                                                          \
+            }                                                                                                \
+        }                                                                                                    \
+        for (int i = 0; k + i < n; i++) {                                                                    \
+            X x = acc[i], y = xs[k + i];                                                                     \
+            acc[i] = (X)(expr);                                                                              \
+        }                                                                                                    \
+        memcpy(l, acc, sizeof acc);                                                                          \
+    }                                                                                                        \
+    static void scan_##name(void *ov, void *state, const void *xv, int64_t n)                                \
+    {                                                                                                        \
+        X *o = ov, x = *(X *)state;                                                                          \
+        const X *xs = xv;                                                                                    \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            X y = xs[i];                                                                                     \
+            x = (X)(expr);                                                                                   \
+            o[i] = x;                                                                                        \
+        }                                                                                                    \
+        *(X *)state = x;                                                                                     \
+    }
+LANES(and_bool, b8, x &y)
+LANES(or_bool, b8, x | y)
+LANES(xor_bool, b8, x ^ y)
+LANES(sum_i32, int32_t, add_int32(x, y))
+LANES(prod_i32, int32_t, mul_int32(x, y))
+LANES(max_i32, int32_t, x > y ? x : y)
+LANES(min_i32, int32_t, x < y ? x : y)
+LANES(and_i32, int32_t, x &y)
+LANES(or_i32, int32_t, x | y)
+LANES(xor_i32, int32_t, x ^ y)
+LANES(sum_i64, int64_t, add_int64(x, y))
+LANES(prod_i64, int64_t, mul_int64(x, y))
+LANES(max_i64, int64_t, x > y ? x : y)
+LANES(min_i64, int64_t, x < y ? x : y)
+LANES(and_i64, int64_t, x &y)
+LANES(or_i64, int64_t, x | y)
+LANES(xor_i64, int64_t, x ^ y)
+LANES(sum_f32, float, x + y)
+LANES(prod_f32, float, x *y)
+LANES(max_f32, float, max_f32(x, y))
+LANES(min_f32, float, min_f32(x, y))
+LANES(sum_f64, double, x + y)
+LANES(prod_f64, double, x *y)
+LANES(max_f64, double, max_f64(x, y))
+LANES(min_f64, double, min_f64(x, y))
+
+/* BETTER: y beats x. A NaN beats every number, the earlier NaN the later. */
+#define BEST(name, X, BETTER, SAME)                                                                          \
+    static void best_##name(void *best, int64_t *at, const void *xv, int64_t first, int64_t step, int64_t n) \
+    {                                                                                                        \
+        X *b = best;                                                                                         \
+        const X *ys = xv;                                                                                    \
+        LOOP                                                                                                 \
+        {                                                                                                    \
+            X x = b[i], y = ys[i];                                                                           \
+            bool better = (BETTER) || at[i] == INT64_MAX;                                                    \
+            b[i] = better ? y : x;                                                                           \
+            at[i] = better ? first + i * step : at[i];                                                       \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void merge_##name(void *best, int64_t *at, const void *xv, const int64_t *index, int64_t n)       \
+    {                                                                                                        \
+        X *b = best;                                                                                         \
+        const X *ys = xv;                                                                                    \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            X x = b[i], y = ys[i];                                                                           \
+            bool same = (SAME);                                                                              \
+            bool better =                                                                                    \
+                ((BETTER) && index[i] != INT64_MAX) || at[i] == INT64_MAX || (same && index[i] < at[i]);     \
+            b[i] = better ? y : x;                                                                           \
+            at[i] = better ? index[i] : at[i];                                                               \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void last_##name(void *best, int64_t *at, const void *xv, int64_t first, int64_t step, int64_t n) \
+    {                                                                                                        \
+        X *b = best;                                                                                         \
+        const X *ys = xv;                                                                                    \
+        LOOP                                                                                                 \
+        {                                                                                                    \
+            X x = b[i], y = ys[i];                                                                           \
+            bool better = (BETTER) || (SAME) || at[i] == INT64_MAX;                                          \
+            b[i] = better ? y : x;                                                                           \
+            at[i] = better ? first + i * step : at[i];                                                       \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void scan_best_##name(int64_t *o, void *best, int64_t *at, const void *xv, int64_t first,         \
+                                 int64_t n)                                                                  \
+    {                                                                                                        \
+        const X *ys = xv;                                                                                    \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            last_##name(best, at, ys + i, first + i, 0, 1);                                                  \
+            o[i] = *at;                                                                                      \
+        }                                                                                                    \
+    }
+BEST(max_i32, int32_t, y > x, y == x)
+BEST(min_i32, int32_t, y < x, y == x)
+BEST(max_i64, int64_t, y > x, y == x)
+BEST(min_i64, int64_t, y < x, y == x)
+BEST(max_f32, float, y > x || (y != y && x == x), y == x || (y != y && x != x))
+BEST(min_f32, float, y < x || (y != y && x == x), y == x || (y != y && x != x))
+BEST(max_f64, double, y > x || (y != y && x == x), y == x || (y != y && x != x))
+BEST(min_f64, double, y < x || (y != y && x == x), y == x || (y != y && x != x))
+
+static void affine(int64_t *o, int64_t first, int64_t stride, int64_t n)
+{
+    LOOP o[i] = first + i * stride;
+}
+
+/* One word of the 128 bits that ten rounds make of a counter under a key. */
+static inline uint32_t philox(uint64_t key, uint64_t high, uint64_t low, int word)
+{
+    uint32_t c0 = (uint32_t)low, c1 = (uint32_t)(low >> 32);
+    uint32_t c2 = (uint32_t)high, c3 = (uint32_t)(high >> 32);
+    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+    for (int round = 0; round < 10; round++) {
+        uint64_t p = (uint64_t)0xD2511F53 * c0, q = (uint64_t)0xCD9E8D57 * c2;
+        c0 = (uint32_t)(q >> 32) ^ c1 ^ k0;
+        c1 = (uint32_t)q;
+        c2 = (uint32_t)(p >> 32) ^ c3 ^ k1;
+        c3 = (uint32_t)p;
+        k0 += 0x9E3779B9;
+        k1 += 0xBB67AE85;
+    }
+    return word == 0 ? c0 : word == 1 ? c1 : word == 2 ? c2 : c3;
+}
+#define PHILOX(w) OP3(philox##w, int64_t, int64_t, int64_t, philox((uint64_t)x, (uint64_t)y, (uint64_t)z, w))
+PHILOX(0)
+PHILOX(1)
+PHILOX(2)
+PHILOX(3)
+
+#define OP4(name, X, expr)                                                                                   \
+    TILE(name)                                                                                               \
+    {                                                                                                        \
+        X *o = ov;                                                                                           \
+        const X *xs = xv, *ys = yv, *zs = zv, *ws = wv;                                                      \
+        LOOP                                                                                                 \
+        {                                                                                                    \
+            X x = xs[i], y = ys[i], z = zs[i], w = ws[i];                                                    \
+            o[i] = expr;                                                                                     \
+        }                                                                                                    \
+    }
+#define CHOOSE(T, X)                                                                                         \
+    OP4(choose_eq_##T, X, x == y ? z : w)                                                                    \
+    OP4(choose_ne_##T, X, x != y ? z : w)                                                                    \
+    OP4(choose_lt_##T, X, x < y ? z : w)                                                                     \
+    OP4(choose_le_##T, X, x <= y ? z : w)
+CHOOSE(f32, float)
+CHOOSE(f64, double)
+
+/* Both steps are rounded, as two operations are. */
+#define PAIRS(first, expr)                                                                                   \
+    OP3(first##_add, float, float, float, expr + z)                                                          \
+    OP3(first##_sub, float, float, float, expr - z)                                                          \
+    OP3(first##_bus, float, float, float, z - expr)                                                          \
+    OP3(first##_mul, float, float, float, expr *z)                                                           \
+    OP3(first##_div, float, float, float, expr / z)                                                          \
+    OP3(first##_vid, float, float, float, z / expr)                                                          \
+    OP3(first##_max, float, float, float, max_f32(expr, z))                                                  \
+    OP3(first##_min, float, float, float, min_f32(expr, z))                                                  \
+    OP2(first##_abs, float, float, abs_f32(expr))                                                            \
+    OP2(first##_neg, float, float, -expr)
+PAIRS(add, (x + y))
+PAIRS(sub, (x - y))
+PAIRS(mul, (x * y))
+OP3(max_min, float, float, float, min_f32(max_f32(x, y), z))
+OP3(min_max, float, float, float, max_f32(min_f32(x, y), z))
+OP2(sub_exp, float, float, exp32(x - y))
+OP2(mul_exp, float, float, exp32(x *y))
+
+#define SUPERS(T, X, M)                                                                                      \
+    OP1(gelu_tanh_##T, X, X,                                                                                 \
+        (x * (X)0.5) * (tanh##M((x + ((x * (X)0.044715) * x) * x) * (X)0.79788456080286541) + 1))            \
+    OP1(gelu_tanh_cube_##T, X, X,                                                                            \
+        (x * (X)0.5) * (tanh##M((x + ((x * x) * x) * (X)0.044715) * (X)0.79788456080286541) + 1))            \
+    OP1(gelu_erf_##T, X, X, (x * (X)0.5) * (erf##M(x * (X)0.70710678118654757) + 1))                         \
+    OP1(silu_##T, X, X, x / (exp##M(-x) + 1))                                                                \
+    OP1(silu_mul_##T, X, X, x *sigmoid##M(x))                                                                \
+    OP1(softplus_##T, X, X, log1p##M(exp##M(x)))
+SUPERS(f32, float, 32)
+SUPERS(f64, double, 64)
+
+#define BY_MEMORY(kind)                                                                                      \
+    {                                                                                                        \
+        [LZ_BOOL] = kind##_bool, [LZ_U8] = kind##_u8, [LZ_I8] = kind##_i8, [LZ_I16] = kind##_i16,            \
+        [LZ_I32] = kind##_i32, [LZ_I64] = kind##_i64, [LZ_F16] = kind##_f16, [LZ_BF16] = kind##_bf16,        \
+        [LZ_F32] = kind##_f32, [LZ_F64] = kind##_f64,                                                        \
+    }
+#define BY_TYPE(kind)                                                                                        \
+    {                                                                                                        \
+        [LZ_KBOOL] = kind##_bool, [LZ_KI32] = kind##_i32, [LZ_KI64] = kind##_i64, [LZ_KF32] = kind##_f32,    \
+        [LZ_KF64] = kind##_f64,                                                                              \
+    }
+#define BY_NUMBER(kind)                                                                                      \
+    {                                                                                                        \
+        [LZ_KI32] = kind##_i32, [LZ_KI64] = kind##_i64, [LZ_KF32] = kind##_f32, [LZ_KF64] = kind##_f64,      \
+    }
+#define BY_INTEGER(kind)                                                                                     \
+    {                                                                                                        \
+        [LZ_KI32] = kind##_i32, [LZ_KI64] = kind##_i64,                                                      \
+    }
+#define BY_FLOAT(kind)                                                                                       \
+    {                                                                                                        \
+        [LZ_KF32] = kind##_f32, [LZ_KF64] = kind##_f64,                                                      \
+    }
+#define BY_BITS(kind)                                                                                        \
+    {                                                                                                        \
+        [LZ_KBOOL] = kind##_bool, [LZ_KI32] = kind##_i32, [LZ_KI64] = kind##_i64,                            \
+    }
+
+#define BOTH(kind)                                                                                           \
+    {                                                                                                        \
+        BY_NUMBER(kind##_max), BY_NUMBER(kind##_min)                                                         \
+    }
+
+const lz_tile_table LZ_TILE_TABLE = {
+    .name = LZ_TILE_NAME,
+    .op = {
+        [LZ_K_ADD] = BY_NUMBER(add),
+        [LZ_K_SUB] = BY_NUMBER(sub),
+        [LZ_K_MUL] = BY_NUMBER(mul),
+        [LZ_K_DIV] = BY_FLOAT(div),
+        [LZ_K_FMA] = BY_FLOAT(fma_t),
+        [LZ_K_IDIV] = BY_INTEGER(idiv),
+        [LZ_K_IDIV_FLOOR] = BY_INTEGER(idiv_floor),
+        [LZ_K_FMOD] = { [LZ_KI32] = fmod_i32, [LZ_KI64] = fmod_i64, [LZ_KF32] = fmod_t_f32, [LZ_KF64] = fmod_t_f64 },
+        [LZ_K_REMAINDER] = { [LZ_KI32] = remainder_i32, [LZ_KI64] = remainder_i64, [LZ_KF32] = remainder_t_f32,
+                             [LZ_KF64] = remainder_t_f64 },
+        [LZ_K_NEG] = BY_NUMBER(neg),
+        [LZ_K_ABS] = BY_NUMBER(abs_t),
+        [LZ_K_MIN] = { and_bool, min_t_i32, min_t_i64, min_t_f32, min_t_f64 },
+        [LZ_K_MAX] = { or_bool, max_t_i32, max_t_i64, max_t_f32, max_t_f64 },
+        [LZ_K_FMIN] = BY_FLOAT(fmin_t),
+        [LZ_K_FMAX] = BY_FLOAT(fmax_t),
+        [LZ_K_EQ] = BY_TYPE(eq),
+        [LZ_K_NE] = BY_TYPE(ne),
+        [LZ_K_LT] = BY_TYPE(lt),
+        [LZ_K_LE] = BY_TYPE(le),
+        [LZ_K_AND] = BY_BITS(and),
+        [LZ_K_OR] = BY_BITS(or),
+        [LZ_K_XOR] = BY_BITS(xor),
+        [LZ_K_NOT] = BY_BITS(not),
+        [LZ_K_SHL] = BY_INTEGER(shl),
+        [LZ_K_SHR] = BY_INTEGER(shr),
+        [LZ_K_SHRU] = BY_INTEGER(shru),
+        [LZ_K_SELECT] = BY_TYPE(select),
+        [LZ_K_FLOOR] = BY_FLOAT(floor),
+        [LZ_K_CEIL] = BY_FLOAT(ceil),
+        [LZ_K_TRUNC] = BY_FLOAT(trunc),
+        [LZ_K_ROUND] = BY_FLOAT(round),
+        [LZ_K_SQRT] = BY_FLOAT(sqrt),
+        [LZ_K_RSQRT] = BY_FLOAT(rsqrt),
+        [LZ_K_COPYSIGN] = BY_FLOAT(copysign_t),
+        [LZ_K_SIGNBIT] = BY_FLOAT(signbit),
+        [LZ_K_NEXTAFTER] = BY_FLOAT(nextafter_t),
+        [LZ_K_BITS] = BY_NUMBER(bits),
+        [LZ_K_GCD] = BY_INTEGER(gcd),
+        [LZ_K_POW] = { [LZ_KI32] = pow_i32, [LZ_KI64] = pow_i64, [LZ_KF32] = pow_t_f32, [LZ_KF64] = pow_t_f64 },
+        [LZ_K_EXP] = BY_FLOAT(exp),
+        [LZ_K_EXP2] = BY_FLOAT(exp2),
+        [LZ_K_EXPM1] = BY_FLOAT(expm1),
+        [LZ_K_LOG] = BY_FLOAT(log),
+        [LZ_K_LOG2] = BY_FLOAT(log2),
+        [LZ_K_LOG10] = BY_FLOAT(log10),
+        [LZ_K_LOG1P] = BY_FLOAT(log1p),
+        [LZ_K_SIN] = BY_FLOAT(sin),
+        [LZ_K_COS] = BY_FLOAT(cos),
+        [LZ_K_TAN] = BY_FLOAT(tan),
+        [LZ_K_ASIN] = BY_FLOAT(asin),
+        [LZ_K_ACOS] = BY_FLOAT(acos),
+        [LZ_K_ATAN] = BY_FLOAT(atan),
+        [LZ_K_ATAN2] = BY_FLOAT(atan2),
+        [LZ_K_SINH] = BY_FLOAT(sinh),
+        [LZ_K_COSH] = BY_FLOAT(cosh),
+        [LZ_K_TANH] = BY_FLOAT(tanh),
+        [LZ_K_ASINH] = BY_FLOAT(asinh),
+        [LZ_K_ACOSH] = BY_FLOAT(acosh),
+        [LZ_K_ATANH] = BY_FLOAT(atanh),
+        [LZ_K_SIGMOID] = BY_FLOAT(sigmoid),
+        [LZ_K_ERF] = BY_FLOAT(erf),
+        [LZ_K_ERFC] = BY_FLOAT(erfc),
+        [LZ_K_ERFINV] = BY_FLOAT(erfinv),
+        [LZ_K_LGAMMA] = BY_FLOAT(lgamma),
+        [LZ_K_DIGAMMA] = BY_FLOAT(digamma),
+        [LZ_K_TURN_COUNT] = { [LZ_KF64] = turn_count_f64 },
+        [LZ_K_TURN_HI] = { [LZ_KF64] = turn_hi_f64 },
+        [LZ_K_TURN_LO] = { [LZ_KF64] = turn_lo_f64 },
+    },
+    .cast = {
+        [LZ_KBOOL] = { bool_as_bool, bool_as_i32, bool_as_i64, bool_as_f32, bool_as_f64 },
+        [LZ_KI32] = { i32_as_bool, i32_as_i32, i32_as_i64, i32_as_f32, i32_as_f64 },
+        [LZ_KI64] = { i64_as_bool, i64_as_i32, i64_as_i64, i64_as_f32, i64_as_f64 },
+        [LZ_KF32] = { f32_as_bool, f32_as_i32, f32_as_i64, f32_as_f32, f32_as_f64 },
+        [LZ_KF64] = { f64_as_bool, f64_as_i32, f64_as_i64, f64_as_f32, f64_as_f64 },
+    },
+    .narrow = { [LZ_U8] = narrow_u8, [LZ_I8] = narrow_i8, [LZ_I16] = narrow_i16, [LZ_F16] = narrow_f16,
+                [LZ_BF16] = narrow_bf16 },
+    .load = BY_MEMORY(load),
+    .load_if = BY_MEMORY(load_if),
+    .gather = BY_MEMORY(gather),
+    .gather_if = BY_MEMORY(gather_if),
+    .store = BY_MEMORY(store),
+    .splat = BY_TYPE(splat),
+    .super = {
+        [LZ_S_GELU_TANH] = { gelu_tanh_f32, gelu_tanh_f64 },
+        [LZ_S_GELU_TANH_CUBE] = { gelu_tanh_cube_f32, gelu_tanh_cube_f64 },
+        [LZ_S_GELU_ERF] = { gelu_erf_f32, gelu_erf_f64 },
+        [LZ_S_SILU] = { silu_f32, silu_f64 },
+        [LZ_S_SILU_MUL] = { silu_mul_f32, silu_mul_f64 },
+        [LZ_S_SOFTPLUS] = { softplus_f32, softplus_f64 },
+    },
+    .choose = { { choose_eq_f32, choose_eq_f64 }, { choose_ne_f32, choose_ne_f64 },
+                { choose_lt_f32, choose_lt_f64 }, { choose_le_f32, choose_le_f64 } },
+    .pair = {
+        { add_add, add_sub, add_bus, add_mul, add_div, add_vid, add_max, add_min, add_abs, add_neg, NULL },
+        { sub_add, sub_sub, sub_bus, sub_mul, sub_div, sub_vid, sub_max, sub_min, sub_abs, sub_neg, sub_exp },
+        { mul_add, mul_sub, mul_bus, mul_mul, mul_div, mul_vid, mul_max, mul_min, mul_abs, mul_neg, mul_exp },
+        { [7] = max_min },
+        { [6] = min_max },
+    },
+    .lanes = {
+        [LZ_K_RSUM] = BY_NUMBER(lanes_sum),
+        [LZ_K_RPROD] = BY_NUMBER(lanes_prod),
+        [LZ_K_RMAX] = { lanes_or_bool, lanes_max_i32, lanes_max_i64, lanes_max_f32, lanes_max_f64 },
+        [LZ_K_RMIN] = { lanes_and_bool, lanes_min_i32, lanes_min_i64, lanes_min_f32, lanes_min_f64 },
+        [LZ_K_RAND] = BY_BITS(lanes_and),
+        [LZ_K_ROR] = BY_BITS(lanes_or),
+        [LZ_K_RXOR] = BY_BITS(lanes_xor),
+    },
+    .best = BOTH(best),
+    .merge = BOTH(merge),
+    .scan = {
+        [LZ_K_RSUM] = BY_NUMBER(scan_sum),
+        [LZ_K_RPROD] = BY_NUMBER(scan_prod),
+        [LZ_K_RMAX] = { scan_or_bool, scan_max_i32, scan_max_i64, scan_max_f32, scan_max_f64 },
+        [LZ_K_RMIN] = { scan_and_bool, scan_min_i32, scan_min_i64, scan_min_f32, scan_min_f64 },
+        [LZ_K_RAND] = BY_BITS(scan_and),
+        [LZ_K_ROR] = BY_BITS(scan_or),
+        [LZ_K_RXOR] = BY_BITS(scan_xor),
+    },
+    .last_best = BOTH(last),
+    .scan_best = BOTH(scan_best),
+    .philox = { philox0, philox1, philox2, philox3 },
+    .affine = affine,
+    .find_zero = BY_TYPE(find_zero),
+};

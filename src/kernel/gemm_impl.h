@@ -1,0 +1,48 @@
+/* gemm_impl.h - the innermost loops of a product for one width of vectors; included once
+ * for each, with LZ_GEMM_BYTES (of a vector), LZ_GEMM_ROWS and LZ_GEMM_TABLE defined.
+ *
+ * A block is LZ_GEMM_ROWS rows by two vectors. Every element is added up along k one
+ * product after the other, whatever the width. */
+#include "kernel/gemm.h"
+#include <string.h>
+
+/* acc[rows][cols] += x panel * y panel; rows of acc are `stride` apart */
+#define MICRO(name, T)                                                                                       \
+    typedef T vec_##name __attribute__((vector_size(LZ_GEMM_BYTES), aligned(sizeof(T)), may_alias));         \
+    static void name(int64_t nk, const void *xs, const void *ys, void *accs, int64_t stride)                 \
+    {                                                                                                        \
+        enum { LANES = LZ_GEMM_BYTES / sizeof(T), ROWS = LZ_GEMM_ROWS };                                     \
+        const T *x = xs, *y = ys;                                                                            \
+        T *acc = accs;                                                                                       \
+        vec_##name sum[ROWS][2];                                                                             \
+        for (int i = 0; i < ROWS; i++)                                                                       \
+            for (int j = 0; j < 2; j++)                                                                      \
+                sum[i][j] = *(const vec_##name *)(acc + i * stride + j * LANES);                             \
+        for (int64_t k = 0; k < nk; k++, x += ROWS, y += 2 * LANES) {                                        \
+            vec_##name y0 = *(const vec_##name *)y, y1 = *(const vec_##name *)(y + LANES);                   \
+            for (int i = 0; i < ROWS; i++) {                                                                 \
+                vec_##name xi = x[i] - (vec_##name){ 0 };                                                    \
+                sum[i][0] += xi * y0;                                                                        \
+                sum[i][1] += xi * y1;                                                                        \
+            }                                                                                                \
+        }                                                                                                    \
+        for (int i = 0; i < ROWS; i++)                                                                       \
+            for (int j = 0; j < 2; j++)                                                                      \
+                *(vec_##name *)(acc + i * stride + j * LANES) = sum[i][j];                                   \
+    }
+
+MICRO(micro_f32, float)
+MICRO(micro_f64, double)
+MICRO(micro_i32, uint32_t)
+MICRO(micro_i64, uint64_t)
+
+const lz_gemm_width LZ_GEMM_TABLE = {
+    .rows = LZ_GEMM_ROWS,
+    .bytes = LZ_GEMM_BYTES,
+    .micro = { [LZ_GEMM_F32] = micro_f32,
+               [LZ_GEMM_F64] = micro_f64,
+               [LZ_GEMM_I32] = micro_i32,
+               [LZ_GEMM_I64] = micro_i64 },
+};
+
+#undef MICRO

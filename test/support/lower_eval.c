@@ -1,0 +1,786 @@
+#include "lower_eval.h"
+#include "core/convert.h"
+#include "core/shape.h"
+#include <math.h>
+#include <string.h>
+
+static bool is_float(const lz_ln *n)
+{
+    return lz_dtype_is_float((lz_dtype)n->dtype);
+}
+
+/* ---- cells ---- */
+
+static lz_scalar to_scalar(lz_dtype d, lz_cell c)
+{
+    return d == LZ_BOOL           ? lz_scalar_bool(c.i != 0)
+           : lz_dtype_is_float(d) ? lz_scalar_float(c.f)
+                                  : lz_scalar_int(c.i);
+}
+
+static lz_cell from_scalar(lz_scalar v)
+{
+    return v.kind == LZ_SCALAR_FLOAT ? (lz_cell){ .f = v.re } : (lz_cell){ .i = v.i };
+}
+
+/* As an element of the dtype holds it. */
+static lz_cell held(lz_dtype from, lz_cell c, lz_dtype to)
+{
+    char room[16];
+    lz_element_set(to, to_scalar(from, c), room);
+    return from_scalar(lz_element_get(to, room));
+}
+
+void lz_eval_store(lz_dtype d, const lz_cell *cells, int64_t n, void *out)
+{
+    for (int64_t i = 0; i < n; i++)
+        lz_element_set(d, to_scalar(d, cells[i]), (char *)out + (size_t)i * lz_dtype_size(d));
+}
+
+/* ---- indices ---- */
+
+static void unflatten(int64_t at, const int64_t *sizes, int64_t n, int64_t *out)
+{
+    for (int64_t d = n; d-- > 0; at /= sizes[d])
+        out[d] = at % sizes[d];
+}
+
+static int64_t flatten(const int64_t *index, const int64_t *sizes, int64_t n)
+{
+    int64_t at = 0;
+    for (int64_t d = 0; d < n; d++)
+        at = at * sizes[d] + index[d];
+    return at;
+}
+
+/* ---- scalar operations ---- */
+
+static double digamma(double x)
+{
+    double r = 0;
+    if (x == 0)
+        return copysign(INFINITY, -x);
+    if (x < 0 && x == floor(x))
+        return NAN;
+    if (x < 0)
+        return digamma(1 - x) - M_PI / tan(M_PI * x);
+    for (; x < 12; x += 1)
+        r -= 1 / x;
+    double y = 1 / (x * x);
+    return r + log(x) - 0.5 / x
+           - y * (1.0 / 12 - y * (1.0 / 120 - y * (1.0 / 252 - y * (1.0 / 240 - y * (1.0 / 132)))));
+}
+
+/* Bisection on erfc, which keeps its digits where erf is near 1. */
+static double erfinv(double y)
+{
+    double low = 0, high = 6.5, size = fabs(y);
+    if (!(size < 1))
+        return size == 1 ? copysign(INFINITY, y) : NAN;
+    for (int i = 0; i < 200 && low < high; i++) {
+        double x = (low + high) / 2;
+        bool below = size < 0.5 ? erf(x) < size : erfc(x) > 1 - size;
+        if (below)
+            low = x;
+        else
+            high = x;
+    }
+    return copysign(low, y);
+}
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+typedef double one(double x);
+static one *const functions[LZ_KOP_COUNT] = {
+    [LZ_K_ABS] = fabs,      [LZ_K_FLOOR] = floor,     [LZ_K_CEIL] = ceil,       [LZ_K_TRUNC] = trunc,
+    [LZ_K_ROUND] = rint,    [LZ_K_SQRT] = sqrt,       [LZ_K_EXP] = exp,         [LZ_K_EXP2] = exp2,
+    [LZ_K_EXPM1] = expm1,   [LZ_K_LOG] = log,         [LZ_K_LOG2] = log2,       [LZ_K_LOG10] = log10,
+    [LZ_K_LOG1P] = log1p,   [LZ_K_SIN] = sin,         [LZ_K_COS] = cos,         [LZ_K_TAN] = tan,
+    [LZ_K_ASIN] = asin,     [LZ_K_ACOS] = acos,       [LZ_K_ATAN] = atan,       [LZ_K_SINH] = sinh,
+    [LZ_K_COSH] = cosh,     [LZ_K_TANH] = tanh,       [LZ_K_ASINH] = asinh,     [LZ_K_ACOSH] = acosh,
+    [LZ_K_ATANH] = atanh,   [LZ_K_ERF] = erf,         [LZ_K_ERFC] = erfc,       [LZ_K_ERFINV] = erfinv,
+    [LZ_K_LGAMMA] = lgamma, [LZ_K_DIGAMMA] = digamma, [LZ_K_SIGMOID] = sigmoid,
+};
+
+static double float_remainder(double x, double y)
+{
+    double r = fmod(x, y);
+    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+}
+
+static double float_op(lz_kop op, double x, double y, double z)
+{
+    switch (op) {
+    case LZ_K_ADD:
+        return x + y;
+    case LZ_K_SUB:
+        return x - y;
+    case LZ_K_MUL:
+        return x * y;
+    case LZ_K_DIV:
+        return x / y;
+    case LZ_K_FMA:
+        return fma(x, y, z);
+    case LZ_K_FMOD:
+        return fmod(x, y);
+    case LZ_K_REMAINDER:
+        return float_remainder(x, y);
+    case LZ_K_NEG:
+        return -x;
+    case LZ_K_MIN:
+        return isnan(x) || isnan(y) ? NAN : x < y ? x : y;
+    case LZ_K_MAX:
+        return isnan(x) || isnan(y) ? NAN : x > y ? x : y;
+    case LZ_K_FMIN:
+        return fmin(x, y);
+    case LZ_K_FMAX:
+        return fmax(x, y);
+    case LZ_K_RSQRT:
+        return 1 / sqrt(x);
+    case LZ_K_COPYSIGN:
+        return copysign(x, y);
+    case LZ_K_POW:
+        return pow(x, y);
+    case LZ_K_ATAN2:
+        return atan2(x, y);
+    default:
+        return functions[op](x);
+    }
+}
+
+static int64_t power(int64_t x, int64_t y)
+{
+    uint64_t r = 1, base = (uint64_t)x;
+    if (y < 0)
+        return x == 1 ? 1 : x == -1 ? (y % 2 ? -1 : 1) : 0;
+    for (; y; y >>= 1, base *= base)
+        r *= y & 1 ? base : 1;
+    return (int64_t)r;
+}
+
+static int64_t greatest_divisor(int64_t x, int64_t y)
+{
+    while (y) {
+        int64_t r = y == -1 ? 0 : x % y;
+        x = y;
+        y = r;
+    }
+    return x < 0 ? -x : x;
+}
+
+static lz_err *int_op(lz_kop op, int bits, int64_t x, int64_t y, int64_t *out)
+{
+    uint64_t a = (uint64_t)x, c = (uint64_t)y;
+    bool far = y < 0 || y >= bits;
+    if ((op == LZ_K_IDIV || op == LZ_K_IDIV_FLOOR || op == LZ_K_FMOD || op == LZ_K_REMAINDER) && y == 0)
+        return lz_errf(LZ_ERR_ARG, "ZeroDivisionError");
+    int64_t r = y == -1 || y == 0 ? 0 : x % y, q = y == -1 ? (int64_t)-a : y == 0 ? 0 : x / y;
+    bool apart = r != 0 && (r < 0) != (y < 0);
+    switch (op) {
+    case LZ_K_ADD:
+        *out = (int64_t)(a + c);
+        break;
+    case LZ_K_SUB:
+        *out = (int64_t)(a - c);
+        break;
+    case LZ_K_MUL:
+        *out = (int64_t)(a * c);
+        break;
+    case LZ_K_IDIV:
+        *out = q;
+        break;
+    case LZ_K_IDIV_FLOOR:
+        *out = q - apart;
+        break;
+    case LZ_K_FMOD:
+        *out = r;
+        break;
+    case LZ_K_REMAINDER:
+        *out = apart ? r + y : r;
+        break;
+    case LZ_K_NEG:
+        *out = (int64_t)-a;
+        break;
+    case LZ_K_ABS:
+        *out = x < 0 ? (int64_t)-a : x;
+        break;
+    case LZ_K_MIN:
+        *out = x < y ? x : y;
+        break;
+    case LZ_K_MAX:
+        *out = x > y ? x : y;
+        break;
+    case LZ_K_AND:
+        *out = x & y;
+        break;
+    case LZ_K_OR:
+        *out = x | y;
+        break;
+    case LZ_K_XOR:
+        *out = x ^ y;
+        break;
+    case LZ_K_NOT:
+        *out = ~x;
+        break;
+    case LZ_K_SHL:
+        *out = far ? 0 : (int64_t)(a << y);
+        break;
+    case LZ_K_SHR:
+        *out = x >> (far ? bits - 1 : y);
+        break;
+    case LZ_K_SHRU:
+        *out = far ? 0 : (int64_t)((bits == 64 ? a : a & ((UINT64_C(1) << bits) - 1)) >> y);
+        break;
+    case LZ_K_GCD:
+        *out = greatest_divisor(x, y);
+        break;
+    case LZ_K_POW:
+        *out = power(x, y);
+        break;
+    default:
+        return lz_errf(LZ_ERR_INTERNAL, "no operation %d of integers", op);
+    }
+    return NULL;
+}
+
+static bool compare(lz_kop op, bool floats, lz_cell x, lz_cell y)
+{
+    bool less = floats ? x.f < y.f : x.i < y.i, equal = floats ? x.f == y.f : x.i == y.i;
+    bool greater = floats ? x.f > y.f : x.i > y.i;
+    switch (op) {
+    case LZ_K_EQ:
+        return equal;
+    case LZ_K_NE:
+        return !equal;
+    case LZ_K_LT:
+        return less;
+    case LZ_K_LE:
+        return less || equal;
+    case LZ_K_GT:
+        return greater;
+    default:
+        return greater || equal;
+    }
+}
+
+static lz_cell bits_cell(lz_dtype from, lz_cell c, lz_dtype to)
+{
+    char room[16] = { 0 };
+    lz_element_set(from, to_scalar(from, c), room);
+    return from_scalar(lz_element_get(to, room));
+}
+
+static double next_after(lz_dtype d, double x, double y)
+{
+    return d == LZ_F32 ? (double)nextafterf((float)x, (float)y) : nextafter(x, y);
+}
+
+static lz_err *map_cell(const lz_ln *n, const lz_cell *x, lz_cell *out)
+{
+    lz_kop op = (lz_kop)n->op;
+    lz_dtype in = (lz_dtype)n->in[0]->dtype, d = (lz_dtype)n->dtype;
+    if (op == LZ_K_SELECT) {
+        *out = x[0].i ? x[1] : x[2];
+    } else if (op >= LZ_K_EQ && op <= LZ_K_GE) {
+        *out = (lz_cell){ .i = compare(op, lz_dtype_is_float(in), x[0], x[1]) };
+    } else if (op == LZ_K_SIGNBIT) {
+        *out = (lz_cell){ .i = signbit(x[0].f) != 0 };
+    } else if (op == LZ_K_BITS) {
+        *out = bits_cell(in, x[0], d);
+    } else if (op == LZ_K_NEXTAFTER) {
+        *out = (lz_cell){ .f = next_after(d, x[0].f, x[1].f) };
+    } else if (is_float(n)) {
+        *out = held(LZ_F64, (lz_cell){ .f = float_op(op, x[0].f, x[1].f, x[2].f) }, d);
+    } else {
+        LZ_TRY(int_op(op, (int)lz_dtype_size(d) * 8, x[0].i, x[1].i, &out->i));
+        *out = d == LZ_BOOL ? (lz_cell){ .i = out->i & 1 } : held(LZ_I64, *out, d);
+    }
+    return NULL;
+}
+
+/* ---- kinds of nodes ---- */
+
+typedef lz_err *eval_fn(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out);
+
+static lz_err *eval_input(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    const lz_linput *a = n->attr;
+    const char *base = e->inputs[a->slot];
+    int64_t at[LZ_MAX_DIMS];
+    (void)in;
+    for (int64_t i = 0; i < n->numel; i++) {
+        int64_t where = a->offset;
+        unflatten(i, n->sizes, n->ndim, at);
+        for (int64_t d = 0; d < n->ndim; d++)
+            where += at[d] * a->strides[d];
+        out[i] = from_scalar(
+            lz_element_get((lz_dtype)n->dtype, base + where * (int64_t)lz_dtype_size((lz_dtype)n->dtype)));
+    }
+    return NULL;
+}
+
+static lz_err *eval_scalar(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    (void)in;
+    *out = from_scalar(e->scalars[((const lz_lscalar *)n->attr)->slot]);
+    return NULL;
+}
+
+static lz_err *eval_const(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    lz_scalar v = *(const lz_scalar *)n->attr;
+    (void)e, (void)in;
+    *out = from_scalar(v);
+    if (is_float(n) && v.kind != LZ_SCALAR_FLOAT)
+        out->f = (double)v.i;
+    return NULL;
+}
+
+static lz_err *eval_iota(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    const lz_liota *a = n->attr;
+    int64_t at[LZ_MAX_DIMS];
+    (void)e, (void)in;
+    for (int64_t i = 0; i < n->numel; i++) {
+        unflatten(i, n->sizes, n->ndim, at);
+        out[i].i = a->offset;
+        for (int64_t d = 0; d < n->ndim; d++)
+            out[i].i += at[d] * a->strides[d];
+    }
+    return NULL;
+}
+
+static lz_err *eval_map(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    (void)e;
+    for (int64_t i = 0; i < n->numel; i++) {
+        lz_cell x[3] = { { 0 } };
+        for (int k = 0; k < n->nin; k++)
+            x[k] = in[k][i];
+        LZ_TRY(map_cell(n, x, &out[i]));
+    }
+    return NULL;
+}
+
+static lz_err *eval_cast(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    (void)e;
+    for (int64_t i = 0; i < n->numel; i++)
+        out[i] = held((lz_dtype)n->in[0]->dtype, in[0][i], (lz_dtype)n->dtype);
+    return NULL;
+}
+
+static void philox(uint32_t *c, uint32_t k0, uint32_t k1)
+{
+    for (int round = 0; round < 10; round++) {
+        uint64_t p = (uint64_t)0xD2511F53 * c[0], q = (uint64_t)0xCD9E8D57 * c[2];
+        uint32_t next[4] = { (uint32_t)(q >> 32) ^ c[1] ^ k0, (uint32_t)q, (uint32_t)(p >> 32) ^ c[3] ^ k1,
+                             (uint32_t)p };
+        memcpy(c, next, sizeof next);
+        k0 += 0x9E3779B9;
+        k1 += 0xBB67AE85;
+    }
+}
+
+static lz_err *eval_philox(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    (void)e;
+    for (int64_t i = 0; i < n->numel; i++) {
+        uint64_t seed = (uint64_t)in[0][i].i, stream = (uint64_t)in[1][i].i, at = (uint64_t)in[2][i].i;
+        uint32_t c[4] = { (uint32_t)at, (uint32_t)(at >> 32), (uint32_t)stream, (uint32_t)(stream >> 32) };
+        philox(c, (uint32_t)seed, (uint32_t)(seed >> 32));
+        out[i].i = c[n->op];
+    }
+    return NULL;
+}
+
+static lz_err *eval_check(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    const lz_lcheck *a = n->attr;
+    (void)e;
+    for (int64_t i = 0; i < n->numel; i++) {
+        int64_t v = in[0][i].i;
+        if (v >= a->size || v < (a->wrap ? -a->size : 0))
+            return lz_errf(LZ_ERR_ARG, "index %lld is out of bounds for dimension %lld with size %lld",
+                           (long long)v, (long long)a->dim, (long long)a->size);
+        out[i].i = v < 0 ? v + a->size : v;
+    }
+    return NULL;
+}
+
+static lz_err *eval_index(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    const lz_lindex *a = n->attr;
+    const lz_ln *x = n->in[0];
+    int64_t at[LZ_MAX_DIMS], from[LZ_MAX_DIMS];
+    (void)e;
+    for (int64_t i = 0; i < n->numel; i++) {
+        bool inside = true;
+        unflatten(i, n->sizes, n->ndim, at);
+        for (int64_t r = 0; r < x->ndim; r++) {
+            from[r] = a->v[r];
+            for (int64_t c = 0; c < n->ndim; c++)
+                from[r] += a->v[x->ndim + r * n->ndim + c] * at[c];
+            if (from[r] < 0 || from[r] >= x->sizes[r]) {
+                if (!(a->bounded >> r & 1))
+                    return lz_errf(LZ_ERR_INTERNAL, "an index map leaves its input");
+                inside = false;
+            }
+        }
+        out[i] = inside ? in[0][flatten(from, x->sizes, x->ndim)] : in[1][0];
+    }
+    return NULL;
+}
+
+static lz_err *eval_reshape(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    (void)e;
+    memcpy(out, in[0], (size_t)n->numel * sizeof *out);
+    return NULL;
+}
+
+/* x joins what was found so far; index: of x. */
+static void join(lz_kreduce op, const lz_ln *x, lz_cell v, int64_t index, bool first, lz_cell *best,
+                 lz_cell *out)
+{
+    bool floats = is_float(x);
+    bool better = op == LZ_K_RMAX || op == LZ_K_RARGMAX ? (floats ? v.f > best->f : v.i > best->i)
+                                                        : (floats ? v.f < best->f : v.i < best->i);
+    better = first || (floats && isnan(v.f) && !isnan(best->f)) || (better && !(floats && isnan(best->f)));
+    switch (op) {
+    case LZ_K_RSUM:
+        if (floats)
+            best->f = first ? v.f : best->f + v.f;
+        else
+            best->i = first ? v.i : (int64_t)((uint64_t)best->i + (uint64_t)v.i);
+        break;
+    case LZ_K_RPROD:
+        if (floats)
+            best->f = first ? v.f : best->f * v.f;
+        else
+            best->i = first ? v.i : (int64_t)((uint64_t)best->i * (uint64_t)v.i);
+        break;
+    case LZ_K_RAND:
+        best->i = first ? v.i : best->i & v.i;
+        break;
+    case LZ_K_ROR:
+        best->i = first ? v.i : best->i | v.i;
+        break;
+    case LZ_K_RXOR:
+        best->i = first ? v.i : best->i ^ v.i;
+        break;
+    default:
+        if (better) {
+            *best = v;
+            out->i = index;
+        }
+    }
+    if (op != LZ_K_RARGMAX && op != LZ_K_RARGMIN)
+        *out = *best;
+}
+
+static lz_cell neutral(lz_kreduce op)
+{
+    return op == LZ_K_RPROD ? (lz_cell){ 1, 1 } : op == LZ_K_RAND ? (lz_cell){ 0, -1 } : (lz_cell){ 0, 0 };
+}
+
+static lz_err *eval_reduce(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    uint64_t dims = ((const lz_lreduce *)n->attr)->dims;
+    const lz_ln *x = n->in[0];
+    int64_t at[LZ_MAX_DIMS], kept[LZ_MAX_DIMS], *seen;
+    lz_cell *best;
+    LZ_TRY(lz_arena_new(e->arena, &best, (size_t)n->numel + 1));
+    LZ_TRY(lz_arena_new(e->arena, &seen, (size_t)n->numel + 1));
+    for (int64_t i = 0; i < n->numel; i++)
+        out[i] = neutral((lz_kreduce)n->op);
+    for (int64_t i = 0; i < x->numel; i++) {
+        int64_t k = 0;
+        unflatten(i, x->sizes, x->ndim, at);
+        for (int64_t d = 0; d < x->ndim; d++)
+            if (!(dims >> d & 1))
+                kept[k++] = at[d];
+        k = flatten(kept, n->sizes, n->ndim);
+        join((lz_kreduce)n->op, x, in[0][i], seen[k], seen[k] == 0, &best[k], &out[k]);
+        seen[k]++;
+    }
+    for (int64_t i = 0; i < n->numel; i++)
+        if (n->op == LZ_K_RSUM || n->op == LZ_K_RPROD)
+            out[i] = held(is_float(n) ? LZ_F64 : LZ_I64, out[i], (lz_dtype)n->dtype);
+        else if (n->dtype == LZ_BOOL)
+            out[i].i &= 1;
+    return NULL;
+}
+
+static lz_err *eval_scan(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    int64_t dim = ((const lz_ldim *)n->attr)->dim, inner = 1;
+    const lz_ln *x = n->in[0];
+    (void)e;
+    for (int64_t d = dim + 1; d < n->ndim; d++)
+        inner *= n->sizes[d];
+    for (int64_t i = 0; i < n->numel; i++) {
+        int64_t k = i / inner % n->sizes[dim];
+        if (k)
+            continue;
+        lz_cell best = { 0 }, found = { 0 };
+        for (int64_t j = 0; j < n->sizes[dim]; j++) {
+            lz_cell v = in[0][i + j * inner];
+            bool tie = n->op >= LZ_K_RARGMAX && (is_float(x) ? v.f == best.f : v.i == best.i);
+            join((lz_kreduce)n->op, x, v, j, j == 0 || tie, &best, &found);
+            if (is_float(x))
+                best = held(LZ_F64, best, (lz_dtype)x->dtype);
+            out[i + j * inner] = n->op >= LZ_K_RARGMAX ? found : best;
+        }
+    }
+    return NULL;
+}
+
+static lz_err *eval_gather(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    int64_t dim = ((const lz_ldim *)n->attr)->dim, at[LZ_MAX_DIMS];
+    (void)e;
+    for (int64_t i = 0; i < n->numel; i++) {
+        unflatten(i, n->sizes, n->ndim, at);
+        at[dim] = in[1][i].i;
+        if (at[dim] < 0 || at[dim] >= n->in[0]->sizes[dim])
+            return lz_errf(LZ_ERR_INTERNAL, "gather out of bounds");
+        out[i] = in[0][flatten(at, n->in[0]->sizes, n->ndim)];
+    }
+    return NULL;
+}
+
+static lz_err *eval_cat(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    int64_t dim = ((const lz_ldim *)n->attr)->dim, at[LZ_MAX_DIMS];
+    (void)e;
+    for (int64_t i = 0; i < n->numel; i++) {
+        int k = 0;
+        unflatten(i, n->sizes, n->ndim, at);
+        for (; at[dim] >= n->in[k]->sizes[dim]; k++)
+            at[dim] -= n->in[k]->sizes[dim];
+        out[i] = in[k][flatten(at, n->in[k]->sizes, n->ndim)];
+    }
+    return NULL;
+}
+
+static lz_err *eval_update(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    const lz_lupdate *a = n->attr;
+    const lz_ln *part = n->in[1];
+    int64_t at[LZ_MAX_DIMS];
+    (void)e;
+    memcpy(out, in[0], (size_t)n->numel * sizeof *out);
+    for (int64_t i = 0; i < part->numel; i++) {
+        int64_t where = a->offset;
+        unflatten(i, part->sizes, part->ndim, at);
+        for (int64_t d = 0; d < part->ndim; d++)
+            where += at[d] * a->strides[d];
+        out[where] = in[1][i];
+    }
+    return NULL;
+}
+
+/* ---- kernels ---- */
+
+static lz_cell product(const lz_ln *n, lz_cell sum, lz_cell x, lz_cell y)
+{
+    return is_float(n) ? (lz_cell){ .f = sum.f + x.f * y.f }
+                       : (lz_cell){ .i = (int64_t)((uint64_t)sum.i + (uint64_t)x.i * (uint64_t)y.i) };
+}
+
+static lz_cell rounded(const lz_ln *n, lz_cell c)
+{
+    return held(is_float(n) ? LZ_F64 : LZ_I64, c, (lz_dtype)n->dtype);
+}
+
+static lz_err *eval_matmul(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    int64_t rows = n->sizes[1], cols = n->sizes[2], depth = n->in[0]->sizes[2];
+    (void)e;
+    for (int64_t i = 0; i < n->numel; i++) {
+        int64_t batch = i / (rows * cols), r = i / cols % rows, c = i % cols;
+        lz_cell sum = { 0 };
+        for (int64_t k = 0; k < depth; k++)
+            sum =
+                product(n, sum, in[0][(batch * rows + r) * depth + k], in[1][(batch * depth + k) * cols + c]);
+        out[i] = rounded(n, sum);
+    }
+    return NULL;
+}
+
+/* All three convolutions are one sum over (image, output channel, input channel of the
+ * group, output position, window position); they differ in where it goes. */
+static lz_err *eval_conv(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    const int64_t *p = n->attr, d = p[0], *stride = p + 1, *pad = stride + d, *dil = pad + d, groups = dil[d];
+    bool forward = n->op == LZ_CALL_CONV, to_input = n->op == LZ_CALL_CONV_INPUT;
+    const lz_ln *y = forward ? n : n->in[0], *w = forward || to_input ? n->in[1] : n;
+    const lz_ln *x = forward ? n->in[0] : to_input ? n : n->in[1];
+    int64_t yi[LZ_MAX_DIMS], wi[LZ_MAX_DIMS], xi[LZ_MAX_DIMS], per = w->sizes[0] / groups;
+    (void)e;
+    memset(out, 0, (size_t)n->numel * sizeof *out);
+    for (int64_t a = 0; a < y->numel; a++)
+        for (int64_t c = 0; c < w->numel; c++) {
+            bool inside = true;
+            unflatten(a, y->sizes, y->ndim, yi);
+            unflatten(c, w->sizes, w->ndim, wi);
+            if (yi[1] != wi[0])
+                continue;
+            xi[0] = yi[0];
+            xi[1] = wi[0] / per * w->sizes[1] + wi[1];
+            for (int64_t k = 0; k < d; k++) {
+                xi[2 + k] = yi[2 + k] * stride[k] - pad[k] + wi[2 + k] * dil[k];
+                inside = inside && xi[2 + k] >= 0 && xi[2 + k] < x->sizes[2 + k];
+            }
+            if (!inside)
+                continue;
+            int64_t xa = flatten(xi, x->sizes, x->ndim);
+            if (forward)
+                out[a] = product(n, out[a], in[0][xa], in[1][c]);
+            else if (to_input)
+                out[xa] = product(n, out[xa], in[0][a], in[1][c]);
+            else
+                out[c] = product(n, out[c], in[0][a], in[1][xa]);
+        }
+    for (int64_t i = 0; i < n->numel; i++)
+        out[i] = rounded(n, out[i]);
+    return NULL;
+}
+
+/* NaN is the greatest. */
+static bool before(const lz_ln *x, lz_cell a, lz_cell b)
+{
+    return is_float(x) ? a.f < b.f || (isnan(b.f) && !isnan(a.f)) : a.i < b.i;
+}
+
+/* The first k by selection; equal ones keep their order. */
+static lz_err *eval_sort(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    const int64_t *p = n->attr;
+    const lz_ln *x = n->in[0];
+    int64_t len = x->ndim ? x->sizes[x->ndim - 1] : 1, k = n->ndim ? n->sizes[n->ndim - 1] : 1;
+    bool down = n->op == LZ_CALL_SORT ? p[0] : p[1];
+    bool *taken;
+    if (!k || !n->numel)
+        return NULL;
+    LZ_TRY(lz_arena_new(e->arena, &taken, (size_t)len));
+    for (int64_t row = 0; row < n->numel / k; row++) {
+        const lz_cell *v = in[0] + row * len;
+        memset(taken, 0, (size_t)len);
+        for (int64_t j = 0; j < k; j++) {
+            int64_t best = -1;
+            for (int64_t i = 0; i < len; i++)
+                if (!taken[i] && (best < 0 || (down ? before(x, v[best], v[i]) : before(x, v[i], v[best]))))
+                    best = i;
+            taken[best] = true;
+            out[row * k + j].i = best;
+        }
+    }
+    return NULL;
+}
+
+static lz_err *eval_search(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    const lz_ln *seq = n->in[0], *v = n->in[1];
+    bool right = ((const int64_t *)n->attr)[0];
+    int64_t len = seq->sizes[seq->ndim - 1], cols = n->ndim ? n->sizes[n->ndim - 1] : 1;
+    (void)e;
+    for (int64_t i = 0; i < n->numel; i++) {
+        const lz_cell *row = in[0] + (seq->ndim == 1 ? 0 : i / cols * len);
+        int64_t k = 0;
+        while (k < len && (right ? !before(v, in[1][i], row[k]) : before(v, row[k], in[1][i])))
+            k++;
+        out[i].i = k;
+    }
+    return NULL;
+}
+
+static lz_err *eval_scatter(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    const int64_t *p = n->attr;
+    const lz_ln *index = n->in[1];
+    int64_t at[LZ_MAX_DIMS];
+    (void)e;
+    memcpy(out, in[0], (size_t)n->numel * sizeof *out);
+    for (int64_t i = 0; i < index->numel; i++) {
+        unflatten(i, index->sizes, index->ndim, at);
+        at[p[1]] = in[1][i].i;
+        lz_cell *to = &out[flatten(at, n->sizes, n->ndim)], v = in[2][i];
+        static const lz_kop ops[] = { LZ_K_ADD, LZ_K_ADD, LZ_K_MUL, LZ_K_MIN, LZ_K_MAX };
+        if (p[0] == LZ_SCATTER_SET) {
+            *to = v;
+        } else if (n->dtype == LZ_BOOL) {
+            to->i = p[0] == LZ_SCATTER_ADD || p[0] == LZ_SCATTER_MAX ? to->i | v.i : to->i & v.i;
+        } else if (is_float(n)) {
+            to->f = rounded(n, (lz_cell){ .f = float_op(ops[p[0]], to->f, v.f, 0) }).f;
+        } else {
+            LZ_TRY(int_op(ops[p[0]], 64, to->i, v.i, &to->i));
+            *to = rounded(n, *to);
+        }
+    }
+    return NULL;
+}
+
+static lz_err *eval_call(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    static eval_fn *const calls[LZ_CALLS] = {
+        [LZ_CALL_MATMUL] = eval_matmul,    [LZ_CALL_CONV] = eval_conv,       [LZ_CALL_CONV_INPUT] = eval_conv,
+        [LZ_CALL_CONV_WEIGHT] = eval_conv, [LZ_CALL_SORT] = eval_sort,       [LZ_CALL_TOPK] = eval_sort,
+        [LZ_CALL_SEARCH] = eval_search,    [LZ_CALL_SCATTER] = eval_scatter,
+    };
+    return calls[n->op](e, n, in, out);
+}
+
+static eval_fn *const kinds[LZ_L_KINDS] = {
+    [LZ_L_INPUT] = eval_input,     [LZ_L_SCALAR] = eval_scalar, [LZ_L_CONST] = eval_const,
+    [LZ_L_IOTA] = eval_iota,       [LZ_L_MAP] = eval_map,       [LZ_L_CAST] = eval_cast,
+    [LZ_L_PHILOX] = eval_philox,   [LZ_L_CHECK] = eval_check,   [LZ_L_INDEX] = eval_index,
+    [LZ_L_RESHAPE] = eval_reshape, [LZ_L_REDUCE] = eval_reduce, [LZ_L_SCAN] = eval_scan,
+    [LZ_L_GATHER] = eval_gather,   [LZ_L_CAT] = eval_cat,       [LZ_L_UPDATE] = eval_update,
+    [LZ_L_CALL] = eval_call,
+};
+
+/* ---- all of them ---- */
+
+static lz_err *grow(lz_eval *e, size_t n)
+{
+    lz_cell **cells;
+    if (n <= e->cap)
+        return NULL;
+    LZ_TRY(lz_arena_new(e->arena, &cells, 2 * n));
+    for (size_t i = 0; i < e->cap; i++)
+        cells[i] = e->cells[i];
+    e->cells = cells;
+    e->cap = 2 * n;
+    return NULL;
+}
+
+static lz_err *eval_one(lz_eval *e, const lz_ln *n)
+{
+    const lz_cell **in;
+    LZ_TRY(lz_arena_new(e->arena, &in, (size_t)n->nin + 1));
+    for (int i = 0; i < n->nin; i++)
+        in[i] = e->cells[n->in[i]->id];
+    LZ_TRY(lz_arena_new(e->arena, &e->cells[n->id], (size_t)n->numel + 1));
+    return kinds[n->kind](e, n, in, e->cells[n->id]);
+}
+
+lz_err *lz_eval_node(lz_eval *e, const lz_lower *b, const lz_ln *n, const lz_cell **out)
+{
+    bool *wanted;
+    LZ_TRY(grow(e, b->n_nodes));
+    LZ_TRY(lz_arena_new(e->arena, &wanted, b->n_nodes));
+    wanted[n->id] = true;
+    for (uint32_t i = n->id + 1; i-- > 0;)
+        for (int k = 0; wanted[i] && !e->cells[i] && k < b->nodes[i]->nin; k++)
+            wanted[b->nodes[i]->in[k]->id] = true;
+    for (uint32_t i = 0; i <= n->id; i++)
+        if (wanted[i] && !e->cells[i])
+            LZ_TRY(eval_one(e, b->nodes[i]));
+    *out = e->cells[n->id];
+    return NULL;
+}

@@ -1,0 +1,147 @@
+/* Random kernels: every way of running one gives what the slow evaluator gives, to the
+ * last bit: each vector extension, functions whole and written out, one thread and more. */
+#include "jit/program.h"
+#include "random_kernel.h"
+#include "slow_eval.h"
+#include <stdio.h>
+
+static uint64_t from = 1, to = 400;
+
+/* The stores' memory, kept and compared. */
+static void keep(const random_kernel *r, char *copy[RK_ACCESSES])
+{
+    for (int a = 0; a < r->n_access; a++) {
+        if (!r->stored[a])
+            continue;
+        copy[a] = copy[a] ? copy[a] : malloc(r->bytes[a]);
+        memcpy(copy[a], r->access[a].base, r->bytes[a]);
+        memset(r->access[a].base, 0, r->bytes[a]);
+    }
+}
+
+static bool both_nan(int dtype, const void *x, const void *y, int64_t i)
+{
+    num a = slow_get(dtype, x, i), b = slow_get(dtype, y, i);
+    bool floating = dtype == LZ_F16 || dtype == LZ_BF16 || dtype == LZ_F32 || dtype == LZ_F64;
+    return floating && isnan(a.f) && isnan(b.f);
+}
+
+static size_t size_of(int dtype)
+{
+    static const uint8_t sizes[] = { [LZ_BOOL] = 1, [LZ_U8] = 1,  [LZ_I8] = 1,   [LZ_I16] = 2, [LZ_I32] = 4,
+                                     [LZ_I64] = 8,  [LZ_F16] = 2, [LZ_BF16] = 2, [LZ_F32] = 4, [LZ_F64] = 8 };
+    return sizes[dtype];
+}
+
+static const lz_kernel *running;
+static void show(const random_kernel *r, const lz_kernel *k);
+
+static void expect_element(const random_kernel *r, int a, const char *want, int64_t i, uint64_t seed,
+                           const char *what)
+{
+    const char *got = r->access[a].base;
+    size_t size = size_of(r->dtypes[a]);
+    if (memcmp(got + (size_t)i * size, want + (size_t)i * size, size) == 0
+        || both_nan(r->dtypes[a], got, want, i))
+        return;
+    num x = slow_get(r->dtypes[a], got, i), y = slow_get(r->dtypes[a], want, i);
+    show(r, running);
+    fail_msg("seed %llu, %s: access %d, element %lld: %.17g (%lld), not %.17g (%lld)",
+             (unsigned long long)seed, what, a, (long long)i, x.f, (long long)x.i, y.f, (long long)y.i);
+}
+
+static void expect(const random_kernel *r, char *const want[RK_ACCESSES], uint64_t seed, const char *what)
+{
+    for (int a = 0; a < r->n_access; a++) {
+        int64_t n = r->stored[a] ? (int64_t)(r->bytes[a] / size_of(r->dtypes[a])) : 0;
+        for (int64_t i = 0; i < n; i++)
+            expect_element(r, a, want[a], i, seed, what);
+    }
+}
+
+/* What there is to know about a kernel that went wrong. */
+static void show(const random_kernel *r, const lz_kernel *k)
+{
+    lz_text t = { 0 };
+    lz_kernel_print(k, &t);
+    print_error("%.*s", LZ_FMT(lz_text_view(&t)));
+    for (int d = 0; d < r->n_outer + r->n_row; d++)
+        print_error("extent %lld\n", (long long)r->extents[d]);
+    for (int a = 0; a < r->n_access; a++) {
+        print_error("access %d: offset %lld strides", a, (long long)r->access[a].offset);
+        for (int d = 0; d < r->n_outer + r->n_row; d++)
+            print_error(" %lld", (long long)r->strides[a][d]);
+        print_error("\n");
+    }
+    lz_text_deinit(&t);
+}
+
+static void run_program(random_kernel *r, const lz_kir *ir, const lz_tile_table *tiles, lz_pool *pool,
+                        bool ok, char *const want[RK_ACCESSES], uint64_t seed, const char *what)
+{
+    lz_program *p = NULL;
+    lz_kernel_args args = rk_args(r);
+    assert_null(lz_program_create(ir, tiles, &p));
+    lz_err *e = lz_program_run(p, &args, pool);
+    if ((e == NULL) != ok)
+        fail_msg("seed %llu, %s: %s", (unsigned long long)seed, what, e ? lz_err_text(e) : "no error");
+    if (ok)
+        expect(r, want, seed, what);
+    lz_err_free(e);
+    lz_program_destroy(p);
+    for (int a = 0; a < r->n_access; a++) {
+        if (r->stored[a])
+            memset(r->access[a].base, 0, r->bytes[a]);
+    }
+}
+
+static void try_seed(uint64_t seed, lz_pool *pool, int *done)
+{
+    static random_kernel r;
+    lz_kernel *k = rk_make(&r, seed), *x = NULL;
+    lz_kernel_args args = rk_args(&r);
+    char *want[RK_ACCESSES] = { NULL };
+    lz_err *e = k ? lz_kernel_expand(k, &x) : NULL;
+    running = k;
+    if (k && !e) {
+        const lz_tile_table *tiles[3];
+        int n = lz_tile_all(tiles);
+        bool ok = slow_run(&x->ir, &args);
+        keep(&r, want);
+        for (int t = 0; t < n; t++) {
+            run_program(&r, &k->ir, tiles[t], NULL, ok, want, seed, tiles[t]->name);
+            run_program(&r, &x->ir, tiles[t], NULL, ok, want, seed, "written out");
+        }
+        run_program(&r, &k->ir, tiles[n - 1], pool, ok, want, seed, "three threads");
+        ++*done;
+    }
+    lz_err_free(e); /* too large when written out */
+    for (int a = 0; a < RK_ACCESSES; a++)
+        free(want[a]);
+    lz_kernel_release(k);
+    lz_kernel_release(x);
+    rk_free(&r);
+}
+
+static void test_random_kernels(void **state)
+{
+    (void)state;
+    lz_pool *pool = NULL;
+    assert_null(lz_pool_create(3, &pool));
+    int done = 0;
+    for (uint64_t seed = from; seed <= to; seed++)
+        try_seed(seed, pool, &done);
+    lz_pool_destroy(pool);
+    assert_true(done > (int)(to - from + 1) * 3 / 4);
+}
+
+/* test_interp [FROM TO]: the seeds to try */
+int main(int argc, char **argv)
+{
+    if (argc == 3) {
+        from = strtoull(argv[1], NULL, 10);
+        to = strtoull(argv[2], NULL, 10);
+    }
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_random_kernels) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

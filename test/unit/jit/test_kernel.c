@@ -1,0 +1,113 @@
+#include "check.h"
+#include "jit/kernel.h"
+#include "jit/kernel_ir.h"
+#include <math.h>
+
+static lz_err *softmax_kernel(lz_kernel **out)
+{
+    lz_kb *b;
+    LZ_TRY(lz_kb_create(LZ_K_ROWS, 1, 1, &b));
+    lz_kv x = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
+    lz_kv e = lz_kb_op1(b, LZ_K_EXP, lz_kb_op2(b, LZ_K_SUB, x, lz_kb_reduce(b, LZ_K_RMAX, x)));
+    lz_kv y = lz_kb_op2(b, LZ_K_DIV, e, lz_kb_reduce(b, LZ_K_RSUM, e));
+    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT), y);
+    return lz_kb_finish(b, out);
+}
+
+enum { ROWS = 3, LENGTH = 777 };
+
+static void expect_softmax(const float *x, const float *y)
+{
+    double most = -INFINITY, sum = 0;
+    for (int i = 0; i < LENGTH; i++)
+        most = fmax(most, (double)x[i]);
+    for (int i = 0; i < LENGTH; i++)
+        sum += exp((double)x[i] - most);
+    for (int i = 0; i < LENGTH; i++) {
+        double want = exp((double)x[i] - most) / sum;
+        assert_true(fabs((double)y[i] - want) <= 1e-5 * want);
+    }
+}
+
+static lz_err *test_softmax(void)
+{
+    static float x[ROWS][LENGTH], y[ROWS][LENGTH];
+    for (int i = 0; i < ROWS * LENGTH; i++)
+        x[i / LENGTH][i % LENGTH] = (float)sin(i) * 20;
+    lz_kernel *k = NULL;
+    LZ_TRY(softmax_kernel(&k));
+    int64_t extents[] = { ROWS, LENGTH }, strides[] = { LENGTH, 1 };
+    lz_kaccess access[] = { { x, 0, strides }, { y, 0, strides } };
+    lz_err *e = lz_kernel_run(k, &(lz_kernel_args){ extents, access, NULL }, NULL);
+    for (int r = 0; !e && r < ROWS; r++)
+        expect_softmax(x[r], y[r]);
+    assert_true(lz_kernel_in_place(k, 0, 1));
+    lz_kernel_release(k);
+    return e;
+}
+
+static lz_err *test_equal_structure_is_equal(void)
+{
+    lz_kernel *a = NULL, *b = NULL;
+    lz_err *e = softmax_kernel(&a);
+    e = e ? e : softmax_kernel(&b);
+    if (!e) {
+        assert_true(lz_kernel_equal(a, b));
+        assert_true(lz_hash_eq(lz_kernel_hash(a), lz_kernel_hash(b)));
+    }
+    lz_kernel_release(a);
+    lz_kernel_release(b);
+    return e;
+}
+
+static lz_err *test_print(void)
+{
+    lz_kernel *k = NULL;
+    lz_text t = { 0 };
+    LZ_TRY(softmax_kernel(&k));
+    lz_kernel_print(k, &t);
+    lz_err *e = lz_text_check(&t);
+    if (!e)
+        assert_true(lz_str_is(lz_text_view(&t), "kernel rows outer 1 row 1\n"
+                                                "  access 0 : f32 element\n"
+                                                "  access 1 : f32 element\n"
+                                                "  %0 : f32 = load 0  # element\n"
+                                                "  %1 : f32 = reduce max %0  # outer after 1\n"
+                                                "  %2 : f32 = sub %0, %1  # element after 1\n"
+                                                "  %3 : f32 = exp %2  # element after 1\n"
+                                                "  %4 : f32 = reduce sum %3  # outer after 2\n"
+                                                "  %5 : f32 = div %3, %4  # element after 2\n"
+                                                "  store 1 %5\n"));
+    lz_text_deinit(&t);
+    lz_kernel_release(k);
+    return e;
+}
+
+static lz_err *test_misuse_is_told(void)
+{
+    lz_kb *b;
+    lz_kernel *k;
+    LZ_TRY(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
+    lz_kv x = lz_kb_load(b, lz_kb_access(b, LZ_BOOL, LZ_K_ELEMENT));
+    lz_kb_op2(b, LZ_K_ADD, x, x);
+    LZ_TRY(lz_check_err(lz_kb_finish(b, &k), LZ_ERR_ARG, "there is no add of bool"));
+    LZ_TRY(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
+    x = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
+    lz_kb_op2(b, LZ_K_ADD, x, lz_kb_const_i(b, LZ_KI64, 1));
+    LZ_TRY(lz_check_err(lz_kb_finish(b, &k), LZ_ERR_ARG, "add is f32, not i64"));
+    LZ_TRY(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
+    x = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
+    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_OUTER), x);
+    return lz_check_err(lz_kb_finish(b, &k), LZ_ERR_ARG, "one place for a value per element");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        LZ_TEST(test_softmax),
+        LZ_TEST(test_equal_structure_is_equal),
+        LZ_TEST(test_print),
+        LZ_TEST(test_misuse_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,260 @@
+#include "check.h"
+#include "core/array.h"
+#include "core/convert.h"
+#include "kernel/kernels.h"
+
+/* Small whole numbers: every sum is exact, so results are compared to the last bit. */
+static uint64_t seed = 1;
+static int64_t some(void)
+{
+    seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (int64_t)(seed >> 33) % 7 - 3;
+}
+
+static lz_err *fill(lz_array *a, lz_dtype d, lz_ints sizes)
+{
+    LZ_TRY(lz_array_init(a, NULL, d, sizes));
+    for (int64_t i = 0; i < a->numel; i++)
+        lz_array_set(a, i, lz_scalar_int(some()));
+    return NULL;
+}
+
+static lz_strided strided(const lz_array *a)
+{
+    return (lz_strided){ a->buffer->data, a->dtype, a->sizes.n, a->sizes.v, a->strides.v };
+}
+
+static double at(const lz_array *a, const int64_t *index)
+{
+    lz_scalar s = lz_element_get(a->dtype, lz_array_at(a, index));
+    return s.kind == LZ_SCALAR_FLOAT ? s.re : (double)s.i;
+}
+
+static void check_product(const lz_array *x, const lz_array *y, const lz_array *out)
+{
+    int64_t i[LZ_MAX_DIMS];
+    for (int64_t n = 0; n < out->numel; n++) {
+        double sum = 0;
+        lz_array_index_of(out, n, i);
+        for (int64_t k = 0; k < x->sizes.v[2]; k++)
+            sum += at(x, (int64_t[]){ i[0], i[1], k }) * at(y, (int64_t[]){ i[0], k, i[2] });
+        assert_true(at(out, i) == sum);
+    }
+}
+
+/* x as given; y transposed in memory. */
+static lz_err *multiply(lz_dtype d, int64_t b, int64_t m, int64_t n, int64_t k, lz_pool *pool)
+{
+    lz_array x = { 0 }, yt = { 0 }, y = { 0 }, out = { 0 };
+    lz_err *e = fill(&x, d, LZ_DIMS(b, m, k));
+    if (!e)
+        e = fill(&yt, d, LZ_DIMS(b, n, k));
+    if (!e)
+        e = lz_array_init_view(&y, yt.buffer, d, LZ_DIMS(b, k, n), LZ_DIMS(n * k, 1, k), 0);
+    if (!e)
+        e = lz_array_init(&out, NULL, d, LZ_DIMS(b, m, n));
+    if (!e) {
+        lz_kcall c = { .in = { strided(&x), strided(&y) }, .out = strided(&out), .pool = pool };
+        e = lz_matmul(&c);
+    }
+    if (!e)
+        check_product(&x, &y, &out);
+    lz_array_deinit(&x);
+    lz_array_deinit(&yt);
+    lz_array_deinit(&y);
+    lz_array_deinit(&out);
+    return e;
+}
+
+static lz_err *test_small_products(void)
+{
+    LZ_TRY(multiply(LZ_F32, 2, 3, 5, 4, NULL));
+    LZ_TRY(multiply(LZ_F64, 1, 1, 1, 1, NULL));
+    LZ_TRY(multiply(LZ_I64, 1, 2, 3, 0, NULL));
+    return multiply(LZ_I32, 1, 0, 3, 2, NULL);
+}
+
+static void test_every_dtype_and_edge(void **state)
+{
+    static const lz_dtype dtypes[] = { LZ_F32, LZ_F64, LZ_I64, LZ_I32, LZ_I16, LZ_F16, LZ_BF16 };
+    static const int64_t sizes[][3] = {
+        { 64, 128, 16 }, { 65, 129, 17 }, { 3, 200, 9 }, { 130, 7, 300 }, { 1, 17, 260 }
+    };
+    lz_pool *pool;
+    (void)state;
+    assert_null(lz_pool_create(3, &pool));
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+        for (size_t s = 0; s < 5; s++) {
+            bool exact = dtypes[d] != LZ_BF16 && dtypes[d] != LZ_F16; /* halves: only short sums are exact */
+            if (exact || sizes[s][2] < 20)
+                assert_null(multiply(dtypes[d], 2, sizes[s][0], sizes[s][1], sizes[s][2], pool));
+        }
+    lz_pool_destroy(pool);
+}
+
+/* The same bits on any number of threads, also where sums are rounded. */
+static void test_threads_change_nothing(void **state)
+{
+    lz_array x, y, out[2];
+    lz_pool *pool;
+    (void)state;
+    assert_null(lz_pool_create(4, &pool));
+    assert_null(lz_array_init(&x, NULL, LZ_F32, LZ_DIMS(1, 150, 400)));
+    assert_null(lz_array_init(&y, NULL, LZ_F32, LZ_DIMS(1, 400, 170)));
+    for (int64_t i = 0; i < x.numel; i++)
+        lz_array_set(&x, i, lz_scalar_float((double)some() / 7));
+    for (int64_t i = 0; i < y.numel; i++)
+        lz_array_set(&y, i, lz_scalar_float((double)some() / 11));
+    for (int i = 0; i < 2; i++) {
+        assert_null(lz_array_init(&out[i], NULL, LZ_F32, LZ_DIMS(1, 150, 170)));
+        lz_kcall c = { .in = { strided(&x), strided(&y) }, .out = strided(&out[i]), .pool = i ? pool : NULL };
+        assert_null(lz_matmul(&c));
+    }
+    assert_memory_equal(out[0].buffer->data, out[1].buffer->data, 150 * 170 * sizeof(float));
+    for (int i = 0; i < 2; i++)
+        lz_array_deinit(&out[i]);
+    lz_array_deinit(&x);
+    lz_array_deinit(&y);
+    lz_pool_destroy(pool);
+}
+
+/* ---- convolution ---- */
+
+typedef struct shape {
+    int64_t d, groups, n, cin, cout;
+    int64_t in[3], window[3], stride[3], padding[3], dilation[3];
+} shape;
+
+static int64_t out_size(const shape *s, int64_t i)
+{
+    return (s->in[i] + 2 * s->padding[i] - s->dilation[i] * (s->window[i] - 1) - 1) / s->stride[i] + 1;
+}
+
+typedef struct arrays {
+    lz_array x, w, y;
+} arrays;
+
+/* Calls fn for each triple of elements that meet. */
+typedef void meet_fn(arrays *a, lz_array *out, const int64_t *ix, const int64_t *iw, const int64_t *iy);
+
+static void each_meeting(const shape *s, arrays *a, lz_array *out, meet_fn *fn)
+{
+    int64_t iy[LZ_MAX_DIMS], iw[LZ_MAX_DIMS], ix[LZ_MAX_DIMS];
+    for (int64_t p = 0; p < a->y.numel; p++) {
+        lz_array_index_of(&a->y, p, iy);
+        for (int64_t q = 0; q < a->w.numel; q++) {
+            bool in = true;
+            lz_array_index_of(&a->w, q, iw);
+            if (iw[0] != iy[1])
+                continue;
+            ix[0] = iy[0];
+            ix[1] = iy[1] / (s->cout / s->groups) * (s->cin / s->groups) + iw[1];
+            for (int64_t d = 0; d < s->d; d++) {
+                ix[2 + d] = iy[2 + d] * s->stride[d] - s->padding[d] + iw[2 + d] * s->dilation[d];
+                in = in && ix[2 + d] >= 0 && ix[2 + d] < s->in[d];
+            }
+            if (in)
+                fn(a, out, ix, iw, iy);
+        }
+    }
+}
+
+static void add_to(lz_array *out, const int64_t *index, double v)
+{
+    lz_element_set(out->dtype, lz_scalar_float(at(out, index) + v), lz_array_at(out, index));
+}
+
+static void forward(arrays *a, lz_array *out, const int64_t *ix, const int64_t *iw, const int64_t *iy)
+{
+    add_to(out, iy, at(&a->x, ix) * at(&a->w, iw));
+}
+
+static void for_input(arrays *a, lz_array *out, const int64_t *ix, const int64_t *iw, const int64_t *iy)
+{
+    add_to(out, ix, at(&a->y, iy) * at(&a->w, iw));
+}
+
+static void for_weight(arrays *a, lz_array *out, const int64_t *ix, const int64_t *iw, const int64_t *iy)
+{
+    add_to(out, iw, at(&a->y, iy) * at(&a->x, ix));
+}
+
+static lz_err *check_conv(const shape *s, arrays *a, lz_kcall_fn *run, const lz_array *p, const lz_array *q,
+                          const lz_array *like, meet_fn *fn)
+{
+    lz_array got = { 0 }, want = { 0 };
+    int64_t params[11] = { s->d };
+    for (int64_t i = 0; i < s->d; i++) {
+        params[1 + i] = s->stride[i];
+        params[1 + s->d + i] = s->padding[i];
+        params[1 + 2 * s->d + i] = s->dilation[i];
+    }
+    params[1 + 3 * s->d] = s->groups;
+    lz_err *e = lz_array_init(&got, NULL, like->dtype, lz_array_sizes(like));
+    if (!e)
+        e = lz_array_init_zero(&want, NULL, like->dtype, lz_array_sizes(like));
+    if (!e) {
+        lz_kcall c = { .in = { strided(p), strided(q) }, .out = strided(&got), .params = params };
+        e = run(&c);
+    }
+    if (!e) {
+        each_meeting(s, a, &want, fn);
+        assert_memory_equal(got.buffer->data, want.buffer->data,
+                            (size_t)got.numel * lz_dtype_size(got.dtype));
+    }
+    lz_array_deinit(&got);
+    lz_array_deinit(&want);
+    return e;
+}
+
+static lz_err *check_shape(const shape *s, lz_dtype d)
+{
+    arrays a = { 0 };
+    int64_t x[5] = { s->n, s->cin }, w[5] = { s->cout, s->cin / s->groups }, y[5] = { s->n, s->cout };
+    for (int64_t i = 0; i < s->d; i++) {
+        x[2 + i] = s->in[i];
+        w[2 + i] = s->window[i];
+        y[2 + i] = out_size(s, i);
+    }
+    lz_err *e = fill(&a.x, d, (lz_ints){ x, 2 + s->d });
+    if (!e)
+        e = fill(&a.w, d, (lz_ints){ w, 2 + s->d });
+    if (!e)
+        e = fill(&a.y, d, (lz_ints){ y, 2 + s->d });
+    if (!e)
+        e = check_conv(s, &a, lz_conv, &a.x, &a.w, &a.y, forward);
+    if (!e)
+        e = check_conv(s, &a, lz_conv_input, &a.y, &a.w, &a.x, for_input);
+    if (!e)
+        e = check_conv(s, &a, lz_conv_weight, &a.y, &a.x, &a.w, for_weight);
+    lz_array_deinit(&a.x);
+    lz_array_deinit(&a.w);
+    lz_array_deinit(&a.y);
+    return e;
+}
+
+static lz_err *test_convolution_and_gradients(void)
+{
+    static const shape shapes[] = {
+        { 2, 1, 2, 3, 4, { 6, 5 }, { 3, 2 }, { 1, 1 }, { 0, 0 }, { 1, 1 } },
+        { 2, 2, 1, 4, 6, { 7, 7 }, { 3, 3 }, { 2, 1 }, { 1, 2 }, { 1, 2 } },
+        { 1, 1, 3, 2, 2, { 9 }, { 4 }, { 3 }, { 2 }, { 1 } },
+        { 3, 1, 1, 2, 3, { 3, 4, 5 }, { 2, 2, 2 }, { 1, 2, 1 }, { 1, 0, 1 }, { 1, 1, 2 } },
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        LZ_TRY(check_shape(&shapes[i], LZ_F32));
+        LZ_TRY(check_shape(&shapes[i], LZ_I64));
+    }
+    return NULL;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        LZ_TEST(test_small_products),
+        cmocka_unit_test(test_every_dtype_and_edge),
+        cmocka_unit_test(test_threads_change_nothing),
+        LZ_TEST(test_convolution_and_gradients),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,215 @@
+#include "check.h"
+#include "core/array.h"
+#include "core/convert.h"
+#include "kernel/kernels.h"
+#include <math.h>
+
+static uint64_t seed = 5;
+static int64_t below(int64_t n)
+{
+    seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (int64_t)(seed >> 33) % n;
+}
+
+static lz_strided strided(const lz_array *a)
+{
+    return (lz_strided){ a->buffer->data, a->dtype, a->sizes.n, a->sizes.v, a->strides.v };
+}
+
+/* ---- sort ---- */
+
+static double value(const lz_array *a, int64_t i)
+{
+    lz_scalar s = lz_array_get(a, i);
+    return s.kind == LZ_SCALAR_FLOAT ? s.re : (double)s.i;
+}
+
+/* a comes before b, or they are equal and a was first. */
+static bool in_order(double a, double b, int64_t i, int64_t k, bool down)
+{
+    bool na = isnan(a), nb = isnan(b);
+    if ((na && nb) || a == b)
+        return i < k;
+    return down ? na || a > b : nb || a < b;
+}
+
+static lz_err *sort_one(lz_dtype d, int64_t rows, int64_t n, bool down, lz_pool *pool)
+{
+    lz_array x = { 0 }, out = { 0 };
+    int64_t params[1] = { down };
+    lz_err *e = lz_array_init(&x, NULL, d, LZ_DIMS(rows, n));
+    if (!e)
+        e = lz_array_init(&out, NULL, LZ_I64, LZ_DIMS(rows, n));
+    for (int64_t i = 0; !e && i < x.numel; i++) {
+        double v = (double)(below(9) - 4);
+        bool odd = lz_dtype_is_float(d) && below(6) == 0;
+        lz_array_set(&x, i, lz_scalar_float(odd ? (below(2) ? (double)NAN : -0.0) : v));
+    }
+    if (!e) {
+        lz_kcall c = { .in = { strided(&x) }, .out = strided(&out), .params = params, .pool = pool };
+        e = lz_sort_indices(&c);
+    }
+    for (int64_t r = 0; !e && r < rows; r++)
+        for (int64_t i = 1; i < n; i++) {
+            int64_t p = lz_array_get(&out, r * n + i - 1).i, q = lz_array_get(&out, r * n + i).i;
+            assert_true(p >= 0 && p < n && q >= 0 && q < n);
+            assert_true(in_order(value(&x, r * n + p), value(&x, r * n + q), p, q, down));
+        }
+    lz_array_deinit(&x);
+    lz_array_deinit(&out);
+    return e;
+}
+
+static lz_err *test_sort_is_stable_with_nan_greatest(void)
+{
+    LZ_TRY(sort_one(LZ_F32, 2, 7, false, NULL));
+    LZ_TRY(sort_one(LZ_F64, 1, 1, true, NULL));
+    LZ_TRY(sort_one(LZ_I8, 3, 0, true, NULL));
+    return sort_one(LZ_BOOL, 1, 9, true, NULL);
+}
+
+static void test_sort_many(void **state)
+{
+    static const lz_dtype dtypes[] = { LZ_F32, LZ_F64, LZ_F16, LZ_BF16, LZ_I64, LZ_U8, LZ_BOOL };
+    lz_pool *pool;
+    (void)state;
+    assert_null(lz_pool_create(3, &pool));
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+        for (int down = 0; down < 2; down++) {
+            assert_null(sort_one(dtypes[d], 40, 33, down, pool));
+            assert_null(sort_one(dtypes[d], 1, 5000, down, NULL));
+        }
+    lz_pool_destroy(pool);
+}
+
+/* ---- search ---- */
+
+static lz_err *test_search_agrees_with_counting(void)
+{
+    lz_array s = { 0 }, v = { 0 }, out = { 0 };
+    lz_err *e = lz_array_init(&s, NULL, LZ_F32, LZ_DIMS(2, 6));
+    if (!e)
+        e = lz_array_init(&v, NULL, LZ_F32, LZ_DIMS(2, 9));
+    if (!e)
+        e = lz_array_init(&out, NULL, LZ_I64, LZ_DIMS(2, 9));
+    for (int64_t i = 0; !e && i < s.numel; i++)
+        lz_array_set(&s, i, lz_scalar_float((double)(i % 6 / 2)));
+    for (int64_t i = 0; !e && i < v.numel; i++)
+        lz_array_set(&v, i, lz_scalar_float((double)(i % 9) / 2 - 1));
+    for (int64_t right = 0; !e && right < 2; right++) {
+        lz_kcall c = { .in = { strided(&s), strided(&v) }, .out = strided(&out), .params = &right };
+        e = lz_search_sorted(&c);
+        for (int64_t i = 0; !e && i < v.numel; i++) {
+            int64_t count = 0;
+            for (int64_t k = 0; k < 6; k++)
+                count += right ? value(&s, i / 9 * 6 + k) <= value(&v, i)
+                               : value(&s, i / 9 * 6 + k) < value(&v, i);
+            assert_int_equal(lz_array_get(&out, i).i, count);
+        }
+    }
+    lz_array_deinit(&s);
+    lz_array_deinit(&v);
+    lz_array_deinit(&out);
+    return e;
+}
+
+/* ---- scatter ---- */
+
+enum { SET, ADD, MUL, MIN, MAX };
+
+static double combine(int64_t mode, double old, double v)
+{
+    return mode == SET   ? v
+           : mode == ADD ? old + v
+           : mode == MUL ? old * v
+           : mode == MIN ? fmin(old, v)
+                         : fmax(old, v);
+}
+
+static lz_err *scatter_one(lz_dtype d, int64_t mode, int64_t dim)
+{
+    lz_array base = { 0 }, index = { 0 }, src = { 0 }, out = { 0 }, want = { 0 };
+    lz_ints wide = LZ_DIMS(3, 4, 2), narrow = LZ_DIMS(3, 3, 2);
+    int64_t params[2] = { mode, dim }, at[LZ_MAX_DIMS];
+    lz_err *e = lz_array_init(&base, NULL, d, wide);
+    e = e ? e : lz_array_init(&index, NULL, LZ_I64, narrow);
+    e = e ? e : lz_array_init(&src, NULL, d, narrow);
+    e = e ? e : lz_array_init(&out, NULL, d, wide);
+    e = e ? e : lz_array_init(&want, NULL, d, wide);
+    for (int64_t i = 0; !e && i < base.numel; i++) {
+        lz_array_set(&base, i, lz_scalar_int(below(5)));
+        lz_array_set(&want, i, lz_array_get(&base, i));
+    }
+    for (int64_t i = 0; !e && i < src.numel; i++) {
+        lz_array_set(&src, i, lz_scalar_int(below(5)));
+        lz_array_set(&index, i, lz_scalar_int(below(wide.v[dim])));
+    }
+    for (int64_t i = 0; !e && i < src.numel; i++) {
+        lz_array_index_of(&src, i, at);
+        at[dim] = lz_array_get(&index, i).i;
+        lz_scalar old = lz_element_get(d, lz_array_at(&want, at));
+        double v = combine(mode, old.kind == LZ_SCALAR_FLOAT ? old.re : (double)old.i, value(&src, i));
+        lz_element_set(d, lz_scalar_float(v), lz_array_at(&want, at));
+    }
+    if (!e) {
+        lz_kcall c = { .in = { strided(&base), strided(&index), strided(&src) },
+                       .out = strided(&out),
+                       .params = params };
+        e = lz_scatter_into(&c);
+    }
+    if (!e)
+        assert_memory_equal(out.buffer->data, want.buffer->data, (size_t)out.numel * lz_dtype_size(d));
+    lz_array_deinit(&base);
+    lz_array_deinit(&index);
+    lz_array_deinit(&src);
+    lz_array_deinit(&out);
+    lz_array_deinit(&want);
+    return e;
+}
+
+static lz_err *test_scatter_in_every_mode(void)
+{
+    for (int64_t mode = SET; mode <= MAX; mode++) {
+        LZ_TRY(scatter_one(LZ_F32, mode, mode % 3));
+        LZ_TRY(scatter_one(LZ_I64, mode, (mode + 1) % 3));
+    }
+    return NULL;
+}
+
+static void test_scatter_every_dtype(void **state)
+{
+    static const lz_dtype dtypes[] = {
+        LZ_F32, LZ_F64, LZ_F16, LZ_BF16, LZ_I64, LZ_I32, LZ_I16, LZ_I8, LZ_U8
+    };
+    (void)state;
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+        for (int64_t mode = SET; mode <= MAX; mode++)
+            for (int64_t dim = 0; dim < 3; dim++)
+                assert_null(scatter_one(dtypes[d], mode, dim));
+}
+
+static lz_err *test_nonzero_lists_indices(void)
+{
+    lz_array x = { 0 };
+    int64_t found[24];
+    LZ_TRY(lz_array_init(&x, NULL, LZ_F32, LZ_DIMS(2, 3)));
+    for (int64_t i = 0; i < 6; i++)
+        lz_array_set(&x, i, lz_scalar_float(i % 2 ? (double)NAN : i == 0 ? -0.0 : 1));
+    lz_strided s = strided(&x);
+    assert_int_equal(lz_count_nonzero(&s), 5);
+    lz_list_nonzero(&s, found);
+    for (int64_t i = 0; i < 5; i++)
+        assert_int_equal(found[2 * i] * 3 + found[2 * i + 1], i + 1);
+    lz_array_deinit(&x);
+    return NULL;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        LZ_TEST(test_sort_is_stable_with_nan_greatest), cmocka_unit_test(test_sort_many),
+        LZ_TEST(test_search_agrees_with_counting),      LZ_TEST(test_scatter_in_every_mode),
+        cmocka_unit_test(test_scatter_every_dtype),     LZ_TEST(test_nonzero_lists_indices),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
