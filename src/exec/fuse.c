@@ -25,8 +25,16 @@ lz_err *lz_fuse_new_group(lz_fused *f, const lz_ln *for_node, uint32_t *step)
 lz_err *lz_fuse_wrote(lz_fused *f, uint32_t step, const lz_ln *target)
 {
     lz_fnode *s = lz_fnode_of(f, target);
-    LZ_TRY(lz_vec_push(&f->lists->writers, (lz_writer){ step, s->writer }));
+    LZ_TRY(lz_vec_push(&f->lists->writers, (lz_toucher){ step, s->writer }));
     s->writer = (uint32_t)f->lists->writers.len;
+    return NULL;
+}
+
+lz_err *lz_fuse_reads(lz_fused *f, uint32_t step, const lz_ln *n)
+{
+    lz_fnode *s = lz_fnode_of(f, n);
+    LZ_TRY(lz_vec_push(&f->lists->readers, (lz_toucher){ step, s->reader }));
+    s->reader = (uint32_t)f->lists->readers.len;
     return NULL;
 }
 
@@ -61,6 +69,7 @@ static lz_err *load_item(lz_fused *f, const lz_demand *d, const lz_ln *n)
     it->load = true;
     it->nin = 0;
     g->n_loads++;
+    LZ_TRY(lz_fuse_reads(f, d->step, n));
     return lz_dense_view(f->arena, n, &it->view);
 }
 
@@ -231,7 +240,8 @@ static bool can_host(lz_group *g, const lz_ln *n, const lz_gitem *it, const int6
     return g->row_known && (g->row & lz_group_live(g)) == rest;
 }
 
-/* Others that want n would run after the host: none of them may have to run before. */
+/* Others that want n would run after the host: none of them may have to run before, and
+ * the host itself cannot read what it writes. */
 static lz_err *is_acyclic(lz_fused *f, const lz_ln *n, uint32_t host, bool *ok)
 {
     const struct lz_fuse_lists *l = f->lists;
@@ -239,6 +249,8 @@ static lz_err *is_acyclic(lz_fused *f, const lz_ln *n, uint32_t host, bool *ok)
     for (uint32_t d = lz_fnode_of(f, n)->demand; d && !before; d = l->demands.data[d - 1].next)
         if (l->demands.data[d - 1].step != host)
             LZ_TRY(lz_fuse_reaches(f, l->demands.data[d - 1].step, host, &before));
+    for (uint32_t r = lz_fnode_of(f, n)->reader; r && !before; r = l->readers.data[r - 1].next)
+        LZ_TRY(lz_fuse_reaches(f, l->readers.data[r - 1].step, host, &before));
     *ok = !before;
     return NULL;
 }
@@ -330,12 +342,13 @@ static lz_err *make_update(lz_fused *f, const lz_ln *n)
 static lz_err *make_call(lz_fused *f, const lz_ln *n)
 {
     lz_gcall *c;
+    uint32_t step = (uint32_t)f->steps.len;
     LZ_TRY(lz_arena_new(f->arena, &c, 1));
     c->node = n;
-    for (int i = 0; i < n->nin; i++)
-        LZ_TRY(lz_fuse_resolve(f, n->in[i], &c->in[i]));
     LZ_TRY(lz_vec_push(&f->steps, (lz_step){ .call = c, .origin = n->origin, .after = LZ_NO_STEP }));
-    return lz_fuse_wrote(f, (uint32_t)f->steps.len - 1, n);
+    for (int i = 0; i < n->nin; i++)
+        LZ_TRY(lz_fuse_resolve(f, step, n->in[i], &c->in[i]));
+    return lz_fuse_wrote(f, step, n);
 }
 
 /* What has a buffer anyway is that of the reshape too; what has not is written there. */
@@ -347,6 +360,8 @@ static lz_err *make_reshape(lz_fused *f, const lz_ln *n)
     if (x->kind != LZ_L_INPUT && x->kind != LZ_L_INDEX) {
         lz_fnode_of(f, x)->must = true;
         lz_fnode_of(f, n)->alias = x;
+        for (uint32_t r = lz_fnode_of(f, n)->reader; r; r = f->lists->readers.data[r - 1].next)
+            LZ_TRY(lz_fuse_reads(f, f->lists->readers.data[r - 1].step, x));
         return NULL;
     }
     LZ_TRY(lz_dense_view(f->arena, x, &at));
@@ -454,6 +469,7 @@ void lz_fused_deinit(lz_fused *f)
     if (f->lists) {
         lz_vec_deinit(&f->lists->demands);
         lz_vec_deinit(&f->lists->writers);
+        lz_vec_deinit(&f->lists->readers);
         lz_vec_deinit(&f->lists->stack);
     }
     lz_vec_deinit(&f->steps);

@@ -31,11 +31,11 @@ typedef struct lz_step {
 enum { LZ_NO_STEP = UINT32_MAX };
 
 typedef struct lz_fnode {
-    bool must;          /* someone needs its buffer */
-    bool buffer;        /* it has one */
-    uint32_t demand;    /* 1 + index of the first place where it is asked for */
-    uint32_t writer;    /* 1 + index of the first writer */
-    const lz_ln *alias; /* its buffer is that of this node: a reshape */
+    bool must;               /* someone needs its buffer */
+    bool buffer;             /* it has one */
+    uint32_t demand;         /* 1 + index of the first place where it is asked for */
+    uint32_t writer, reader; /* 1 + index of the first step that does */
+    const lz_ln *alias;      /* its buffer is that of this node: a reshape */
 } lz_fnode;
 
 typedef struct lz_fused {

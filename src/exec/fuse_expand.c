@@ -230,7 +230,7 @@ static lz_err *expand_gather(lz_fused *f, uint32_t step, uint32_t item, bool *ok
     lz_gview view;
     lz_gitem it = *item_of(f, step, item);
     (void)ok;
-    LZ_TRY(lz_fuse_resolve(f, it.node->in[0], &view));
+    LZ_TRY(lz_fuse_resolve(f, step, it.node->in[0], &view));
     item_of(f, step, item)->view = view;
     group_of(f, step)->n_loads++;
     return take(f, step, item, it.node->in[1], it.rows, it.mask);
@@ -281,9 +281,9 @@ lz_err *lz_fuse_expand(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
 
 /* ---- what kernels that do not fuse read ---- */
 
-lz_err *lz_fuse_resolve(lz_fused *f, const lz_ln *n, lz_gview *out)
+lz_err *lz_fuse_resolve(lz_fused *f, uint32_t step, const lz_ln *n, lz_gview *out)
 {
     LZ_TRY(f->separate ? lz_dense_view(f->arena, n, out) : lz_view_resolve(f->arena, n, out));
     lz_fnode_of(f, out->base)->must = true;
-    return NULL;
+    return lz_fuse_reads(f, step, out->base);
 }

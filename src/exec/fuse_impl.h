@@ -9,13 +9,13 @@ typedef struct lz_demand {
     uint32_t step, item, next; /* next: 1 + index */
 } lz_demand;
 
-typedef struct lz_writer {
-    uint32_t step, next;
-} lz_writer;
+typedef struct lz_toucher {
+    uint32_t step, next; /* next: 1 + index */
+} lz_toucher;
 
 struct lz_fuse_lists {
     LZ_VEC(lz_demand) demands;
-    LZ_VEC(lz_writer) writers;
+    LZ_VEC(lz_toucher) writers, readers;
     LZ_VEC(uint32_t) stack;
     uint32_t stamp;
 };
@@ -25,8 +25,9 @@ static inline lz_fnode *lz_fnode_of(lz_fused *f, const lz_ln *n)
     return &f->nodes[n->id];
 }
 
-/* What n shows of the nearest buffer that it is a strided view of; that one is asked for. */
-LZ_MUST_USE lz_err *lz_fuse_resolve(lz_fused *f, const lz_ln *n, lz_gview *out);
+/* What n shows of the nearest buffer that it is a strided view of; that one is asked for,
+ * and the step will read it. */
+LZ_MUST_USE lz_err *lz_fuse_resolve(lz_fused *f, uint32_t step, const lz_ln *n, lz_gview *out);
 
 /* Asks for a node at a place of a step's group. */
 LZ_MUST_USE lz_err *lz_fuse_demand(lz_fused *f, uint32_t step, const lz_ln *n, int64_t *rows, uint32_t mask,
@@ -39,6 +40,8 @@ LZ_MUST_USE lz_err *lz_fuse_new_group(lz_fused *f, const lz_ln *for_node, uint32
 LZ_MUST_USE lz_err *lz_fuse_store(lz_fused *f, uint32_t step, uint32_t item, const lz_ln *target,
                                   const int64_t *row);
 LZ_MUST_USE lz_err *lz_fuse_wrote(lz_fused *f, uint32_t step, const lz_ln *target);
+/* The step reads n's buffer. */
+LZ_MUST_USE lz_err *lz_fuse_reads(lz_fused *f, uint32_t step, const lz_ln *n);
 
 /* Whether step a has to run before b, or it would take too long to tell. */
 LZ_MUST_USE lz_err *lz_fuse_reaches(lz_fused *f, uint32_t a, uint32_t b, bool *out);
