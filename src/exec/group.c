@@ -1,5 +1,6 @@
 #include "exec/group.h"
 #include "core/shape.h"
+#include <stdlib.h>
 #include <string.h>
 
 lz_err *lz_group_init(lz_group *g, lz_arena *arena)
@@ -247,4 +248,31 @@ void lz_item_address(const lz_group *g, const lz_gitem *item, const lz_gview *v,
     row[0] = v->offset;
     for (int64_t d = 0; d < item->node->ndim; d++)
         lz_row_add(g, row, v->strides[d], item->rows + d * lz_group_width(g));
+}
+
+typedef struct term {
+    int64_t stride, extent;
+} term;
+
+static int by_stride(const void *a, const void *b)
+{
+    const term *x = a, *y = b;
+    return (x->stride > y->stride) - (x->stride < y->stride);
+}
+
+bool lz_group_covers(const lz_group *g, const int64_t *address, int64_t numel, uint64_t loops)
+{
+    term t[LZ_GROUP_LOOPS];
+    int64_t next = 1;
+    size_t k = 0;
+    for (int l = 0; l < g->n_loops; l++)
+        if (loops >> l & 1)
+            t[k++] = (term){ address[1 + l], g->extents[l] };
+    qsort(t, k, sizeof *t, by_stride);
+    for (size_t i = 0; i < k; i++) {
+        if (t[i].stride != next)
+            return false;
+        next = mul_add(0, next, t[i].extent);
+    }
+    return address[0] == 0 && next == numel;
 }

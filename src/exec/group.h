@@ -100,4 +100,7 @@ int64_t lz_group_steps(const lz_group *g, uint64_t loops); /* the product of the
 void lz_item_address(const lz_group *g, const lz_gitem *item, const lz_gview *v,
                      int64_t row[1 + LZ_GROUP_LOOPS]);
 
+/* Each of the addresses 0 to numel - 1 is met exactly once as these loops run. */
+bool lz_group_covers(const lz_group *g, const int64_t *address, int64_t numel, uint64_t loops);
+
 #endif
