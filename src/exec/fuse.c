@@ -315,7 +315,7 @@ static lz_err *make_call(lz_fused *f, const lz_ln *n)
     lz_gcall *c;
     uint32_t step = (uint32_t)f->steps.len;
     LZ_TRY(lz_arena_new(f->arena, &c, 1));
-    c->node = n;
+    c->node = c->target = n;
     LZ_TRY(lz_vec_push(&f->steps, (lz_step){ .call = c, .origin = n->origin, .after = LZ_NO_STEP }));
     for (int i = 0; i < n->nin; i++)
         LZ_TRY(lz_fuse_resolve(f, step, n->in[i], &c->in[i]));

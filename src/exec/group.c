@@ -46,6 +46,14 @@ uint64_t lz_rows_loops(const lz_group *g, const int64_t *rows, int64_t n)
     return loops;
 }
 
+bool lz_rows_plain(const lz_group *g, const int64_t *rows, int64_t n)
+{
+    bool plain = n == 0 || n == g->n_loops;
+    for (int64_t i = 0; plain && i < n * lz_group_width(g); i++)
+        plain = rows[i] == (i % lz_group_width(g) == 1 + i / lz_group_width(g));
+    return plain;
+}
+
 uint64_t lz_group_live(const lz_group *g)
 {
     uint64_t loops = 0;
@@ -210,14 +218,26 @@ lz_err *lz_group_unravel(lz_group *g, const int64_t *row, lz_ints sizes, int64_t
 
 /* ---- masks ---- */
 
+bool lz_row_within(const lz_group *g, const int64_t *row, int64_t size)
+{
+    int64_t low, high;
+    range_of(g, row, &low, &high);
+    return (low >= 0 && high < size) || lz_group_steps(g, UINT64_MAX) == 0;
+}
+
+void lz_mask_sides(const lz_group *g, lz_gmask *m)
+{
+    int64_t low, high;
+    range_of(g, m->row, &low, &high);
+    m->low = low < 0;
+    m->high = high >= m->size;
+}
+
 lz_err *lz_group_mask(lz_group *g, uint32_t parent, const int64_t *row, int64_t size, uint32_t *out)
 {
-    lz_gmask m = { .parent = parent, .size = size };
-    int64_t low, high;
+    lz_gmask m = { .parent = parent, .size = size, .row = (int64_t *)row };
     size_t bytes = (size_t)lz_group_width(g) * sizeof *row;
-    range_of(g, row, &low, &high);
-    m.low = low < 0;
-    m.high = high >= size;
+    lz_mask_sides(g, &m);
     *out = parent;
     if (!m.low && !m.high)
         return NULL;

@@ -32,7 +32,7 @@ static void find_lives(lives *l)
         l->at = i + 1;
         lz_step_reads(s, touch, l);
         if (s->call)
-            touch(l, s->call->node);
+            touch(l, s->call->target);
         for (size_t k = 0; s->group && k < s->group->stores.len; k++)
             touch(l, s->group->stores.data[k].target);
     }
@@ -157,8 +157,8 @@ static void share_in_launch(lz_plan *p, uint32_t i, bool *taken)
             const lz_paccess *from = &l->access[ld];
             if (from->store || from->buffer == LZ_NO_BUFFER || taken[from->buffer])
                 continue;
-            if (fits(&p->buffers[from->buffer], &p->buffers[to->buffer])
-                && p->buffers[from->buffer].last == i && is_sole(l, from->buffer) && same_place(l, from, to)
+            if (fits(&p->buffers[from->buffer], &p->buffers[to->buffer]) && p->buffers[from->buffer].last == i
+                && is_sole(l, from->buffer) && same_place(l, from, to)
                 && lz_kernel_in_place(l->kernel, ld, st)) {
                 taken[from->buffer] = true;
                 p->buffers[to->buffer].shares = from->buffer;

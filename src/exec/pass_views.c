@@ -35,9 +35,9 @@ static bool is_view(const lz_ln *n)
 /* What cannot fail, whichever elements are asked for. */
 static bool is_pointwise(const lz_ln *n)
 {
-    bool divides = n->kind == LZ_L_MAP && lz_dtype_is_whole((lz_dtype)n->dtype)
-                   && (n->op == LZ_K_IDIV || n->op == LZ_K_IDIV_FLOOR || n->op == LZ_K_FMOD
-                       || n->op == LZ_K_REMAINDER);
+    bool divides =
+        n->kind == LZ_L_MAP && lz_dtype_is_whole((lz_dtype)n->dtype)
+        && (n->op == LZ_K_IDIV || n->op == LZ_K_IDIV_FLOOR || n->op == LZ_K_FMOD || n->op == LZ_K_REMAINDER);
     return (n->kind == LZ_L_MAP || n->kind == LZ_L_CAST) && !divides;
 }
 

@@ -169,7 +169,8 @@ static lz_err *plan_call(planner *b, const lz_gcall *c, lz_plaunch *out)
     for (size_t i = 0; i < out->n_in; i++)
         LZ_TRY(plan_strided(b, n->in[i], &c->in[i], &out->args.in[i], &out->call_in[i]));
     LZ_TRY(lz_strides_contiguous(lz_ln_sizes(n), &dense));
-    LZ_TRY(plan_strided(b, n, &(lz_gview){ .base = n, .strides = dense.v }, &out->args.out, &out->call_out));
+    LZ_TRY(plan_strided(b, n, &(lz_gview){ .base = c->target, .strides = dense.v }, &out->args.out,
+                        &out->call_out));
     out->call_out.store = true;
     LZ_TRY(copy_ints(&b->p->arena, n->attr, (int64_t)(n->attr_size / sizeof(int64_t)), &out->args.params));
     return NULL;
