@@ -56,7 +56,7 @@ typedef struct lz_lowered {
     lz_fused fused;
     lz_lbuffer *buffers; /* by id; NULL: nothing is known of memory */
     bool placed;         /* memory is planned: */
-    int64_t temporaries, peak;
+    int64_t temporaries, peak, donated;
 } lz_lowered;
 
 void lz_lowered_deinit(lz_lowered *l);
@@ -69,6 +69,10 @@ bool lz_graph_is_fused(const lz_graph *g);
 LZ_MUST_USE lz_err *lz_lowered_write(const lz_lowered *l, lz_graph **out);
 /* An empty DAG is filled; errors have places in the graph's text. */
 LZ_MUST_USE lz_err *lz_lowered_read(lz_graph *g, lz_lower *dag, lz_lowered *out);
+
+/* The plan that a fused program says: with the sharing that it has, and its memory. *buffer_of
+ * (may be NULL): as lz_plan_lay gives it. */
+LZ_MUST_USE lz_err *lz_lowered_plan(lz_lowered *l, lz_plan **out, uint32_t **buffer_of);
 
 /* ---- lowered_node.c: nodes by name ---- */
 

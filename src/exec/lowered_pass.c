@@ -183,11 +183,10 @@ lz_err *lz_pass_inplace(lz_graph *g)
 /* ---- memory ---- */
 
 /* The text says who shares: it has to be possible. */
-static lz_err *check_sharing(const lz_plan *p, const lz_pbuffer *from, const lz_pbuffer *to)
+static lz_err *check_sharing(const lz_pbuffer *from, const lz_pbuffer *to)
 {
     bool kinds = from->kind == LZ_PB_INPUT ? to->kind == LZ_PB_OUTPUT
                                            : from->kind == LZ_PB_TEMP && to->kind == LZ_PB_TEMP;
-    (void)p;
     if (!kinds)
         return lz_errf(LZ_ERR_MODEL,
                        "a temporary takes the memory of a temporary, an output that of an input");
@@ -207,12 +206,12 @@ static lz_err *apply_sharing(const lz_lowered *l, lz_plan *p, const uint32_t *bu
         if (!buffer_of[with->id])
             return lz_errf(LZ_ERR_MODEL, "a buffer takes the memory of one that nobody touches");
         to->shares = buffer_of[with->id] - 1;
-        LZ_TRY(check_sharing(p, &p->buffers[to->shares], to));
+        LZ_TRY(check_sharing(&p->buffers[to->shares], to));
     }
     return NULL;
 }
 
-static lz_err *note_places(lz_lowered *l, const lz_plan *p, const uint32_t *buffer_of)
+static void note_places(lz_lowered *l, const lz_plan *p, const uint32_t *buffer_of)
 {
     for (uint32_t i = 0; i < l->dag->n_nodes; i++) {
         const lz_pbuffer *b = buffer_of[i] ? &p->buffers[buffer_of[i] - 1] : NULL;
@@ -225,20 +224,31 @@ static lz_err *note_places(lz_lowered *l, const lz_plan *p, const uint32_t *buff
     l->placed = true;
     l->temporaries = (int64_t)p->temp_bytes;
     l->peak = (int64_t)p->peak;
-    return NULL;
+    l->donated = (int64_t)p->donated;
+}
+
+lz_err *lz_lowered_plan(lz_lowered *l, lz_plan **out, uint32_t **buffer_of)
+{
+    uint32_t *numbers;
+    LZ_TRY(require_buffers(l));
+    LZ_TRY(lay(l, out, &numbers));
+    lz_err *e = apply_sharing(l, *out, numbers);
+    e = e ? e : lz_plan_memory(*out);
+    if (e)
+        lz_plan_destroy(*out);
+    if (buffer_of)
+        *buffer_of = numbers;
+    return e;
 }
 
 static lz_err *memory(lz_lowered *l)
 {
     lz_plan *p;
     uint32_t *buffer_of;
-    LZ_TRY(require_buffers(l));
-    LZ_TRY(lay(l, &p, &buffer_of));
-    lz_err *e = apply_sharing(l, p, buffer_of);
-    e = e ? e : lz_plan_memory(p);
-    e = e ? e : note_places(l, p, buffer_of);
+    LZ_TRY(lz_lowered_plan(l, &p, &buffer_of));
+    note_places(l, p, buffer_of);
     lz_plan_destroy(p);
-    return e;
+    return NULL;
 }
 
 lz_err *lz_pass_memory(lz_graph *g)

@@ -415,6 +415,17 @@ static bool is_leaf(lz_lkind kind)
     return kind <= LZ_L_IOTA;
 }
 
+/* Something with a dtype and sizes that is like no other. */
+static lz_err *new_shape(reader *r, lz_dtype d, lz_ints sizes, const lz_ln **out)
+{
+    lz_lscalar number = { (int64_t)r->b->n_nodes };
+    return lz_low_intern(
+        r->b,
+        &(lz_low_proto){
+            .kind = LZ_L_BUFFER, .dtype = d, .sizes = sizes, .attr = &number, .attr_size = sizeof number },
+        out);
+}
+
 /* The operands, from the first on: nodes of the DAG, or items of the group. */
 static lz_err *operands(reader *r, reading *at, read_kind kind)
 {
@@ -429,6 +440,8 @@ static lz_err *operands(reader *r, reading *at, read_kind kind)
                  : v->kind != kind || (kind == READ_ITEM && v->step != r->l->fused.steps.len))
             return lz_ir_error(r->g, at->n, LZ_ERR_MODEL, "operand %u is not one that can stand here", i + 1);
         in[i] = v->node;
+        if (data) /* seen through the item's view, as large as the item but along dim */
+            LZ_TRY(new_shape(r, (lz_dtype)v->node->dtype, at->p.sizes, &in[i]));
     }
     if (n > UINT16_MAX)
         return lz_ir_error(r->g, at->n, LZ_ERR_LIMIT, "more than %d operands", UINT16_MAX);
@@ -683,9 +696,11 @@ static lz_err *call_view(reader *r, const lz_ir_node *n, uint32_t i, const lz_ln
 {
     read_value *v;
     LZ_TRY(value_of(r, n, i, &v));
-    if (v->kind != READ_VIEW || !v->base)
-        return lz_ir_error(r->g, n, LZ_ERR_MODEL, "operand %u is no view of an input or buffer", i + 1);
     *shape = v->node;
+    if (v->kind == READ_NODE && (v->node->kind == LZ_L_INPUT || v->node->kind == LZ_L_BUFFER))
+        return lz_dense_view(r->b->arena, v->node, out);
+    if (v->kind != READ_VIEW || !v->base || r->values.data[v->base - 1].kind != READ_NODE)
+        return lz_ir_error(r->g, n, LZ_ERR_MODEL, "operand %u is no view of an input or buffer", i + 1);
     *out = (lz_gview){ r->values.data[v->base - 1].node, v->offset, (int64_t *)v->strides };
     return NULL;
 }
@@ -714,17 +729,6 @@ static lz_err *read_run(reader *r, lz_ir_node *n)
 }
 
 /* ---- buffers and views ---- */
-
-/* Something with a dtype and sizes that is like no other. */
-static lz_err *new_shape(reader *r, lz_dtype d, lz_ints sizes, const lz_ln **out)
-{
-    lz_lscalar number = { (int64_t)r->b->n_nodes };
-    return lz_low_intern(
-        r->b,
-        &(lz_low_proto){
-            .kind = LZ_L_BUFFER, .dtype = d, .sizes = sizes, .attr = &number, .attr_size = sizeof number },
-        out);
-}
 
 static lz_err *read_placed(reader *r, const lz_ir_node *n, lz_lbuffer *m)
 {
@@ -846,7 +850,8 @@ static lz_err *read_memory(reader *r, lz_ir_node *n)
         return wrong(r, n, "lz::memory stands once, alone");
     r->memory = r->l->placed = true;
     LZ_TRY(get_int(r, n, "temporaries", &r->l->temporaries));
-    return get_int(r, n, "peak", &r->l->peak);
+    LZ_TRY(get_int(r, n, "peak", &r->l->peak));
+    return get_int(r, n, "donated", &r->l->donated);
 }
 
 typedef lz_err *top_fn(reader *r, lz_ir_node *n);

@@ -562,16 +562,27 @@ static lz_err *write_group(writer *w, const lz_step *s)
 
 /* ---- calls ---- */
 
+/* All of an input or buffer needs no view. */
+static lz_err *operand_value(writer *w, const lz_ln *shape, const lz_gview *v, uint32_t origin,
+                             lz_ir_value **out)
+{
+    const lz_ln *owner = lz_fused_owner(&w->l->fused, v->base);
+    lz_gview all;
+    LZ_TRY(owner_value(w, owner, out));
+    LZ_TRY(lz_dense_view(w->arena, owner, &all));
+    bool same = all.offset == v->offset && lz_shape_eq(lz_ln_sizes(shape), lz_ln_sizes(owner));
+    for (int64_t d = 0; same && d < shape->ndim; d++)
+        same = shape->sizes[d] == 1 || all.strides[d] == v->strides[d];
+    return same ? NULL : view_value(w, &(view){ *out, made_of(shape), v->offset, v->strides }, origin, out);
+}
+
 static lz_err *write_call(writer *w, const lz_step *s)
 {
     const lz_ln *x = s->call->node;
     lz_ir_value *in[LZ_CALL_INPUTS + 1];
     lz_ir_node *n;
-    for (int i = 0; i < x->nin; i++) {
-        const lz_gview *v = &s->call->in[i];
-        LZ_TRY(owner_value(w, v->base, &in[i]));
-        LZ_TRY(view_value(w, &(view){ in[i], made_of(x->in[i]), v->offset, v->strides }, s->origin, &in[i]));
-    }
+    for (int i = 0; i < x->nin; i++)
+        LZ_TRY(operand_value(w, x->in[i], &s->call->in[i], s->origin, &in[i]));
     LZ_TRY(buffer_value(w, s->call->target, &in[x->nin]));
     LZ_TRY(add(w, "lz::run", in, x->nin + 1U, NULL, s->origin, &n));
     return say_call(w, n, x);
@@ -585,6 +596,7 @@ static lz_err *write_fused(writer *w)
         LZ_TRY(add(w, "lz::memory", NULL, 0, NULL, UINT32_MAX, &n));
         LZ_TRY(put_int(w, n, "temporaries", w->l->temporaries));
         LZ_TRY(put_int(w, n, "peak", w->l->peak));
+        LZ_TRY(put_int(w, n, "donated", w->l->donated));
     }
     for (size_t i = 0; i < f->order.len; i++) {
         const lz_step *s = &f->steps.data[f->order.data[i]];

@@ -325,6 +325,11 @@ size_t lz_plan_peak(const lz_plan *p)
     return p->peak;
 }
 
+size_t lz_plan_donated(const lz_plan *p)
+{
+    return p->donated;
+}
+
 bool lz_plan_is_safe(const lz_plan *p)
 {
     return !p->may_fail;

@@ -59,7 +59,7 @@ struct lz_plan {
     lz_plan_output *outputs;
     uint32_t *output_buffers;
     size_t n_outputs;
-    size_t temp_bytes, peak;
+    size_t temp_bytes, peak, donated;
     size_t most_access, most_params;
     bool may_fail;
 };

@@ -186,8 +186,12 @@ static lz_err *plan_memory(lz_plan *p, lz_arena *scratch)
     LZ_TRY(make_calendar(scratch, p, block, &c));
     LZ_TRY(place_temporaries(p, block, &c));
     p->peak = p->temp_bytes ? lz_buffer_capacity(p->temp_bytes) : 0;
-    for (size_t i = 0; i < p->n_buffers; i++)
-        p->peak += p->buffers[i].kind == LZ_PB_OUTPUT ? lz_buffer_capacity(p->buffers[i].bytes) : 0;
+    p->donated = 0;
+    for (size_t i = 0; i < p->n_buffers; i++) {
+        const lz_pbuffer *b = &p->buffers[i];
+        p->peak += b->kind == LZ_PB_OUTPUT ? lz_buffer_capacity(b->bytes) : 0;
+        p->donated += b->kind == LZ_PB_OUTPUT && b->shares != LZ_NO_BUFFER ? lz_buffer_capacity(b->bytes) : 0;
+    }
     return NULL;
 }
 
