@@ -137,6 +137,27 @@ static lz_err *test_writes_are_seen_in_later_segments(void)
                   LZ_DIMS(2, 2), "2 4 | 2 4 6 8 | 2 4 6 8");
 }
 
+/* A view that is made where its base is written is still a view of that base later. */
+static lz_err *test_views_of_written_bases_stay_views(void)
+{
+    return expect("graph(%x : Tensor):\n"
+                  "  %0 : int = prim::Constant[value=0]()\n"
+                  "  %1 : int = prim::Constant[value=1]()\n"
+                  "  %a : Tensor = aten::select(%x, %0, %0)\n"
+                  "  %b : Tensor = aten::add_(%a, %1, %1)\n"
+                  "  %col : Tensor = aten::select(%x, %1, %1)\n"
+                  "  %c : bool = aten::is_floating_point(%col)\n"
+                  "   = prim::If(%c)\n"
+                  "    block0():\n"
+                  "      %z : Tensor = aten::zero_(%col)\n"
+                  "      -> ()\n"
+                  "    block1():\n"
+                  "      -> ()\n"
+                  "  %t : (Tensor, Tensor, Tensor) = prim::TupleConstruct(%x, %a, %col)\n"
+                  "  return (%t)\n",
+                  LZ_DIMS(2, 2), "2 0 3 0 | 2 0 | 0 0");
+}
+
 /* The caller's tensor is written, too; but not the array that it was made of. */
 static lz_err *test_inputs_can_be_written(void)
 {
@@ -355,6 +376,7 @@ int main(void)
         LZ_TEST(test_operators_run),
         LZ_TEST(test_writes_through_views),
         LZ_TEST(test_writes_are_seen_in_later_segments),
+        LZ_TEST(test_views_of_written_bases_stay_views),
         LZ_TEST(test_inputs_can_be_written),
         LZ_TEST(test_views_leave_as_views),
         LZ_TEST(test_loops_carry_values),
