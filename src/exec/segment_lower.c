@@ -560,6 +560,12 @@ static lz_err *nonzero(void *user, lz_lower *b, const lz_ln *x, const lz_ln **ou
     return e;
 }
 
+static lz_err *no_elements(void *user, lz_lower *b, const lz_ln *x, const lz_ln **out)
+{
+    (void)user, (void)b, (void)x, (void)out;
+    return lz_errf(LZ_ERR_UNSUPPORTED, "the sizes of the result depend on elements");
+}
+
 /* ---- outputs ---- */
 
 static lz_err *add_output(lowering *l, const lz_ln *n, int32_t *out)
@@ -653,6 +659,8 @@ static lz_err *lower(lowering *l)
     LZ_TRY(lower_insts(l));
     LZ_TRY(find_outputs(l));
     l->entry->streams = l->b.next_stream;
+    if (l->call->take)
+        return l->call->take(l->call, l->entry, &l->b, l->outputs.data, l->outputs.len);
     return lz_plan_create(&l->b, l->outputs.data, l->outputs.len, &options, &l->entry->plan);
 }
 
@@ -662,7 +670,7 @@ lz_err *lz_segment_lower(lz_seg_call *call, lz_seg_entry *out)
     lz_arena scratch;
     lz_arena_init(&scratch);
     lz_low_init(&l.b, &scratch);
-    l.b.nonzero = nonzero;
+    l.b.nonzero = call->take ? no_elements : nonzero;
     l.b.user = &l;
     lz_err *e = lower(&l);
     for (uint32_t i = 0; l.env && i < call->seg->n_local; i++)
