@@ -335,7 +335,7 @@ typedef struct calling {
  * the second operand of one of these, so that it does not take part in promotion as a tensor does. */
 static bool is_traced_number(const calling *c, uint32_t arg, lz_scalar *out)
 {
-    static const char *const names[] = { "add", "sub", "mul", "div" };
+    static const char *const names[] = { "add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor" };
     bool known = false;
     lz_gv v;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
