@@ -1,21 +1,8 @@
 #include "core/buffer.h"
 #include "base/mem.h"
+#include "base/poison.h"
 #include <pthread.h>
 #include <sys/mman.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define LZ_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define LZ_ASAN 1
-#endif
-#endif
-#ifdef LZ_ASAN
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(p, n)   ((void)(p), (void)(n))
-#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
-#endif
 
 enum {
     STEPS = 8, /* classes for each doubling */
@@ -62,6 +49,11 @@ static size_class class_of(size_t size)
     return (size_class){ STEPS + (log - LINEAR_LOG) * STEPS + step, (size_t)(STEPS + step + 1) << shift };
 }
 
+size_t lz_buffer_capacity(size_t size)
+{
+    return class_of(size).capacity;
+}
+
 lz_err *lz_buffer_pool_create(size_t keep, lz_buffer_pool **out)
 {
     lz_buffer_pool *p = lz_mem_zalloc(1, sizeof *p);
@@ -76,7 +68,7 @@ lz_err *lz_buffer_pool_create(size_t keep, lz_buffer_pool **out)
 
 static void free_home(home *h)
 {
-    ASAN_UNPOISON_MEMORY_REGION(h->buffer.data, h->capacity);
+    LZ_UNPOISON(h->buffer.data, h->capacity);
     if (h->capacity)
         lz_mem_free(h->buffer.data);
     lz_mem_free(h);
@@ -175,7 +167,7 @@ static home *reuse(lz_buffer_pool *p, size_class c)
     }
     pthread_mutex_unlock(&p->lock);
     if (h)
-        ASAN_UNPOISON_MEMORY_REGION(h->buffer.data, h->capacity);
+        LZ_UNPOISON(h->buffer.data, h->capacity);
     return h;
 }
 
@@ -255,7 +247,7 @@ lz_err *lz_buffer_wrap(void *data, size_t size, bool read_only, lz_buffer_drop_f
 
 static void give_back(lz_buffer_pool *p, home *h)
 {
-    ASAN_POISON_MEMORY_REGION(h->buffer.data, h->capacity);
+    LZ_POISON(h->buffer.data, h->capacity);
     pthread_mutex_lock(&p->lock);
     p->stats.live -= h->capacity;
     bool kept = h->capacity <= p->keep; /* one that is too large must not drive out the others */

@@ -283,7 +283,7 @@ typedef struct results {
 static lz_err *storage_of(results *r, const lz_cell *cell, lz_xstorage **out, int64_t *offset)
 {
     *offset = 0;
-    if (cell->output < 0) {
+    if (cell->input >= 0) { /* also where it is written: the storage then gets the new buffer */
         const lz_xtensor *t = r->c->tensors.data[cell->input];
         *out = t->storage;
         *offset = r->c->seg->writes ? 0 : t->offset;

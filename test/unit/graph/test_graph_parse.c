@@ -81,6 +81,13 @@ static lz_err *test_other_spellings(void)
         "    block0():\n      prim::Print(%1)\n      -> ()\n    block1():\n      -> ()\n  return (%1)\n"));
     /* the last line may lack its end; windows ends lines with two characters */
     LZ_TRY(becomes("graph(%x : int):\r\n  return (%x)", "graph(%x : int):\n  return (%x)\n"));
+    /* as PyTorch prints nodes without outputs: one column to the right */
+    LZ_TRY(becomes("graph(%c : bool):\n   = prim::If(%c)\n    block0():\n       = prim::Print(%c)\n"
+                   "       = prim::Print()\n      -> ()\n    block1():\n      -> ()\n   = prim::Print()\n"
+                   "  return (%c)\n",
+                   "graph(%c : bool):\n  prim::If(%c)\n    block0():\n      prim::Print(%c)\n"
+                   "      prim::Print()\n      -> ()\n    block1():\n      -> ()\n  prim::Print()\n"
+                   "  return (%c)\n"));
     /* an output that the text leaves out is there all the same */
     LZ_TRY(
         becomes("graph(%l : int[],\n      %1 : int):\n  aten::append(%l, %1)\n  return (%l)\n",
@@ -179,6 +186,8 @@ static const struct {
     { "graph():\n  %1 : int = prim::Constant[value=1]()\n %2 : int = prim::Constant[value=2]()\n  return "
       "()\n",
       "indented neither", 3, 2 },
+    { "graph():\n  prim::Print()\n     = prim::Print()\n  return ()\n", "indented neither", 3, 6 },
+    { "graph():\n   = prim::Print()\n return ()\n", "indented neither", 3, 2 },
     { "graph():\n  %1 : int = prim::Constant[value=1.5]()\n  return ()\n", "no int", 2, 29 },
     { "graph():\n  %1 : int = prim::Constant[value=\"1]()\n  return ()\n", "not closed", 2, 35 },
     { "graph():\n  %1 : int = prim::Constant[value=1, value=2]()\n  return ()\n", "at most one attribute", 2,
