@@ -49,6 +49,8 @@ lz_err *lz_lower_topk(lz_lower *b, const lz_lv *args, lz_lv *results)
     const lz_ln *x, *at;
     int64_t dim, k;
     bool largest, sorted;
+    if (self->dtype == LZ_BOOL)
+        return lz_errf(LZ_ERR_ARG, "topk does not support bool");
     LZ_TRY(lz_lv_get_int(&args[1], &k));
     LZ_TRY(lz_prim_dim(&args[2], lz_lv_ndim(self), &dim));
     LZ_TRY(lz_lv_get_bool(&args[3], &largest));
