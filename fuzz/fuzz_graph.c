@@ -1,6 +1,6 @@
 /* Any bytes are refused with a place inside them, or are a graph that passes the verifier
  * and prints as a text which reads back as the same graph, before and after every pass. */
-#include "graph/ir.h"
+#include "pass/pass.h"
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -59,8 +59,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     round_trip(g);
-    for (size_t i = 0; lz_graph_pass_name(i); i++)
-        improve(g, lz_graph_pass_name(i));
+    for (size_t i = 0; i < LZ_PASSES; i++)
+        improve(g, lz_passes[i].name);
     improve(g, "constprop, peephole, cse, dce, constprop, peephole, dce");
     lz_str dot;
     must(lz_graph_print(g, LZ_GRAPH_DOT, &dot));

@@ -49,6 +49,11 @@ static size_class class_of(size_t size)
     return (size_class){ STEPS + (log - LINEAR_LOG) * STEPS + step, (size_t)(STEPS + step + 1) << shift };
 }
 
+size_t lz_buffer_capacity(size_t size)
+{
+    return class_of(size).capacity;
+}
+
 lz_err *lz_buffer_pool_create(size_t keep, lz_buffer_pool **out)
 {
     lz_buffer_pool *p = lz_mem_zalloc(1, sizeof *p);

@@ -270,7 +270,7 @@ static expand_fn *const expanders[LZ_L_KINDS] = {
     [LZ_L_PHILOX] = expand_map,      [LZ_L_CHECK] = expand_map,      [LZ_L_INDEX] = expand_index,
     [LZ_L_RESHAPE] = expand_reshape, [LZ_L_REDUCE] = expand_reduce,  [LZ_L_SCAN] = expand_scan,
     [LZ_L_GATHER] = expand_gather,   [LZ_L_CAT] = expand_cat,        [LZ_L_UPDATE] = expand_never,
-    [LZ_L_CALL] = expand_never,
+    [LZ_L_CALL] = expand_never,      [LZ_L_BUFFER] = expand_never,
 };
 
 lz_err *lz_fuse_expand(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
