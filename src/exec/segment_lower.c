@@ -7,6 +7,7 @@
 #include "exec/op_lower.h"
 #include "exec/segment_impl.h"
 #include "exec/views.h"
+#include <string.h>
 
 typedef struct lowering {
     lz_seg_call *call;
@@ -330,13 +331,40 @@ typedef struct calling {
     size_t n;
 } calling;
 
+/* A tracer writes the 2 of x * 2 as a tensor constant. PyTorch's executor makes a number of it again if it is
+ * the second operand of one of these, so that it does not take part in promotion as a tensor does. */
+static bool is_traced_number(const calling *c, uint32_t arg, lz_scalar *out)
+{
+    static const char *const names[] = { "add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor" };
+    bool known = false;
+    lz_gv v;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        known = known || !strcmp(c->op->name, names[i]);
+    if (!known || arg != 1 || !lz_ir_const(lz_ir_in(c->inst->node, arg), &v) || v.kind != LZ_GV_ARRAY)
+        return false;
+    const lz_array *a = &v.array->array;
+    if (!a->buffer || lz_array_sizes(a).n || a->dtype == LZ_BOOL || lz_dtype_is_complex(a->dtype))
+        return false;
+    *out = lz_array_get(a, 0);
+    return true;
+}
+
+static lz_err *find_arg(lowering *l, calling *c, uint32_t i)
+{
+    lz_scalar number;
+    if (!is_traced_number(c, i, &number))
+        return arg_lv(l, c->op->args[i].type, c->given[i], l->scalar_of[c->inst->in[i]], &c->args[i]);
+    lz_lv v = lz_lv_number(number);
+    return lz_low_wrap(&l->b, &v, &c->args[i]);
+}
+
 static lz_err *find_args(lowering *l, calling *c)
 {
     for (uint32_t i = 0; i < c->op->nargs; i++) {
         lz_err *e;
         c->given[i] = i < c->inst->nin ? l->env[c->inst->in[i]] : lz_gv_none();
         if (i < c->inst->nin)
-            e = arg_lv(l, c->op->args[i].type, c->given[i], l->scalar_of[c->inst->in[i]], &c->args[i]);
+            e = find_arg(l, c, i);
         else
             e = default_lv(l, &c->op->args[i], &c->args[i]);
         if (e)

@@ -31,11 +31,14 @@ PASSES = ["", "constprop", "cse", "dce", "peephole", "peephole,constprop,peephol
 
 
 class Case:
-    """A text, and for each call its inputs with PyTorch's verdict. Of the text a variant is taken, if PyTorch can run it."""
+    """A text, and for each call its inputs with PyTorch's verdict. Of the text a variant is taken, if PyTorch can run it.
+    fn: what the text was made from; PyTorch may fail to read its own text, or read something else."""
 
-    def __init__(self, name, how, text, calls, rng=None):
+    def __init__(self, name, how, text, calls, rng=None, fn=None):
         self.name, self.how, self.text, self.calls = name, how, text, calls
         self.results = self.run(text)
+        if fn and not all(map(equal, self.results, [texts.call(fn, inputs) for inputs in calls])):
+            raise RuntimeError("it does not read its own text as what it was made from")
         other = rng.choice(texts.VARIANTS)(text, rng) if rng else text
         if other != text and all(map(equal, self.run(other), self.results)):
             self.text = other
@@ -62,7 +65,7 @@ def of_program(name, how, fn, calls, rng):
         text, inputs = texts.of_module(fn, name, calls[0], how)
         return Case(name, how, text, [inputs], rng)
     text = texts.scripted(fn, name) if how == "script" else texts.traced(fn, name, calls[0], rng.random() < 0.7)
-    return Case(name, how, text, list(calls), rng)
+    return Case(name, how, text, list(calls), rng, fn if how == "trace" else torch.jit.script(fn))
 
 
 def of_file(path, rng):
@@ -81,11 +84,10 @@ def at_random(count, rng):
     for i in range(count):
         source, calls = randoms.program(rng)
         try:
-            graph = torch.jit.CompilationUnit(source).f.inlined_graph
+            fn = torch.jit.CompilationUnit(source).f
+            yield Case(f"random{i}", "script", texts.readable(fn.inlined_graph, "random"), calls, rng, fn)
         except RuntimeError as e:
-            print("random program", source, e)
-            continue
-        yield Case(f"random{i}", "script", texts.readable(graph, "random"), calls, rng)
+            print(f"random program: PyTorch itself: {e}\n{source}")
 
 
 def recorded(folder):
