@@ -125,7 +125,7 @@ static lz_err *find_sources(maker *m, lz_seg_call *c)
         if (!plain)
             return lz_ir_error(m->g, v ? v->node : m->g->block->param, LZ_ERR_UNSUPPORTED,
                                "its value is needed first");
-        if (v->node == m->g->block->param && !lz_gv_is_tensor(g) && !(in->run_time && !c->seg->statics))
+        if (v->node == m->g->block->param && !lz_gv_is_tensor(g) && !(in->run_time && !c->statics))
             return incomplete(m, v, "its value is needed: make it a constant");
         LZ_TRY(lz_vec_push(&m->l.scalars, source_of(v)));
         if (!lz_gv_is_tensor(g))
