@@ -289,11 +289,9 @@ static lz_err *lower(maker *m)
     return e;
 }
 
-lz_err *lz_pass_lower(lz_graph *g)
+lz_err *lz_graph_lower(lz_graph *g)
 {
     maker m = { .g = g };
-    if (lz_graph_is_lowered(g))
-        return NULL;
     lz_err *e = lower(&m);
     lz_lowered_deinit(&m.l);
     if (!e)
