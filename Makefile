@@ -5,17 +5,18 @@ WERROR ?= ON
 PREFIX ?= /usr/local
 DESTDIR ?=
 SECONDS ?= 60
+PYTHON ?= python3
 PRESETS = release clang debug asan tsan fuzz
 CONFIGURE = cmake --preset $(1) -DLZ_WERROR=$(WERROR) -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
 BUILD = $(call CONFIGURE,$(1)) && cmake --build --preset $(1)
 CTEST = ctest --preset $(1)
 
-.PHONY: all setup build test demo bench lint $(filter-out release,$(PRESETS)) install clean help
+.PHONY: all setup build test test-torch demo bench lint $(filter-out release,$(PRESETS)) install clean help
 
 all: build
 
 help:
-	@sed -n 's/^\([a-z]*\): .*## /  make \1\t/p' Makefile
+	@sed -n 's/^\([a-z-]*\): .*## /  make \1\t/p' Makefile
 
 setup: ## install the missing packages
 	@tools/setup.sh
@@ -29,6 +30,9 @@ demo: build ## the main job
 
 test: setup ## gcc and clang builds, every test in release, asan and tsan, lint
 	@tools/test.sh
+
+test-torch: build ## graph texts against PyTorch; says that it skips them if PYTHON=python3 has no torch
+	@$(PYTHON) test/torch/check.py build/lazuli --folder test/data/oracle/graphs || [ $$? = 77 ]
 
 asan: setup ## the tests under ASan and UBSan
 	@$(call BUILD,asan) && $(call CTEST,asan)

@@ -1,21 +1,8 @@
 #include "base/arena.h"
 #include "base/mem.h"
+#include "base/poison.h"
 #include <stdarg.h>
 #include <stdio.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define LZ_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define LZ_ASAN 1
-#endif
-#endif
-#ifdef LZ_ASAN
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(p, n)   ((void)(p), (void)(n))
-#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
-#endif
 
 enum { FIRST_CHUNK = 4096, LARGEST_CHUNK = 1 << 22, RED_ZONE = 16 };
 
@@ -35,7 +22,7 @@ static void drop_chunk(lz_arena *a)
     lz_arena_chunk *c = a->chunk;
     a->chunk = c->prev;
     a->total -= c->size;
-    ASAN_UNPOISON_MEMORY_REGION(c->data, c->size);
+    LZ_UNPOISON(c->data, c->size);
     lz_mem_free(c);
 }
 
@@ -56,7 +43,7 @@ static bool add_chunk(lz_arena *a, size_t need)
         return false;
     c->prev = a->chunk;
     c->size = size;
-    ASAN_POISON_MEMORY_REGION(c->data, size);
+    LZ_POISON(c->data, size);
     a->chunk = c;
     a->used = 0;
     a->total += size;
@@ -76,7 +63,7 @@ void *lz_arena_zalloc(lz_arena *a, size_t size)
         return NULL;
     void *p = a->chunk->data + a->used;
     a->used += need;
-    ASAN_UNPOISON_MEMORY_REGION(p, size);
+    LZ_UNPOISON(p, size);
     memset(p, 0, size);
     return p;
 }
@@ -92,7 +79,7 @@ void lz_arena_rewind(lz_arena *a, lz_arena_mark mark)
         drop_chunk(a);
     a->used = mark.used;
     if (a->chunk)
-        ASAN_POISON_MEMORY_REGION(a->chunk->data + a->used, a->chunk->size - a->used);
+        LZ_POISON(a->chunk->data + a->used, a->chunk->size - a->used);
 }
 
 lz_err *lz_arena_array(lz_arena *a, size_t count, size_t size, void *out)

@@ -1,21 +1,8 @@
 #include "core/buffer.h"
 #include "base/mem.h"
+#include "base/poison.h"
 #include <pthread.h>
 #include <sys/mman.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define LZ_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define LZ_ASAN 1
-#endif
-#endif
-#ifdef LZ_ASAN
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(p, n)   ((void)(p), (void)(n))
-#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
-#endif
 
 enum {
     STEPS = 8, /* classes for each doubling */
@@ -62,6 +49,11 @@ static size_class class_of(size_t size)
     return (size_class){ STEPS + (log - LINEAR_LOG) * STEPS + step, (size_t)(STEPS + step + 1) << shift };
 }
 
+size_t lz_buffer_capacity(size_t size)
+{
+    return class_of(size).capacity;
+}
+
 lz_err *lz_buffer_pool_create(size_t keep, lz_buffer_pool **out)
 {
     lz_buffer_pool *p = lz_mem_zalloc(1, sizeof *p);
@@ -76,7 +68,7 @@ lz_err *lz_buffer_pool_create(size_t keep, lz_buffer_pool **out)
 
 static void free_home(home *h)
 {
-    ASAN_UNPOISON_MEMORY_REGION(h->buffer.data, h->capacity);
+    LZ_UNPOISON(h->buffer.data, h->capacity);
     if (h->capacity)
         lz_mem_free(h->buffer.data);
     lz_mem_free(h);
@@ -119,10 +111,13 @@ static home *cut(lz_buffer_pool *p, size_t keep)
     return gone;
 }
 
-static void count_live(lz_buffer_pool *p, size_t bytes)
+static void count_live(lz_buffer_pool *p, size_t bytes, size_t asked)
 {
-    p->stats.live += bytes;
-    p->stats.peak = p->stats.live > p->stats.peak ? p->stats.live : p->stats.peak;
+    lz_buffer_stats *s = &p->stats;
+    s->live += bytes;
+    s->asked += asked;
+    s->peak = s->live > s->peak ? s->live : s->peak;
+    s->asked_peak = s->asked > s->asked_peak ? s->asked : s->asked_peak;
 }
 
 static void free_list(home *gone)
@@ -163,19 +158,19 @@ void lz_buffer_pool_release(lz_buffer_pool *p)
 }
 
 /* NULL: there is none of that class. */
-static home *reuse(lz_buffer_pool *p, size_class c)
+static home *reuse(lz_buffer_pool *p, size_class c, size_t asked)
 {
     pthread_mutex_lock(&p->lock);
     home *h = p->free[c.index];
     if (h) {
         unlink_free(p, h);
-        count_live(p, h->capacity);
+        count_live(p, h->capacity, asked);
         p->stats.reused++;
         p->users++;
     }
     pthread_mutex_unlock(&p->lock);
     if (h)
-        ASAN_UNPOISON_MEMORY_REGION(h->buffer.data, h->capacity);
+        LZ_UNPOISON(h->buffer.data, h->capacity);
     return h;
 }
 
@@ -208,10 +203,10 @@ static home *fresh(lz_buffer_pool *p, size_class c)
     return h;
 }
 
-static void count_fresh(lz_buffer_pool *p, size_t capacity)
+static void count_fresh(lz_buffer_pool *p, size_t capacity, size_t asked)
 {
     pthread_mutex_lock(&p->lock);
-    count_live(p, capacity);
+    count_live(p, capacity, asked);
     p->stats.made++;
     p->users++;
     pthread_mutex_unlock(&p->lock);
@@ -222,13 +217,13 @@ lz_err *lz_buffer_create(lz_buffer_pool *p, size_t size, lz_buffer **out)
     if (size > PTRDIFF_MAX)
         return lz_errf(LZ_ERR_MEMORY, "%zu bytes are more than there can be", size);
     size_class c = class_of(size);
-    home *h = p ? reuse(p, c) : NULL;
+    home *h = p ? reuse(p, c, size) : NULL;
     if (!h) {
         h = fresh(p, c);
         if (!h)
             return lz_errf(LZ_ERR_MEMORY, "out of memory: no room for %zu bytes", size);
         if (p)
-            count_fresh(p, c.capacity);
+            count_fresh(p, c.capacity, size);
     }
     h->buffer.size = size;
     atomic_init(&h->buffer.count, 1);
@@ -255,9 +250,10 @@ lz_err *lz_buffer_wrap(void *data, size_t size, bool read_only, lz_buffer_drop_f
 
 static void give_back(lz_buffer_pool *p, home *h)
 {
-    ASAN_POISON_MEMORY_REGION(h->buffer.data, h->capacity);
+    LZ_POISON(h->buffer.data, h->capacity);
     pthread_mutex_lock(&p->lock);
     p->stats.live -= h->capacity;
+    p->stats.asked -= h->buffer.size;
     bool kept = h->capacity <= p->keep; /* one that is too large must not drive out the others */
     h->older = NULL;
     if (kept)
@@ -306,5 +302,6 @@ void lz_buffer_pool_reset_peak(lz_buffer_pool *p)
 {
     pthread_mutex_lock(&p->lock);
     p->stats.peak = p->stats.live;
+    p->stats.asked_peak = p->stats.asked;
     pthread_mutex_unlock(&p->lock);
 }

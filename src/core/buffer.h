@@ -37,6 +37,10 @@ void lz_buffer_pool_release(lz_buffer_pool *p);
  * before this fails. */
 LZ_MUST_USE lz_err *lz_buffer_create(lz_buffer_pool *p, size_t size, lz_buffer **out);
 
+/* What a pool takes for so many bytes, with what the class wastes: `live` of the stats
+ * grows by it. */
+size_t lz_buffer_capacity(size_t size);
+
 /* Memory of someone else, of any alignment: drop (may be NULL) is called once with the
  * last release, from whatever thread that is. On failure it is not called. */
 LZ_MUST_USE lz_err *lz_buffer_wrap(void *data, size_t size, bool read_only, lz_buffer_drop_fn *drop,
@@ -50,7 +54,9 @@ bool lz_buffer_is_exclusive(const lz_buffer *b);
 
 typedef struct lz_buffer_stats {
     size_t live, cached; /* bytes, with what the classes waste */
+    size_t asked;        /* bytes of live buffers, as asked for */
     size_t peak;         /* of live, since the start or lz_buffer_pool_reset_peak */
+    size_t asked_peak;   /* of asked */
     size_t made, reused; /* buffers */
 } lz_buffer_stats;
 

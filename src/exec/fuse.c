@@ -1,5 +1,4 @@
 #include "exec/fuse_impl.h"
-#include <stdlib.h>
 #include <string.h>
 
 static lz_group *group_of(lz_fused *f, uint32_t step)
@@ -125,8 +124,8 @@ static bool is_full(const lz_fused *f, const lz_group *g)
 
 /* ---- places ---- */
 
-/* A reduction over so many elements, near below n. */
-static bool has_reduction(const lz_ln *n, int64_t steps)
+/* A reduction over so many elements, near below n; NULL: none. */
+static const lz_ln *find_reduction(const lz_ln *n, int64_t steps)
 {
     enum { NEAR = 12 };
     const lz_ln *stack[NEAR * 3];
@@ -135,21 +134,23 @@ static bool has_reduction(const lz_ln *n, int64_t steps)
     for (int seen = 0; k > 0 && seen < NEAR; seen++) {
         const lz_ln *x = stack[--k];
         if (x->kind == LZ_L_REDUCE && x->numel > 0 && x->in[0]->numel / x->numel == steps)
-            return true;
+            return x;
         for (int i = 0; i < x->nin && x->kind <= LZ_L_RESHAPE && k < NEAR * 3; i++)
             stack[k++] = x->in[i];
     }
-    return false;
+    return NULL;
 }
 
 /* Loops that n does not depend on are those that a reduction below it runs over. */
 static void settle_row(lz_group *g, const lz_ln *n, uint64_t rest)
 {
-    if (g->row_known || !rest || !has_reduction(n, lz_group_steps(g, rest)))
+    const lz_ln *reduction = g->row_known || !rest ? NULL : find_reduction(n, lz_group_steps(g, rest));
+    if (!reduction)
         return;
     g->row = rest;
     g->row_known = true;
-    g->columns = (lz_group_live(g) & ~rest) && !(rest >> (g->n_loops - 1) & 1);
+    g->columns = lz_wants_columns(reduction->in[0], ((const lz_lreduce *)reduction->attr)->dims,
+                                  lz_group_steps(g, rest));
 }
 
 typedef struct places {
@@ -187,8 +188,8 @@ static bool is_inlined(lz_fused *f, const lz_ln *n)
 {
     enum { PLACES = 4 };
     places p = places_of(f, n);
-    if (f->separate)
-        return is_leaf(n);
+    if (f->separate) /* kernels see the same constants as fused ones */
+        return is_leaf(n) || is_uniform(n);
     if (is_leaf(n) || n->kind == LZ_L_INDEX || n->kind == LZ_L_RESHAPE)
         return true;
     if (p.full || p.most > PLACES)
@@ -200,39 +201,11 @@ static bool is_inlined(lz_fused *f, const lz_ln *n)
 
 /* ---- storing a node in a group that computes it anyway ---- */
 
-typedef struct term {
-    int64_t stride, extent;
-} term;
-
-static int by_stride(const void *a, const void *b)
-{
-    const term *x = a, *y = b;
-    return (x->stride > y->stride) - (x->stride < y->stride);
-}
-
-/* Each element of n is met exactly once as the loops in `used` run. */
-static bool meets_each_once(const lz_group *g, const int64_t *address, int64_t numel, uint64_t used)
-{
-    term t[LZ_GROUP_LOOPS];
-    int64_t next = 1;
-    size_t k = 0;
-    for (int l = 0; l < g->n_loops; l++)
-        if (used >> l & 1)
-            t[k++] = (term){ address[1 + l], g->extents[l] };
-    qsort(t, k, sizeof *t, by_stride);
-    for (size_t i = 0; i < k; i++) {
-        if (t[i].stride != next)
-            return false;
-        next *= t[i].extent;
-    }
-    return address[0] == 0 && next == numel;
-}
-
 /* Whether the group can store n from this item; may decide what its row is. */
 static bool can_host(lz_group *g, const lz_ln *n, const lz_gitem *it, const int64_t *address)
 {
     uint64_t used = lz_rows_loops(g, it->rows, n->ndim), rest = lz_group_live(g) & ~used;
-    if (it->mask || g->stores.len >= LZ_GROUP_STORES || !meets_each_once(g, address, n->numel, used))
+    if (it->mask || g->stores.len >= LZ_GROUP_STORES || !lz_group_covers(g, address, n->numel, used))
         return false;
     if (!rest)
         return true;
@@ -344,7 +317,7 @@ static lz_err *make_call(lz_fused *f, const lz_ln *n)
     lz_gcall *c;
     uint32_t step = (uint32_t)f->steps.len;
     LZ_TRY(lz_arena_new(f->arena, &c, 1));
-    c->node = n;
+    c->node = c->target = n;
     LZ_TRY(lz_vec_push(&f->steps, (lz_step){ .call = c, .origin = n->origin, .after = LZ_NO_STEP }));
     for (int i = 0; i < n->nin; i++)
         LZ_TRY(lz_fuse_resolve(f, step, n->in[i], &c->in[i]));

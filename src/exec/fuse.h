@@ -16,6 +16,7 @@
 
 typedef struct lz_gcall {
     const lz_ln *node;
+    const lz_ln *target; /* whose buffer it writes: that of the node */
     lz_gview in[4];
 } lz_gcall;
 

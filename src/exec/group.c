@@ -1,5 +1,6 @@
 #include "exec/group.h"
 #include "core/shape.h"
+#include <stdlib.h>
 #include <string.h>
 
 lz_err *lz_group_init(lz_group *g, lz_arena *arena)
@@ -43,6 +44,14 @@ uint64_t lz_rows_loops(const lz_group *g, const int64_t *rows, int64_t n)
             if (rows[i * lz_group_width(g) + 1 + l] && g->extents[l] != 1)
                 loops |= UINT64_C(1) << l;
     return loops;
+}
+
+bool lz_rows_plain(const lz_group *g, const int64_t *rows, int64_t n)
+{
+    bool plain = n == 0 || n == g->n_loops;
+    for (int64_t i = 0; plain && i < n * lz_group_width(g); i++)
+        plain = rows[i] == (i % lz_group_width(g) == 1 + i / lz_group_width(g));
+    return plain;
 }
 
 uint64_t lz_group_live(const lz_group *g)
@@ -209,14 +218,26 @@ lz_err *lz_group_unravel(lz_group *g, const int64_t *row, lz_ints sizes, int64_t
 
 /* ---- masks ---- */
 
+bool lz_row_within(const lz_group *g, const int64_t *row, int64_t size)
+{
+    int64_t low, high;
+    range_of(g, row, &low, &high);
+    return (low >= 0 && high < size) || lz_group_steps(g, UINT64_MAX) == 0;
+}
+
+void lz_mask_sides(const lz_group *g, lz_gmask *m)
+{
+    int64_t low, high;
+    range_of(g, m->row, &low, &high);
+    m->low = low < 0;
+    m->high = high >= m->size;
+}
+
 lz_err *lz_group_mask(lz_group *g, uint32_t parent, const int64_t *row, int64_t size, uint32_t *out)
 {
-    lz_gmask m = { .parent = parent, .size = size };
-    int64_t low, high;
+    lz_gmask m = { .parent = parent, .size = size, .row = (int64_t *)row };
     size_t bytes = (size_t)lz_group_width(g) * sizeof *row;
-    range_of(g, row, &low, &high);
-    m.low = low < 0;
-    m.high = high >= size;
+    lz_mask_sides(g, &m);
     *out = parent;
     if (!m.low && !m.high)
         return NULL;
@@ -247,4 +268,31 @@ void lz_item_address(const lz_group *g, const lz_gitem *item, const lz_gview *v,
     row[0] = v->offset;
     for (int64_t d = 0; d < item->node->ndim; d++)
         lz_row_add(g, row, v->strides[d], item->rows + d * lz_group_width(g));
+}
+
+typedef struct term {
+    int64_t stride, extent;
+} term;
+
+static int by_stride(const void *a, const void *b)
+{
+    const term *x = a, *y = b;
+    return (x->stride > y->stride) - (x->stride < y->stride);
+}
+
+bool lz_group_covers(const lz_group *g, const int64_t *address, int64_t numel, uint64_t loops)
+{
+    term t[LZ_GROUP_LOOPS];
+    int64_t next = 1;
+    size_t k = 0;
+    for (int l = 0; l < g->n_loops; l++)
+        if (loops >> l & 1)
+            t[k++] = (term){ address[1 + l], g->extents[l] };
+    qsort(t, k, sizeof *t, by_stride);
+    for (size_t i = 0; i < k; i++) {
+        if (t[i].stride != next)
+            return false;
+        next = mul_add(0, next, t[i].extent);
+    }
+    return address[0] == 0 && next == numel;
 }

@@ -100,4 +100,14 @@ int64_t lz_group_steps(const lz_group *g, uint64_t loops); /* the product of the
 void lz_item_address(const lz_group *g, const lz_gitem *item, const lz_gview *v,
                      int64_t row[1 + LZ_GROUP_LOOPS]);
 
+/* Dimension d is loop d: there are as many, or no dimensions at all. */
+bool lz_rows_plain(const lz_group *g, const int64_t *rows, int64_t n);
+/* All of a row's values are from 0 to size - 1, or there are no steps. */
+bool lz_row_within(const lz_group *g, const int64_t *row, int64_t size);
+/* Finds out which sides of a mask have to be asked. */
+void lz_mask_sides(const lz_group *g, lz_gmask *m);
+
+/* Each of the addresses 0 to numel - 1 is met exactly once as these loops run. */
+bool lz_group_covers(const lz_group *g, const int64_t *address, int64_t numel, uint64_t loops);
+
 #endif

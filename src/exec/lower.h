@@ -41,6 +41,7 @@ typedef enum lz_lkind {
     LZ_L_UPDATE,  /* inputs: base, part; base with the elements that a view of it shows replaced; attr
                      lz_lupdate */
     LZ_L_CALL,    /* a kernel that does not fuse (op: lz_lcall_op); attr: its int64_t parameters */
+    LZ_L_BUFFER,  /* only in fused programs read from text: what a launch writes; attr lz_lscalar */
     LZ_L_KINDS
 } lz_lkind;
 

@@ -22,11 +22,60 @@ static lz_lv written_dtype(const lz_op_row *op, const lz_lv *args)
     return lz_lv_none();
 }
 
+/* ---- arguments are what the schema says: lowering functions take that for granted ---- */
+
+static const struct {
+    lz_lv_kind kind, element; /* element: of a list */
+} due[LZ_KIND_COUNT] = {
+    [LZ_KIND_TENSOR] = { LZ_LV_TENSOR, LZ_LV_NONE },
+    [LZ_KIND_GENERATOR] = { LZ_LV_GENERATOR, LZ_LV_NONE },
+    [LZ_KIND_INT] = { LZ_LV_NUMBER, LZ_LV_NONE },
+    [LZ_KIND_FLOAT] = { LZ_LV_NUMBER, LZ_LV_NONE },
+    [LZ_KIND_BOOL] = { LZ_LV_NUMBER, LZ_LV_NONE },
+    [LZ_KIND_SCALAR] = { LZ_LV_NUMBER, LZ_LV_NONE },
+    [LZ_KIND_STR] = { LZ_LV_STR, LZ_LV_NONE },
+    [LZ_KIND_DTYPE] = { LZ_LV_DTYPE, LZ_LV_NONE },
+    [LZ_KIND_LAYOUT] = { LZ_LV_LAYOUT, LZ_LV_NONE },
+    [LZ_KIND_MEMORY_FORMAT] = { LZ_LV_MEMORY_FORMAT, LZ_LV_NONE },
+    [LZ_KIND_DEVICE] = { LZ_LV_DEVICE, LZ_LV_NONE },
+    [LZ_KIND_INTS] = { LZ_LV_LIST, LZ_LV_NUMBER },
+    [LZ_KIND_FLOATS] = { LZ_LV_LIST, LZ_LV_NUMBER },
+    [LZ_KIND_BOOLS] = { LZ_LV_LIST, LZ_LV_NUMBER },
+    [LZ_KIND_SCALARS] = { LZ_LV_LIST, LZ_LV_NUMBER },
+    [LZ_KIND_STRS] = { LZ_LV_LIST, LZ_LV_STR },
+    [LZ_KIND_TENSORS] = { LZ_LV_LIST, LZ_LV_TENSOR },
+};
+
+/* int[2] may be given as one number. */
+static bool fits(const lz_type_row *type, const lz_lv *v)
+{
+    bool nullable = type->flags & LZ_TYPE_NULLABLE, sized = type->size > 0;
+    if (v->kind == LZ_LV_NONE)
+        return type->flags & LZ_TYPE_OPTIONAL;
+    if (v->kind != due[type->kind].kind)
+        return sized && v->kind == LZ_LV_NUMBER && due[type->kind].element == LZ_LV_NUMBER;
+    for (size_t i = 0; v->kind == LZ_LV_LIST && i < v->list.n; i++)
+        if (v->list.items[i].kind != due[type->kind].element
+            && !(nullable && v->list.items[i].kind == LZ_LV_NONE))
+            return false;
+    return true;
+}
+
+static lz_err *check_args(const lz_op_row *op, const lz_lv *args)
+{
+    for (int i = 0; i < op->nargs; i++)
+        if (!fits(op->args[i].type, &args[i]))
+            return lz_errf(LZ_ERR_ARG, "%s(): argument '%s' must be %s", op->name, op->args[i].name,
+                           op->args[i].type->text);
+    return NULL;
+}
+
 static lz_err *pass_args(const lz_op_row *op, const lz_lv *args, lz_lv *passed)
 {
     const lz_lower_row *row = row_of(op);
     if (!row->fn)
         return lz_errf(LZ_ERR_UNSUPPORTED, "%s::%s is not implemented yet", op->ns, op->name);
+    LZ_TRY(check_args(op, args));
     for (int i = 0; i < row->nargs; i++) {
         int from = row->from ? row->from[i] : i;
         passed[i] = from >= 0                   ? args[from]

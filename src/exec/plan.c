@@ -20,6 +20,19 @@ static const struct {
     [LZ_CALL_SCATTER] = { "scatter", lz_scatter_into },
 };
 
+const char *lz_call_name(lz_lcall_op op)
+{
+    return calls[op].name;
+}
+
+lz_lcall_op lz_call_find(lz_str name)
+{
+    int i = 0;
+    while (i < LZ_CALLS && !lz_str_is(name, calls[i].name))
+        i++;
+    return (lz_lcall_op)i;
+}
+
 typedef struct planner {
     lz_plan *p;
     const lz_fused *f;
@@ -45,7 +58,11 @@ static uint32_t buffer_of(planner *b, const lz_ln *n)
     uint32_t *at = &b->buffer_of[owner->id];
     if (*at)
         return *at - 1;
-    lz_pbuffer v = { .kind = LZ_PB_TEMP, .bytes = bytes_of(owner), .first = UINT32_MAX, .donor = -1 };
+    lz_pbuffer v = { .kind = LZ_PB_TEMP,
+                     .bytes = bytes_of(owner),
+                     .item = lz_dtype_size((lz_dtype)owner->dtype),
+                     .first = UINT32_MAX,
+                     .shares = LZ_NO_BUFFER };
     if (owner->kind == LZ_L_INPUT) {
         v.kind = LZ_PB_INPUT;
         v.where = (size_t)((const lz_linput *)owner->attr)->slot;
@@ -80,8 +97,9 @@ static bool is_copy(const lz_group *g, const lz_emitted *k)
            && is_dense_walk(k, k->access[0].strides) && is_dense_walk(k, k->access[1].strides);
 }
 
-/* An index may be out of range, an integer divided by zero. */
-static bool may_fail(const lz_group *g)
+/* The first node where something can go wrong: an index may be out of range, an integer
+ * divided by zero. NULL: nothing can. */
+static const lz_ln *first_risk(const lz_group *g)
 {
     for (size_t i = 0; i < g->items.len; i++) {
         const lz_ln *n = g->items.data[i].node;
@@ -89,9 +107,9 @@ static bool may_fail(const lz_group *g)
                        && (n->op == LZ_K_IDIV || n->op == LZ_K_IDIV_FLOOR || n->op == LZ_K_FMOD
                            || n->op == LZ_K_REMAINDER);
         if (n->kind == LZ_L_CHECK || divides)
-            return true;
+            return n;
     }
-    return false;
+    return NULL;
 }
 
 static lz_err *plan_group(planner *b, const lz_group *g, lz_plaunch *out)
@@ -114,7 +132,10 @@ static lz_err *plan_group(planner *b, const lz_group *g, lz_plaunch *out)
     out->n_outer = k.n_outer;
     out->n_row = k.n_row;
     out->copy = is_copy(g, &k);
-    b->p->may_fail = b->p->may_fail || may_fail(g);
+    const lz_ln *risk = first_risk(g);
+    b->p->may_fail = b->p->may_fail || risk;
+    if (risk) /* an error is its, not that of the node that the group ends with */
+        out->origin = risk->origin;
     if (k.n_access > b->p->most_access)
         b->p->most_access = k.n_access;
     if (k.n_params > b->p->most_params)
@@ -152,7 +173,8 @@ static lz_err *plan_call(planner *b, const lz_gcall *c, lz_plaunch *out)
     for (size_t i = 0; i < out->n_in; i++)
         LZ_TRY(plan_strided(b, n->in[i], &c->in[i], &out->args.in[i], &out->call_in[i]));
     LZ_TRY(lz_strides_contiguous(lz_ln_sizes(n), &dense));
-    LZ_TRY(plan_strided(b, n, &(lz_gview){ .base = n, .strides = dense.v }, &out->args.out, &out->call_out));
+    LZ_TRY(plan_strided(b, n, &(lz_gview){ .base = c->target, .strides = dense.v }, &out->args.out,
+                        &out->call_out));
     out->call_out.store = true;
     LZ_TRY(copy_ints(&b->p->arena, n->attr, (int64_t)(n->attr_size / sizeof(int64_t)), &out->args.params));
     return NULL;
@@ -192,26 +214,32 @@ static lz_err *plan_output(planner *b, const lz_ln *n, size_t i)
     return copy_ints(&b->p->arena, strides.v, n->ndim, &o->strides.v);
 }
 
-static lz_err *build(planner *b, const lz_ln *const *outputs, size_t n)
+lz_err *lz_plan_lay(lz_plan *p, const lz_fused *f, const lz_ln *const *outputs, size_t n,
+                    uint32_t **buffer_of_node)
 {
-    lz_plan *p = b->p;
-    LZ_TRY(lz_arena_new(&p->arena, &p->buffers, b->f->dag->n_nodes + 1));
+    planner b = { .p = p, .f = f };
+    LZ_TRY(lz_arena_new(&p->arena, &p->buffers, f->dag->n_nodes + 1));
     LZ_TRY(lz_arena_new(&p->arena, &p->outputs, n + 1));
     LZ_TRY(lz_arena_new(&p->arena, &p->output_buffers, n + 1));
-    LZ_TRY(lz_arena_new(b->f->arena, &b->buffer_of, b->f->dag->n_nodes + 1));
-    LZ_TRY(plan_launches(b));
+    LZ_TRY(lz_arena_new(f->arena, &b.buffer_of, f->dag->n_nodes + 1));
+    if (buffer_of_node)
+        *buffer_of_node = b.buffer_of;
+    LZ_TRY(plan_launches(&b));
     p->n_outputs = n;
     for (size_t i = 0; i < n; i++)
-        LZ_TRY(plan_output(b, outputs[i], i));
-    return lz_plan_memory(p);
+        LZ_TRY(plan_output(&b, outputs[i], i));
+    return NULL;
 }
 
+/* From groups to memory. */
 static lz_err *create(const lz_lower *dag, const lz_ln *const *outputs, size_t n, int room, lz_plan *p)
 {
     lz_fused f;
     LZ_TRY(lz_fuse(&f, dag, outputs, n, room));
-    planner b = { .p = p, .f = &f };
-    lz_err *e = build(&b, outputs, n);
+    lz_err *e = lz_fused_drop_copies(&f, outputs, n);
+    e = e ? e : lz_plan_lay(p, &f, outputs, n, NULL);
+    e = e ? e : lz_plan_in_place(p);
+    e = e ? e : lz_plan_memory(p);
     lz_fused_deinit(&f);
     return e;
 }
@@ -222,6 +250,7 @@ static void empty(lz_plan *p)
         lz_kernel_release(p->launches[i].kernel);
     lz_arena_deinit(&p->arena);
     *p = (lz_plan){ 0 };
+    lz_arena_init(&p->arena);
 }
 
 void lz_plan_destroy(lz_plan *p)
@@ -231,28 +260,51 @@ void lz_plan_destroy(lz_plan *p)
     lz_mem_free(p);
 }
 
+lz_plan *lz_plan_new(void)
+{
+    lz_plan *p = lz_mem_zalloc(1, sizeof *p);
+    if (p)
+        lz_arena_init(&p->arena);
+    return p;
+}
+
 /* A kernel that is too large for the engine is made of smaller groups. */
+static lz_err *create_fitting(const lz_lower *dag, const lz_ln *const *outputs, size_t n, int room,
+                              lz_plan *p)
+{
+    for (;; room /= 4) {
+        lz_err *e = create(dag, outputs, n, room, p);
+        if (lz_err_code(e) != LZ_ERR_LIMIT || room <= 1)
+            return e;
+        lz_err_free(e);
+        empty(p);
+    }
+}
+
+static lz_err *create_moved(const lz_lower *dag, const lz_ln *const *outputs, size_t n, lz_plan *p)
+{
+    lz_lower moved;
+    const lz_ln **now;
+    LZ_TRY(lz_arena_new(dag->arena, &now, n + 1));
+    LZ_TRY(lz_views(dag, outputs, n, &moved, now));
+    lz_err *e = create_fitting(&moved, now, n, LZ_GROUP_ITEMS, p);
+    lz_low_deinit(&moved);
+    return e;
+}
+
 lz_err *lz_plan_create(const lz_lower *dag, const lz_ln *const *outputs, size_t n,
                        const lz_plan_options *options, lz_plan **out)
 {
-    lz_plan *p = lz_mem_zalloc(1, sizeof *p);
-    lz_err *e = NULL;
+    lz_plan *p = lz_plan_new();
     if (!p)
         return lz_err_oom();
-    for (int room = options && options->separate ? 1 : LZ_GROUP_ITEMS;; room /= 4) {
-        lz_arena_init(&p->arena);
-        lz_err_free(e);
-        e = create(dag, outputs, n, room, p);
-        if (lz_err_code(e) != LZ_ERR_LIMIT || room <= 1)
-            break;
-        empty(p);
-    }
-    if (e) {
+    lz_err *e = options && options->separate ? create_fitting(dag, outputs, n, 1, p)
+                                             : create_moved(dag, outputs, n, p);
+    if (e)
         lz_plan_destroy(p);
-        return e;
-    }
-    *out = p;
-    return NULL;
+    else
+        *out = p;
+    return e;
 }
 
 /* ---- looking ---- */
@@ -275,6 +327,11 @@ size_t lz_plan_launches(const lz_plan *p)
 size_t lz_plan_peak(const lz_plan *p)
 {
     return p->peak;
+}
+
+size_t lz_plan_donated(const lz_plan *p)
+{
+    return p->donated;
 }
 
 bool lz_plan_is_safe(const lz_plan *p)

@@ -33,7 +33,10 @@ typedef struct lz_plan_output {
 size_t lz_plan_outputs(const lz_plan *p);
 const lz_plan_output *lz_plan_output_get(const lz_plan *p, size_t i);
 size_t lz_plan_launches(const lz_plan *p);
-size_t lz_plan_peak(const lz_plan *p); /* bytes of temporaries and outputs, at most */
+/* Bytes that a run takes from the pool at once, should no input be given away; and how many
+ * fewer they are if all are that it has a use for. */
+size_t lz_plan_peak(const lz_plan *p);
+size_t lz_plan_donated(const lz_plan *p);
 /* Once the memory is there, nothing can go wrong: no index is checked, nothing divided. */
 bool lz_plan_is_safe(const lz_plan *p);
 

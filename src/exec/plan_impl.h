@@ -17,10 +17,12 @@ typedef enum lz_pbuffer_kind {
 
 typedef struct lz_pbuffer {
     lz_pbuffer_kind kind;
-    size_t bytes;
+    size_t bytes; /* unless it is an INPUT */
+    size_t item;  /* bytes of an element */
     size_t where;
-    uint32_t first, last; /* launches that touch it */
-    int64_t donor;        /* OUTPUT: the input slot whose memory it may take; -1: none */
+    uint32_t first, last; /* launches that touch it; UINT32_MAX: none yet; for good */
+    uint32_t shares;      /* the buffer whose memory it has from `first` on, or LZ_NO_BUFFER; of an OUTPUT
+                             an INPUT, if that is given away */
 } lz_pbuffer;
 
 typedef struct lz_paccess {
@@ -57,14 +59,37 @@ struct lz_plan {
     lz_plan_output *outputs;
     uint32_t *output_buffers;
     size_t n_outputs;
-    size_t temp_bytes, peak;
+    size_t temp_bytes, peak, donated;
     size_t most_access, most_params;
     bool may_fail;
 };
 
+/* ---- plan.c ---- */
+
+/* Launches and buffers of what has been fused, into an empty plan. *buffer_of (may be NULL): by
+ * the id of a node that owns a buffer, 1 + its number; of the fused DAG's arena. */
+LZ_MUST_USE lz_err *lz_plan_lay(lz_plan *p, const lz_fused *f, const lz_ln *const *outputs, size_t n,
+                                uint32_t **buffer_of);
+lz_plan *lz_plan_new(void); /* empty; NULL: memory is out */
+
+/* The number of a kernel that does not fuse, by its name; LZ_CALLS: none. */
+const char *lz_call_name(lz_lcall_op op);
+lz_lcall_op lz_call_find(lz_str name);
+
 /* ---- plan_memory.c ---- */
 
-/* Finds out how long each buffer lives, which can share memory, and where they lie. */
+typedef bool lz_paccess_fn(void *user, lz_paccess *a);
+/* For each access to memory; stops when fn returns false. */
+bool lz_plaunch_accesses(lz_plaunch *l, lz_paccess_fn *fn, void *user);
+void lz_plan_find_lives(lz_plan *p); /* first and last of the buffers */
+
+/* The pass "memory": where each buffer lies, and how much is taken at most. */
 LZ_MUST_USE lz_err *lz_plan_memory(lz_plan *p);
+
+/* ---- pass_inplace.c ---- */
+
+/* The pass "inplace", before and after launches are made. */
+LZ_MUST_USE lz_err *lz_fused_drop_copies(lz_fused *f, const lz_ln *const *outputs, size_t n);
+LZ_MUST_USE lz_err *lz_plan_in_place(lz_plan *p);
 
 #endif

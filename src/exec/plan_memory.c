@@ -1,14 +1,12 @@
-/* Requires launches in their order. Keeps what they compute: only where it lies changes. */
+/* The pass "memory". Requires launches in their order, and which buffers share memory
+ * ("inplace"); keeps what they compute. */
 #include "base/vec.h"
 #include "core/buffer.h"
 #include "exec/plan_impl.h"
 
 /* ---- who touches what, and when ---- */
 
-typedef bool access_fn(void *user, lz_paccess *a);
-
-/* Accesses to memory; stops when fn returns false. */
-static bool each_access(lz_plaunch *l, access_fn *fn, void *user)
+bool lz_plaunch_accesses(lz_plaunch *l, lz_paccess_fn *fn, void *user)
 {
     bool go = true;
     for (size_t i = 0; go && i < l->n_access; i++)
@@ -32,12 +30,12 @@ static bool touch(void *user, lz_paccess *a)
     return true;
 }
 
-static void find_lives(lz_plan *p)
+void lz_plan_find_lives(lz_plan *p)
 {
     for (size_t i = 0; i < p->n_buffers; i++)
         p->buffers[i].first = UINT32_MAX;
     for (uint32_t i = 0; i < p->n_launches; i++)
-        each_access(&p->launches[i], touch, &(toucher){ p, i });
+        lz_plaunch_accesses(&p->launches[i], touch, &(toucher){ p, i });
     for (size_t i = 0; i < p->n_outputs; i++)
         if (p->output_buffers[i] != LZ_NO_BUFFER)
             p->buffers[p->output_buffers[i]].last = UINT32_MAX;
@@ -45,133 +43,6 @@ static void find_lives(lz_plan *p)
         for (size_t k = 0; p->buffers[i].kind == LZ_PB_INPUT && k < p->n_outputs; k++)
             if (p->outputs[k].slot == (int64_t)p->buffers[i].where)
                 p->buffers[i].last = UINT32_MAX;
-}
-
-/* ---- copies of what nobody reads again ---- */
-
-typedef struct renamer {
-    uint32_t from, to;
-} renamer;
-
-static bool rename_access(void *user, lz_paccess *a)
-{
-    const renamer *r = user;
-    a->buffer = a->buffer == r->from ? r->to : a->buffer;
-    return true;
-}
-
-/* `to` takes the place of `from` everywhere. */
-static void replace(lz_plan *p, uint32_t from, uint32_t to)
-{
-    for (size_t i = 0; i < p->n_launches; i++)
-        each_access(&p->launches[i], rename_access, &(renamer){ from, to });
-    for (size_t i = 0; i < p->n_outputs; i++)
-        if (p->output_buffers[i] == from)
-            p->output_buffers[i] = to;
-    if (p->buffers[from].kind == LZ_PB_OUTPUT)
-        p->buffers[to].kind = LZ_PB_OUTPUT;
-    p->buffers[to].last = p->buffers[from].last;
-    p->buffers[from].bytes = 0;
-}
-
-static void drop_copies(lz_plan *p)
-{
-    size_t kept = 0;
-    for (uint32_t i = 0; i < p->n_launches; i++) {
-        lz_plaunch *l = &p->launches[i];
-        uint32_t from = l->copy ? l->access[0].buffer : 0, to = l->copy ? l->access[1].buffer : 0;
-        if (l->copy && p->buffers[from].kind == LZ_PB_TEMP && p->buffers[from].last == i
-            && p->buffers[to].first == i && p->buffers[from].bytes == p->buffers[to].bytes) {
-            lz_kernel_release(l->kernel);
-            *l = (lz_plaunch){ 0 };
-            replace(p, to, from);
-        }
-    }
-    for (size_t i = 0; i < p->n_launches; i++) /* an empty launch has neither kernel nor call */
-        if (p->launches[i].kernel || p->launches[i].call)
-            p->launches[kept++] = p->launches[i];
-    p->n_launches = kept;
-}
-
-/* ---- results in the memory of what dies ---- */
-
-typedef struct counter {
-    uint32_t buffer, n;
-} counter;
-
-static bool count_access(void *user, lz_paccess *a)
-{
-    counter *c = user;
-    c->n += a->buffer == c->buffer;
-    return true;
-}
-
-static bool is_sole(lz_plaunch *l, uint32_t buffer)
-{
-    counter c = { buffer, 0 };
-    each_access(l, count_access, &c);
-    return c.n == 1;
-}
-
-static bool same_place(const lz_plaunch *l, const lz_paccess *a, const lz_paccess *b)
-{
-    bool same = a->offset == b->offset;
-    for (int i = 0; same && i < l->n_outer + l->n_row; i++)
-        same = a->strides[i] == b->strides[i];
-    return same;
-}
-
-typedef struct sharing {
-    lz_plan *p;
-    uint32_t *block; /* of a buffer: the buffer whose memory it shares; itself */
-    bool *taken;     /* someone has its memory already */
-} sharing;
-
-static void share(sharing *s, uint32_t from, uint32_t to)
-{
-    lz_pbuffer *a = &s->p->buffers[from], *b = &s->p->buffers[to];
-    s->taken[from] = true;
-    if (a->kind == LZ_PB_INPUT) {
-        b->donor = (int64_t)a->where;
-        return;
-    }
-    s->block[to] = s->block[from];
-}
-
-static int count_stores(const lz_plaunch *l)
-{
-    int n = 0;
-    for (size_t i = 0; i < l->n_access; i++)
-        n += l->access[i].store;
-    return n;
-}
-
-/* A result may lie where an operand lay if the operand dies here, is read at the same
- * place only, and both have one kind of memory. With several stores the operand might
- * still be wanted when the first is made. */
-static void share_in_launch(sharing *s, uint32_t i)
-{
-    lz_plaunch *l = &s->p->launches[i];
-    if (count_stores(l) != 1)
-        return;
-    for (int st = 0; st < (int)l->n_access; st++) {
-        const lz_paccess *to = &l->access[st];
-        if (!to->store || s->p->buffers[to->buffer].first != i || !is_sole(l, to->buffer))
-            continue;
-        for (int ld = 0; ld < (int)l->n_access; ld++) {
-            const lz_paccess *from = &l->access[ld];
-            if (from->store || from->buffer == LZ_NO_BUFFER || s->taken[from->buffer])
-                continue;
-            const lz_pbuffer *a = &s->p->buffers[from->buffer], *b = &s->p->buffers[to->buffer];
-            bool kinds = (a->kind == LZ_PB_TEMP && b->kind == LZ_PB_TEMP)
-                         || (a->kind == LZ_PB_INPUT && b->kind == LZ_PB_OUTPUT);
-            if (kinds && a->last == i && a->bytes == b->bytes && is_sole(l, from->buffer)
-                && same_place(l, from, to) && lz_kernel_in_place(l->kernel, ld, st)) {
-                share(s, from->buffer, to->buffer);
-                break;
-            }
-        }
-    }
 }
 
 /* ---- where temporaries lie ---- */
@@ -254,7 +125,7 @@ typedef struct calendar {
     uint32_t *begin, *end, *next_begin, *next_end; /* 1 + index */
 } calendar;
 
-static lz_err *make_calendar(lz_arena *a, const lz_plan *p, const sharing *s, calendar *c)
+static lz_err *make_calendar(lz_arena *a, const lz_plan *p, const uint32_t *block, calendar *c)
 {
     uint32_t *last;
     LZ_TRY(lz_arena_new(a, &c->begin, p->n_launches + 1));
@@ -263,12 +134,12 @@ static lz_err *make_calendar(lz_arena *a, const lz_plan *p, const sharing *s, ca
     LZ_TRY(lz_arena_new(a, &c->next_end, p->n_buffers + 1));
     LZ_TRY(lz_arena_new(a, &last, p->n_buffers + 1));
     for (uint32_t i = 0; i < p->n_buffers; i++) {
-        uint32_t b = s->block[i];
+        uint32_t b = block[i];
         last[b] = p->buffers[i].last > last[b] ? p->buffers[i].last : last[b];
     }
     for (uint32_t i = 0; i < p->n_buffers; i++) {
         const lz_pbuffer *b = &p->buffers[i];
-        if (b->kind != LZ_PB_TEMP || s->block[i] != i || b->first == UINT32_MAX || !b->bytes)
+        if (b->kind != LZ_PB_TEMP || block[i] != i || b->first == UINT32_MAX || !b->bytes)
             continue;
         c->next_begin[i] = c->begin[b->first];
         c->begin[b->first] = i + 1;
@@ -278,7 +149,7 @@ static lz_err *make_calendar(lz_arena *a, const lz_plan *p, const sharing *s, ca
     return NULL;
 }
 
-static lz_err *place_temporaries(lz_plan *p, const sharing *s, const calendar *c)
+static lz_err *place_temporaries(lz_plan *p, const uint32_t *block, const calendar *c)
 {
     allocator a = { 0 };
     lz_err *e = NULL;
@@ -290,30 +161,37 @@ static lz_err *place_temporaries(lz_plan *p, const sharing *s, const calendar *c
     }
     for (uint32_t i = 0; i < p->n_buffers; i++)
         if (p->buffers[i].kind == LZ_PB_TEMP)
-            p->buffers[i].where = p->buffers[s->block[i]].where;
+            p->buffers[i].where = p->buffers[block[i]].where;
     p->temp_bytes = a.end;
     lz_vec_deinit(&a.holes);
     return e;
 }
 
+/* The buffer that has the memory first. */
+static uint32_t root_of(const lz_plan *p, uint32_t i)
+{
+    while (p->buffers[i].kind == LZ_PB_TEMP && p->buffers[i].shares != LZ_NO_BUFFER)
+        i = p->buffers[i].shares;
+    return i;
+}
+
 static lz_err *plan_memory(lz_plan *p, lz_arena *scratch)
 {
-    sharing s = { .p = p };
+    uint32_t *block;
     calendar c = { 0 };
-    find_lives(p);
-    drop_copies(p);
-    find_lives(p);
-    LZ_TRY(lz_arena_new(scratch, &s.block, p->n_buffers + 1));
-    LZ_TRY(lz_arena_new(scratch, &s.taken, p->n_buffers + 1));
+    lz_plan_find_lives(p);
+    LZ_TRY(lz_arena_new(scratch, &block, p->n_buffers + 1));
     for (uint32_t i = 0; i < p->n_buffers; i++)
-        s.block[i] = i;
-    for (uint32_t i = 0; i < p->n_launches; i++)
-        share_in_launch(&s, i);
-    LZ_TRY(make_calendar(scratch, p, &s, &c));
-    LZ_TRY(place_temporaries(p, &s, &c));
-    p->peak = p->temp_bytes;
-    for (size_t i = 0; i < p->n_buffers; i++)
-        p->peak += p->buffers[i].kind == LZ_PB_OUTPUT ? p->buffers[i].bytes : 0;
+        block[i] = root_of(p, i);
+    LZ_TRY(make_calendar(scratch, p, block, &c));
+    LZ_TRY(place_temporaries(p, block, &c));
+    p->peak = p->temp_bytes ? lz_buffer_capacity(p->temp_bytes) : 0;
+    p->donated = 0;
+    for (size_t i = 0; i < p->n_buffers; i++) {
+        const lz_pbuffer *b = &p->buffers[i];
+        p->peak += b->kind == LZ_PB_OUTPUT ? lz_buffer_capacity(b->bytes) : 0;
+        p->donated += b->kind == LZ_PB_OUTPUT && b->shares != LZ_NO_BUFFER ? lz_buffer_capacity(b->bytes) : 0;
+    }
     return NULL;
 }
 

@@ -19,7 +19,8 @@ typedef struct runner {
 static lz_err *take_output(runner *r, size_t i)
 {
     const lz_pbuffer *b = &r->p->buffers[i];
-    const lz_run_input *donor = b->donor >= 0 ? &r->args->inputs[b->donor] : NULL;
+    const lz_run_input *donor =
+        b->shares != LZ_NO_BUFFER ? &r->args->inputs[r->p->buffers[b->shares].where] : NULL;
     if (donor && donor->donate && donor->buffer->size >= b->bytes && !donor->buffer->read_only)
         r->own[i] = lz_buffer_retain(donor->buffer);
     else

@@ -2,12 +2,14 @@
 
 /* Reductions and scans. */
 
-/* The greatest of bools is whether any holds. */
+/* The greatest of bools, like their sum, is whether any holds. */
 static lz_kreduce for_dtype(lz_kreduce op, const lz_ln *x)
 {
     if (x->dtype != LZ_BOOL)
         return op;
-    return op == LZ_K_RMAX ? LZ_K_ROR : op == LZ_K_RMIN ? LZ_K_RAND : op;
+    return op == LZ_K_RMAX || op == LZ_K_RSUM    ? LZ_K_ROR
+           : op == LZ_K_RMIN || op == LZ_K_RPROD ? LZ_K_RAND
+                                                 : op;
 }
 
 static lz_err *reduce(lz_lower *b, lz_kreduce op, const lz_ln *x, uint64_t dims, const lz_lv *keepdim,

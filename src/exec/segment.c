@@ -283,7 +283,7 @@ typedef struct results {
 static lz_err *storage_of(results *r, const lz_cell *cell, lz_xstorage **out, int64_t *offset)
 {
     *offset = 0;
-    if (cell->output < 0) {
+    if (cell->input >= 0) { /* also where it is written: the storage then gets the new buffer */
         const lz_xtensor *t = r->c->tensors.data[cell->input];
         *out = t->storage;
         *offset = r->c->seg->writes ? 0 : t->offset;
@@ -413,11 +413,21 @@ static lz_err *with_room(results *r, lz_arena *a)
     return e;
 }
 
+/* Before it runs: what the plan will take comes to what is there now. */
+static void count_entry(lz_exec_env *env, const lz_seg_entry *e)
+{
+    size_t asked = env->memory ? lz_buffer_pool_stats(env->memory).asked : 0;
+    size_t peak = (asked > env->held ? asked - env->held : 0) + lz_plan_peak(e->plan);
+    env->peak = peak > env->peak ? peak : env->peak;
+    env->launches += lz_plan_launches(e->plan);
+}
+
 static lz_err *run_entry(lz_seg_call *c, const lz_seg_entry *e)
 {
     results r = { .c = c, .e = e };
     lz_arena a;
     lz_arena_init(&a);
+    count_entry(c->env, e);
     lz_err *err = with_room(&r, &a);
     lz_arena_deinit(&a);
     if (!err)

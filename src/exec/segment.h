@@ -46,6 +46,10 @@ typedef struct lz_exec_env {
     uint64_t seed;
     uint64_t stream; /* random operators so far */
     bool separate;   /* nothing is fused: for tests */
+    /* counted as it runs */
+    size_t launches;
+    size_t held; /* bytes asked of `memory` when the run began */
+    size_t peak; /* the most that a plan, with what there was before it, was predicted to take */
 } lz_exec_env;
 
 /* Reads inputs from slots, writes outputs to them. `dying`: input slots that nobody reads

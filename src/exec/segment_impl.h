@@ -58,8 +58,14 @@ struct lz_seg_entry {
     uint64_t streams; /* random operators in it */
 };
 
+/* Takes what a segment has been lowered to, instead of a plan being made: `outputs` are
+ * the nodes that a plan would compute, as entry->patterns and entry->writes number them. */
+typedef struct lz_seg_call lz_seg_call;
+typedef lz_err *lz_seg_take_fn(lz_seg_call *c, lz_seg_entry *e, lz_lower *dag, const lz_ln *const *outputs,
+                               size_t n);
+
 /* One call of a segment. */
-typedef struct lz_seg_call {
+struct lz_seg_call {
     const lz_gprogram *program;
     lz_segment *seg;
     lz_gv *slots;
@@ -69,8 +75,10 @@ typedef struct lz_seg_call {
     LZ_VEC(lz_buffer *) extra;    /* found out while lowering: inputs behind the tensors */
     lz_run_input *inputs;         /* of both */
     lz_scalar *scalars;
-    const lz_inst *at; /* what is being lowered */
-} lz_seg_call;
+    const lz_inst *at;    /* what is being lowered */
+    lz_seg_take_fn *take; /* NULL: a plan is made; otherwise tensors have no elements */
+    void *user;           /* of take */
+};
 
 /* ---- segment_lower.c ---- */
 

@@ -7,6 +7,7 @@
 #include "exec/op_lower.h"
 #include "exec/segment_impl.h"
 #include "exec/views.h"
+#include <string.h>
 
 typedef struct lowering {
     lz_seg_call *call;
@@ -330,13 +331,40 @@ typedef struct calling {
     size_t n;
 } calling;
 
+/* A tracer writes the 2 of x * 2 as a tensor constant. PyTorch's executor makes a number of it again if it is
+ * the second operand of one of these, so that it does not take part in promotion as a tensor does. */
+static bool is_traced_number(const calling *c, uint32_t arg, lz_scalar *out)
+{
+    static const char *const names[] = { "add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor" };
+    bool known = false;
+    lz_gv v;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        known = known || !strcmp(c->op->name, names[i]);
+    if (!known || arg != 1 || !lz_ir_const(lz_ir_in(c->inst->node, arg), &v) || v.kind != LZ_GV_ARRAY)
+        return false;
+    const lz_array *a = &v.array->array;
+    if (!a->buffer || lz_array_sizes(a).n || a->dtype == LZ_BOOL || lz_dtype_is_complex(a->dtype))
+        return false;
+    *out = lz_array_get(a, 0);
+    return true;
+}
+
+static lz_err *find_arg(lowering *l, calling *c, uint32_t i)
+{
+    lz_scalar number;
+    if (!is_traced_number(c, i, &number))
+        return arg_lv(l, c->op->args[i].type, c->given[i], l->scalar_of[c->inst->in[i]], &c->args[i]);
+    lz_lv v = lz_lv_number(number);
+    return lz_low_wrap(&l->b, &v, &c->args[i]);
+}
+
 static lz_err *find_args(lowering *l, calling *c)
 {
     for (uint32_t i = 0; i < c->op->nargs; i++) {
         lz_err *e;
         c->given[i] = i < c->inst->nin ? l->env[c->inst->in[i]] : lz_gv_none();
         if (i < c->inst->nin)
-            e = arg_lv(l, c->op->args[i].type, c->given[i], l->scalar_of[c->inst->in[i]], &c->args[i]);
+            e = find_arg(l, c, i);
         else
             e = default_lv(l, &c->op->args[i], &c->args[i]);
         if (e)
@@ -432,11 +460,34 @@ static lz_err *result_gv(lowering *l, make_fn *make, const void *user, const lz_
     return e;
 }
 
+static bool is_row_major(const lz_stensor *t)
+{
+    int64_t expected = 1;
+    bool ok = true;
+    for (int64_t d = t->ndim; ok && d-- > 0; expected *= t->sizes[d])
+        ok = t->sizes[d] == 1 || t->strides[d] == expected;
+    return ok;
+}
+
+/* Whether an operator that may give its argument back gives a copy: it is asked to, or has to. */
+static bool copies(const calling *c)
+{
+    bool asked = false;
+    for (uint32_t i = 0; i < c->op->nargs; i++)
+        asked = asked
+                || (!strcmp(c->op->args[i].name, "copy") && c->given[i].kind == LZ_GV_BOOL && c->given[i].b);
+    return asked
+           || (!strcmp(c->op->name, "contiguous") && lz_gv_is_stensor(c->given[0])
+               && !is_row_major(lz_stensor_of(c->given[0])));
+}
+
 /* The argument that result i looks at, if it is a tensor. */
 static bool looks_at(const calling *c, uint32_t i, uint32_t *arg)
 {
     const lz_return_row *r = &c->op->returns[i];
     *arg = r->argument;
+    if (copies(c))
+        return false;
     return r->argument != LZ_NO_ARGUMENT && !r->write && lz_gv_is_stensor(c->given[r->argument]);
 }
 
@@ -532,6 +583,12 @@ static lz_err *nonzero(void *user, lz_lower *b, const lz_ln *x, const lz_ln **ou
     return e;
 }
 
+static lz_err *no_elements(void *user, lz_lower *b, const lz_ln *x, const lz_ln **out)
+{
+    (void)user, (void)b, (void)x, (void)out;
+    return lz_errf(LZ_ERR_UNSUPPORTED, "the sizes of the result depend on elements");
+}
+
 /* ---- outputs ---- */
 
 static lz_err *add_output(lowering *l, const lz_ln *n, int32_t *out)
@@ -625,6 +682,8 @@ static lz_err *lower(lowering *l)
     LZ_TRY(lower_insts(l));
     LZ_TRY(find_outputs(l));
     l->entry->streams = l->b.next_stream;
+    if (l->call->take)
+        return l->call->take(l->call, l->entry, &l->b, l->outputs.data, l->outputs.len);
     return lz_plan_create(&l->b, l->outputs.data, l->outputs.len, &options, &l->entry->plan);
 }
 
@@ -634,7 +693,7 @@ lz_err *lz_segment_lower(lz_seg_call *call, lz_seg_entry *out)
     lz_arena scratch;
     lz_arena_init(&scratch);
     lz_low_init(&l.b, &scratch);
-    l.b.nonzero = nonzero;
+    l.b.nonzero = call->take ? no_elements : nonzero;
     l.b.user = &l;
     lz_err *e = lower(&l);
     for (uint32_t i = 0; l.env && i < call->seg->n_local; i++)

@@ -487,6 +487,7 @@ static const lz_builtin rows[] = {
     { "aten::any", "int", "[i", "b", any, 0 },
     { "aten::any", "float", "[f", "b", any, 0 },
     { "aten::any", "bool", "[b", "b", any, 0 },
+    { "aten::any", "str", "[s", "b", any, 0 },
     { "aten::append", "t", "[00", "[0", append, LZ_BF_WRITES },
     { "aten::clear", "t", "[0", "", clear, LZ_BF_WRITES },
     { "aten::copy", "t", "[0", "[0", copy, LZ_BF_FRESH },

@@ -97,6 +97,15 @@ static lz_err *remainder_of(const lz_gv *in, size_t nin, lz_gv *out)
     return NULL;
 }
 
+static lz_err *truncdiv(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)nin;
+    if (!divides(in[0].i, in[1].i))
+        return refuse_division(in[1].i);
+    *out = lz_gv_int(in[0].i / in[1].i);
+    return NULL;
+}
+
 static lz_err *fmod_of(const lz_gv *in, size_t nin, lz_gv *out)
 {
     (void)nin;
@@ -158,16 +167,17 @@ static lz_err *pick(const lz_gv *in, bool second, lz_gv *out)
     return NULL;
 }
 
+/* With a nan among them the second, as TorchScript's comparison gives it. */
 static lz_err *least(const lz_gv *in, size_t nin, lz_gv *out)
 {
     (void)nin;
-    return pick(in, both_whole(in) ? whole(in[1]) < whole(in[0]) : real(in[1]) < real(in[0]), out);
+    return pick(in, !(both_whole(in) ? whole(in[0]) < whole(in[1]) : real(in[0]) < real(in[1])), out);
 }
 
 static lz_err *greatest(const lz_gv *in, size_t nin, lz_gv *out)
 {
     (void)nin;
-    return pick(in, both_whole(in) ? whole(in[0]) < whole(in[1]) : real(in[0]) < real(in[1]), out);
+    return pick(in, !(both_whole(in) ? whole(in[0]) > whole(in[1]) : real(in[0]) > real(in[1])), out);
 }
 
 /* ---- comparison ---- */
@@ -420,6 +430,7 @@ static const lz_builtin rows[] = {
     { "aten::__not__", "", "b", "b", logical_not, 0 },
     LOGIC("aten::__or__", bit_or),
     { "aten::__range_length", "", "iii", "i", range_length, 0 },
+    { "aten::__round_to_zero_floordiv", "int", "ii", "i", truncdiv, 0 },
     { "aten::__rshift__", "int", "ii", "i", shift_right, 0 },
     LOGIC("aten::__xor__", bit_xor),
     NUMBERS("aten::add", add, "i"),

@@ -171,6 +171,22 @@ static lz_err *title(const lz_gv *in, size_t nin, lz_gv *out)
     return NULL;
 }
 
+/* Letters behind letters are small, others are capital; there is one. */
+static lz_err *istitle(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    lz_str s = lz_gv_text(*in);
+    bool inside = false, any = false, ok = true;
+    (void)nin;
+    for (size_t i = 0; ok && i < s.len; i++) {
+        bool letter = is_alpha(s.ptr[i]), capital = letter && upper(s.ptr[i]) == s.ptr[i];
+        ok = !letter || capital != inside;
+        inside = letter;
+        any = any || letter;
+    }
+    *out = lz_gv_bool(ok && any);
+    return NULL;
+}
+
 static bool all_are(lz_str s, bool fn(char))
 {
     bool ok = s.len > 0;
@@ -442,18 +458,47 @@ static lz_err *splitlines(const lz_gv *in, size_t nin, lz_gv *out)
     return e;
 }
 
-static lz_err *three_parts(lz_str a, lz_str b, lz_str c, lz_gv *out)
+/* The pieces from the end; the list is turned round when all are found. */
+static lz_err *rsplit_at(lz_str s, lz_str separator, int64_t most, lz_gv list)
 {
-    lz_gv v[3];
-    LZ_TRY(lz_gv_str(a, &v[0]));
-    lz_err *e = lz_gv_str(b, &v[1]);
-    if (!e) {
-        e = lz_gv_str(c, &v[2]);
-        if (!e)
-            return lz_gv_tuple(v, 3, out);
-        lz_gv_release(v[1]);
+    lz_err *e = NULL;
+    for (size_t at = 0; !e && at != SIZE_MAX; most--) {
+        at = most == 0 ? SIZE_MAX : lz_str_rfind(s, separator);
+        e = push_str(list, at == SIZE_MAX ? s : lz_str_sub(s, at + separator.len, s.len));
+        s = lz_str_sub(s, 0, at == SIZE_MAX ? s.len : at);
     }
-    lz_gv_release(v[0]);
+    lz_gv *v = list.list->data;
+    for (size_t i = 0, n = list.list->len; i < n / 2; i++) {
+        lz_gv kept = v[i];
+        v[i] = v[n - 1 - i];
+        v[n - 1 - i] = kept;
+    }
+    return e;
+}
+
+static lz_err *rsplit(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)nin;
+    if (in[1].str->len == 0)
+        return lz_errf(LZ_ERR_ARG, "ValueError: empty separator");
+    LZ_TRY(lz_gv_list_make(0, out));
+    lz_err *e = rsplit_at(lz_gv_text(in[0]), lz_gv_text(in[1]), in[2].i, *out);
+    if (e)
+        lz_gv_release(*out);
+    return e;
+}
+
+static lz_err *three_parts(lz_str a, lz_str b, lz_str c, lz_gv out[3])
+{
+    LZ_TRY(lz_gv_str(a, &out[0]));
+    lz_err *e = lz_gv_str(b, &out[1]);
+    if (!e) {
+        e = lz_gv_str(c, &out[2]);
+        if (!e)
+            return NULL;
+        lz_gv_release(out[1]);
+    }
+    lz_gv_release(out[0]);
     return e;
 }
 
@@ -513,6 +558,7 @@ static const lz_builtin rows[] = {
     { "aten::isnumeric", "", "s", "b", s_isdigit, 0 },
     { "aten::isprintable", "", "s", "b", isprintable, 0 },
     { "aten::isspace", "", "s", "b", s_isspace, 0 },
+    { "aten::istitle", "", "s", "b", istitle, 0 },
     { "aten::isupper", "", "s", "b", s_isupper, 0 },
     { "aten::le", "str", "ss", "b", s_le, 0 },
     { "aten::len", "str", "s", "i", length, 0 },
@@ -524,11 +570,12 @@ static const lz_builtin rows[] = {
     { "aten::mul", "int_str", "is", "s", repeat_right, 0 },
     { "aten::ne", "str", "ss", "b", s_ne, 0 },
     { "aten::ne", "device", "DD", "b", s_ne, 0 },
-    { "aten::partition", "", "ss", "(sss)", partition, 0 },
+    { "aten::partition", "", "ss", "sss", partition, 0 },
     { "aten::replace", "", "sssi", "s", replace, 0 },
     { "aten::rfind", "", "ssii", "i", rfind, 0 },
     { "aten::rindex", "", "ssii", "i", rindex_of, 0 },
-    { "aten::rpartition", "", "ss", "(sss)", rpartition, 0 },
+    { "aten::rpartition", "", "ss", "sss", rpartition, 0 },
+    { "aten::rsplit", "", "ssi", "[s", rsplit, LZ_BF_FRESH },
     { "aten::rstrip", "", "ss", "s", rstrip, 0 },
     { "aten::slice", "str", "s?i?ii", "s", slice, 0 },
     { "aten::split", "str", "s?si", "[s", split, LZ_BF_FRESH },

@@ -120,6 +120,57 @@ static lz_err *is_cuda(const lz_gv *in, size_t nin, lz_gv *out)
     return NULL;
 }
 
+/* Row-major and without gaps; sizes of 1 may have any stride, and so may what is empty. */
+static lz_err *is_contiguous(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    lz_ints size = lz_gv_sizes(*in), stride = lz_gv_strides(*in);
+    int64_t expected = 1, n;
+    bool ok = true;
+    (void)nin;
+    LZ_TRY(lz_shape_numel(size, &n));
+    for (int64_t d = size.n; n && ok && d-- > 0; expected *= size.v[d])
+        ok = size.v[d] == 1 || stride.v[d] == expected;
+    *out = lz_gv_bool(ok);
+    return NULL;
+}
+
+static lz_err *bytes(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    LZ_TRY(numel(in, nin, out));
+    out->i *= (int64_t)lz_dtype_size(lz_gv_dtype(*in));
+    return NULL;
+}
+
+static lz_err *is_cpu(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)nin;
+    *out = lz_gv_bool(lz_str_starts(lz_gv_device_of(*in), LZ_STR("cpu")));
+    return NULL;
+}
+
+static lz_err *never(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)in;
+    (void)nin;
+    *out = lz_gv_bool(false);
+    return NULL;
+}
+
+static lz_err *always(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)in;
+    (void)nin;
+    *out = lz_gv_bool(true);
+    return NULL;
+}
+
+static lz_err *itself(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    (void)nin;
+    *out = lz_gv_retain(*in);
+    return NULL;
+}
+
 static lz_err *is_floating_point(const lz_gv *in, size_t nin, lz_gv *out)
 {
     (void)nin;
@@ -132,6 +183,29 @@ static lz_err *is_complex(const lz_gv *in, size_t nin, lz_gv *out)
     (void)nin;
     *out = lz_gv_bool(lz_dtype_is_complex(lz_gv_dtype(*in)));
     return NULL;
+}
+
+/* Of one dtype and shape, and every element equal: a nan equals nothing. */
+static lz_err *same_tensors(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    lz_array a, b;
+    (void)nin;
+    *out = lz_gv_bool(lz_gv_dtype(in[0]) == lz_gv_dtype(in[1])
+                      && lz_shape_eq(lz_gv_sizes(in[0]), lz_gv_sizes(in[1])));
+    if (!out->b)
+        return NULL;
+    LZ_TRY(lz_gv_read(in[0], &a));
+    lz_err *e = lz_gv_read(in[1], &b);
+    for (int64_t i = 0; !e && out->b && i < a.numel; i++) {
+        lz_scalar x = lz_array_get(&a, i), y = lz_array_get(&b, i);
+        out->b = x.kind == LZ_SCALAR_FLOAT     ? x.re == y.re
+                 : x.kind == LZ_SCALAR_COMPLEX ? x.re == y.re && x.im == y.im
+                                               : x.i == y.i;
+    }
+    if (!e)
+        lz_array_deinit(&b);
+    lz_array_deinit(&a);
+    return e;
 }
 
 /* ---- its element ---- */
@@ -188,6 +262,90 @@ static lz_err *to_bool(const lz_gv *in, size_t nin, lz_gv *out)
     LZ_TRY(element(*in, &s));
     *out = lz_gv_bool(s.kind == LZ_SCALAR_FLOAT ? s.re != 0 : s.i != 0);
     return NULL;
+}
+
+/* ---- all elements ---- */
+
+/* Elements from *at on, as lists within lists for the dimensions from `dim` on. */
+/* NOLINTNEXTLINE(misc-no-recursion): LZ_MAX_DIMS deep at most */
+static lz_err *nest(const lz_array *a, int64_t dim, int64_t *at, lz_gv *out)
+{
+    lz_ints size = lz_array_sizes(a);
+    lz_gv v;
+    lz_err *e = NULL;
+    if (dim == size.n) {
+        *out = of_scalar(lz_array_get(a, (*at)++));
+        return NULL;
+    }
+    LZ_TRY(lz_gv_list_make((size_t)size.v[dim], out));
+    for (int64_t i = 0; !e && i < size.v[dim]; i++) {
+        e = nest(a, dim + 1, at, &v);
+        e = e ? e : lz_gv_push(*out, v);
+    }
+    if (e)
+        lz_gv_release(*out);
+    return e;
+}
+
+/* Which scalars the third argument of prim::tolist asks for. */
+static const lz_scalar_kind listed[] = { LZ_SCALAR_INT, LZ_SCALAR_FLOAT, LZ_SCALAR_BOOL };
+
+static lz_err *to_list(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    lz_array a;
+    lz_dtype d = lz_gv_dtype(in[0]);
+    lz_scalar_kind kind = d == LZ_BOOL             ? LZ_SCALAR_BOOL
+                          : lz_dtype_is_float(d)   ? LZ_SCALAR_FLOAT
+                          : lz_dtype_is_complex(d) ? LZ_SCALAR_COMPLEX
+                                                   : LZ_SCALAR_INT;
+    int64_t at = 0;
+    (void)nin;
+    if (in[1].i != lz_gv_sizes(in[0]).n)
+        return lz_errf(
+            LZ_ERR_ARG,
+            "Output annotation list dimension and runtime tensor dimension must match for tolist()");
+    if (in[2].i < 0 || in[2].i > 2 || listed[in[2].i] != kind)
+        return lz_errf(
+            LZ_ERR_ARG,
+            "Output annotation element type and runtime tensor element type must match for tolist()");
+    LZ_TRY(lz_gv_read(in[0], &a));
+    lz_err *e = nest(&a, 0, &at, out);
+    lz_array_deinit(&a);
+    return e;
+}
+
+/* ---- sizes ---- */
+
+static lz_err *copy_sizes(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    lz_err *e = NULL;
+    (void)nin;
+    LZ_TRY(lz_gv_list_make(in->list->len, out));
+    for (size_t i = 0; !e && i < in->list->len; i++)
+        e = lz_gv_push(*out, in->list->data[i]);
+    if (e)
+        lz_gv_release(*out);
+    return e;
+}
+
+static lz_err *shape_of(lz_gv list, lz_shape *out)
+{
+    *out = (lz_shape){ .n = (int64_t)list.list->len };
+    if (out->n > LZ_MAX_DIMS)
+        return lz_errf(LZ_ERR_LIMIT, "a tensor has at most %d dimensions", LZ_MAX_DIMS);
+    for (int64_t i = 0; i < out->n; i++)
+        out->v[i] = list.list->data[i].i;
+    return NULL;
+}
+
+static lz_err *broadcast_sizes(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    lz_shape a, b, both;
+    (void)nin;
+    LZ_TRY(shape_of(in[0], &a));
+    LZ_TRY(shape_of(in[1], &b));
+    LZ_TRY(lz_shape_broadcast((lz_ints[]){ lz_shape_ints(&a), lz_shape_ints(&b) }, 2, &both));
+    return int_list(lz_shape_ints(&both), out);
 }
 
 /* ---- numbers as tensors ---- */
@@ -289,14 +447,24 @@ static const lz_builtin rows[] = {
     { "aten::Int", "Tensor", "T", "i", to_int, DATA },
     { "aten::IntImplicit", "", "T", "i", to_int, DATA },
     { "aten::ScalarImplicit", "", "T", "S", item, DATA },
+    { "aten::Size", "", "[i", "[i", copy_sizes, LZ_BF_FRESH },
+    { "aten::_get_tracing_state", "", "", "b", never, 0 },
+    { "aten::_infer_size", "", "[i[i", "[i", broadcast_sizes, LZ_BF_FRESH },
+    { "aten::_is_tracing", "", "", "b", never, 0 },
     { "aten::as_tensor", "float", "f?i?D", "T", tensor, LZ_BF_FRESH },
     { "aten::as_tensor", "int", "i?i?D", "T", tensor, LZ_BF_FRESH },
     { "aten::as_tensor", "bool", "b?i?D", "T", tensor, LZ_BF_FRESH },
     { "aten::as_tensor", "list", "[0?i?D", "T", tensor, LZ_BF_FRESH },
+    { "aten::broadcast_shapes", "", "[i[i", "[i", broadcast_sizes, LZ_BF_FRESH },
+    { "aten::cpu", "", "T", "T", itself, 0 },
     { "aten::dim", "", "T", "i", rank, META },
     { "aten::element_size", "", "T", "i", element_size, META },
+    { "aten::equal", "", "TT", "b", same_tensors, DATA },
     { "aten::is_complex", "", "T", "b", is_complex, META },
+    { "aten::is_contiguous", "", "T", "b", is_contiguous, META },
+    { "aten::is_contiguous", "memory_format", "Ti", "b", is_contiguous, META },
     { "aten::is_floating_point", "", "T", "b", is_floating_point, META },
+    { "aten::is_scripting", "", "", "b", always, 0 },
     { "aten::item", "", "T", "S", item, DATA },
     { "aten::len", "Tensor", "T", "i", length, META },
     { "aten::ndimension", "", "T", "i", rank, META },
@@ -312,12 +480,23 @@ static const lz_builtin rows[] = {
     { "aten::tensor", "", "[0?i?Db", "T", tensor, LZ_BF_FRESH },
     { "prim::NumToTensor", "Scalar", "S", "T", number_to_tensor, LZ_BF_FRESH },
     { "prim::NumToTensor", "bool", "b", "T", number_to_tensor, LZ_BF_FRESH },
+    { "prim::data", "", "T", "T", itself, 0 },
     { "prim::device", "", "T", "D", device, META },
     { "prim::dtype", "", "T", "i", dtype, META },
+    { "prim::is_cpu", "", "T", "b", is_cpu, META },
     { "prim::is_cuda", "", "T", "b", is_cuda, META },
+    { "prim::is_mkldnn", "", "T", "b", never, META },
+    { "prim::is_mps", "", "T", "b", never, META },
+    { "prim::is_nested", "", "T", "b", never, META },
+    { "prim::is_quantized", "", "T", "b", never, META },
+    { "prim::is_sparse", "", "T", "b", never, META },
+    { "prim::is_xla", "", "T", "b", never, META },
+    { "prim::itemsize", "", "T", "i", element_size, META },
     { "prim::layout", "", "T", "i", layout, META },
+    { "prim::nbytes", "", "T", "i", bytes, META },
     { "prim::requires_grad", "", "T", "b", requires_grad, META },
     { "prim::shape", "", "T", "[i", sizes, META | LZ_BF_FRESH },
+    { "prim::tolist", "", "Tii", "A", to_list, DATA | LZ_BF_FRESH },
 };
 
 const lz_builtin_table lz_builtins_tensor = LZ_BUILTIN_TABLE(rows);

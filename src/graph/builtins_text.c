@@ -1,8 +1,10 @@
 /* Text made of other things: joined, padded, formatted; numbers as text; devices; and
  * what is said to people. */
 #include "base/log.h"
+#include "base/number.h"
 #include "graph/builtins.h"
 #include "graph/builtins_util.h"
+#include <math.h>
 
 static lz_err *give(lz_text *t, lz_gv *out)
 {
@@ -133,6 +135,96 @@ static lz_err *format(const lz_gv *in, size_t nin, lz_gv *out)
     return e;
 }
 
+/* ---- %-formatting: TorchScript's, which has neither widths nor precisions ---- */
+
+enum { PLACES = 6 };
+
+/* Digits with a point behind the first `before`, filled up with zeros to PLACES behind it. */
+static void put_fixed(lz_text *out, const char *digits, size_t n, int before)
+{
+    for (int i = before > 0 ? 0 : before - 1; i < before + PLACES; i++) {
+        if (i == before)
+            lz_text_putc(out, '.');
+        lz_text_putc(out, i >= 0 && (size_t)i < n ? digits[i] : '0');
+    }
+}
+
+static void put_float(lz_text *out, double v, char key)
+{
+    char digits[LZ_DOUBLE_DIGITS];
+    int exp10 = 1;
+    bool big = key == 'E' || key == 'F', fixed = key == 'f' || key == 'F';
+    lz_text_puts(out, signbit(v) ? "-" : "");
+    if (!isfinite(v)) {
+        lz_text_puts(out, isnan(v) ? (big ? "NAN" : "nan") : big ? "INF" : "inf");
+        return;
+    }
+    v = fabs(v);
+    size_t n = v == 0  ? 0
+               : fixed ? lz_double_digits_fixed(v, PLACES, digits, &exp10)
+                       : lz_double_digits_exact(v, PLACES + 1, digits, &exp10);
+    exp10 = n ? exp10 : 1;
+    put_fixed(out, digits, n, fixed ? exp10 : 1);
+    if (!fixed)
+        lz_text_printf(out, "%c%c%02d", key, exp10 < 1 ? '-' : '+', exp10 < 1 ? 1 - exp10 : exp10 - 1);
+}
+
+static bool is_number(lz_gv v)
+{
+    return v.kind == LZ_GV_INT || v.kind == LZ_GV_FLOAT;
+}
+
+static lz_err *put_argument(lz_text *out, char key, lz_gv v)
+{
+    double f = v.kind == LZ_GV_FLOAT ? v.f : v.kind == LZ_GV_INT ? (double)v.i : 0;
+    bool whole = key == 'd' || key == 'i', real = key && strchr("eEfF", key);
+    bool letter = key == 'c' && (v.kind == LZ_GV_INT || (v.kind == LZ_GV_STR && v.str->len == 1));
+    if (key == 's')
+        return lz_gv_show(v, out);
+    if (whole && v.kind == LZ_GV_INT)
+        lz_text_int(out, v.i);
+    else if (whole && is_number(v) && fabs(f) < 0x1p31)
+        lz_text_int(out, (int64_t)f);
+    else if (real && is_number(v))
+        put_float(out, v.kind == LZ_GV_INT ? (double)(float)v.i : f, key);
+    else if (letter)
+        lz_text_putc(out, v.kind == LZ_GV_INT ? (char)v.i : v.str->text[0]);
+    else
+        return lz_errf(LZ_ERR_ARG, "%%%c cannot format such a value", key ? key : ' ');
+    return NULL;
+}
+
+static lz_err *fill_percents(lz_str form, const lz_gv *args, size_t n, lz_text *out)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < form.len; i++) {
+        char key = i + 1 < form.len ? form.ptr[i + 1] : '\0';
+        if (form.ptr[i] != '%' || key == '%') {
+            lz_text_putc(out, form.ptr[i]);
+            i += form.ptr[i] == '%';
+            continue;
+        }
+        if (!key || used == n)
+            return lz_errf(LZ_ERR_ARG, "%s",
+                           key ? "Too few arguments for format string" : "Incomplete format specifier");
+        LZ_TRY(put_argument(out, key, args[used++]));
+        i++;
+    }
+    return used == n ? NULL : lz_errf(LZ_ERR_ARG, "Too many arguments for format string");
+}
+
+static lz_err *percent_format(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    bool tuple = nin == 2 && in[1].kind == LZ_GV_TUPLE;
+    lz_text t = { 0 };
+    lz_err *e = fill_percents(lz_gv_text(in[0]), tuple ? in[1].list->data : in + 1,
+                              tuple ? in[1].list->len : nin - 1, &t);
+    if (!e)
+        return give(&t, out);
+    lz_text_deinit(&t);
+    return e;
+}
+
 /* ---- numbers as text ---- */
 
 static lz_err *in_base(int64_t v, unsigned bits, const char *prefix, lz_gv *out)
@@ -180,10 +272,8 @@ static lz_err *ord(const lz_gv *in, size_t nin, lz_gv *out)
 
 static lz_err *chr(const lz_gv *in, size_t nin, lz_gv *out)
 {
-    char c = (char)in->i;
+    char c = (char)in->i; /* a byte, as in TorchScript: strings are bytes */
     (void)nin;
-    if (in->i < 0 || in->i > 255)
-        return lz_errf(LZ_ERR_ARG, "ValueError: chr() arg not in range(256)");
     return lz_gv_str((lz_str){ &c, 1 }, out);
 }
 
@@ -199,6 +289,17 @@ static lz_err *make_device(const lz_gv *in, size_t nin, lz_gv *out)
     e = e ? e : lz_gv_device(lz_text_view(&t), out);
     lz_text_deinit(&t);
     return e;
+}
+
+static lz_err *device_index(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    lz_str s = lz_gv_text(*in);
+    size_t colon = lz_str_find_char(s, ':');
+    (void)nin;
+    *out = lz_gv_int(0);
+    if (colon == SIZE_MAX || !lz_int64_parse(lz_str_sub(s, colon + 1, s.len), &out->i))
+        *out = lz_gv_none();
+    return NULL;
 }
 
 static lz_err *device_type(const lz_gv *in, size_t nin, lz_gv *out)
@@ -257,6 +358,7 @@ static const lz_builtin rows[] = {
     { "aten::ljust", "", "sis", "s", ljust, 0 },
     { "aten::oct", "", "i", "s", oct, 0 },
     { "aten::ord", "", "s", "i", ord, 0 },
+    { "aten::percentFormat", "", "s*", "s", percent_format, LZ_BF_READS_DATA },
     { "aten::rjust", "", "sis", "s", rjust, 0 },
     { "aten::str", "", "A", "s", show, LZ_BF_READS_DATA },
     { "aten::warn", "", "si", "", warn, LZ_BF_EFFECT },
@@ -264,6 +366,7 @@ static const lz_builtin rows[] = {
     { "prim::Print", "", "*", "", print, LZ_BF_EFFECT | LZ_BF_READS_DATA },
     { "prim::RaiseException", "", "s?s", "", raise, LZ_BF_EFFECT | LZ_BF_RAISES },
     { "prim::RaiseException", "message", "s", "", raise, LZ_BF_EFFECT | LZ_BF_RAISES },
+    { "prim::index", "Device", "D", "?i", device_index, 0 },
     { "prim::type", "Device", "D", "s", device_type, 0 },
 };
 

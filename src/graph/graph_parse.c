@@ -23,6 +23,7 @@ typedef struct frame {
     lz_ir_block *block;
     uint32_t head; /* where the block's head stands; columns from 0 */
     uint32_t body; /* where its nodes stand; 0: none has been seen */
+    bool unsure;   /* or one column to the left: only lines that begin with '=' have been seen */
 } frame;
 
 typedef struct attr {
@@ -237,7 +238,7 @@ static lz_err *read_symbol(parser *p, const lz_ir_symbol **out)
     size_t len = 0;
     for (bool more = true; more;) {
         last = *now(p);
-        if (last.kind != LZ_TK_NAME)
+        if (last.kind != LZ_TK_NAME || lz_is_keyword(last.text))
             return lz_lexer_expected(&p->lex, "the name of an operator");
         len += last.text.len;
         LZ_TRY(lz_lexer_next(&p->lex));
@@ -446,6 +447,27 @@ static lz_err *read_results(parser *p)
     return end_line(p);
 }
 
+/* PyTorch prints a blank before the '=' of a node without outputs. */
+static bool begins_with_equals(const parser *p)
+{
+    return lz_token_is(now(p), '=');
+}
+
+/* Whether the line begins where those of the block do, which the first ones show. */
+static bool stands_in(const parser *p, frame *f)
+{
+    uint32_t indent = now(p)->indent;
+    bool equals = begins_with_equals(p);
+    if (!f->body && indent > f->head) {
+        f->body = indent;
+        f->unsure = equals;
+    } else if (f->unsure && !equals) {
+        f->body -= indent + 1 == f->body;
+        f->unsure = false;
+    }
+    return f->body && (indent == f->body || (equals && indent == f->body + 1));
+}
+
 /* Every line of a block begins in the same column. */
 static lz_err *check_indent(parser *p)
 {
@@ -454,9 +476,7 @@ static lz_err *check_indent(parser *p)
     bool first = !f->body;
     if (t->kind == LZ_TK_END)
         return lz_lexer_expected(&p->lex, p->depth == 1 ? "return" : "->");
-    if (first && t->indent > f->head)
-        f->body = t->indent;
-    if (t->indent == f->body && f->body)
+    if (stands_in(p, f))
         return NULL;
     return lz_lexer_error(
         &p->lex, t, LZ_ERR_SYNTAX,
@@ -468,9 +488,10 @@ static lz_err *check_indent(parser *p)
 static lz_err *next_head(parser *p, lz_ir_node *owner, uint32_t head)
 {
     const lz_token *t = now(p);
-    if (t->kind != LZ_TK_END && t->indent == head)
+    bool line = t->kind != LZ_TK_END && !begins_with_equals(p);
+    if (line && t->indent == head)
         return read_head(p, owner);
-    if (t->kind != LZ_TK_END && t->indent > head)
+    if (line && t->indent > head)
         return lz_lexer_error(&p->lex, t, LZ_ERR_SYNTAX, "this line is indented, but stands in no block");
     return finish_node(p, owner);
 }
@@ -492,7 +513,7 @@ static lz_err *read_line(parser *p, bool *done)
         return read_results(p);
     LZ_TRY(read_node(p, &n));
     assert(n);
-    bool deeper = now(p)->kind != LZ_TK_END && now(p)->indent > f->body;
+    bool deeper = now(p)->kind != LZ_TK_END && !begins_with_equals(p) && now(p)->indent > f->body;
     return deeper ? read_head(p, n) : finish_node(p, n);
 }
 

@@ -6,7 +6,7 @@
 /* What follows a backslash, for characters that have a letter of their own. */
 static char escape_of(char c)
 {
-    static const char plain[] = "\\'\"\a\b\f\n\r\t\v", letters[] = "\\'\"abfnrtv";
+    static const char plain[] = "\\'\"\a\b\f\n\t\v", letters[] = "\\'\"abfntv"; /* PyTorch reads no \\r */
     const char *at = c ? strchr(plain, c) : NULL;
     return at ? letters[at - plain] : '\0';
 }
@@ -166,7 +166,7 @@ static lz_err *put_leaf(writer *w, lz_gv v)
         lz_text_int(w->out, v.i);
         break;
     case LZ_GV_FLOAT:
-        lz_gv_repr_float(v.f, w->out);
+        lz_gv_repr_float(w->bare && v.f == 0 ? 0 : v.f, w->out); /* str(-0.0) has no sign */
         break;
     case LZ_GV_ARRAY:
         put_array(&v.array->array, w->out);

@@ -1,6 +1,7 @@
 #include "graph/ir.h"
 #include "base/mem.h"
 #include <assert.h>
+#include <stddef.h>
 
 /* ---- the graph ---- */
 
@@ -45,6 +46,17 @@ void lz_graph_release(lz_graph *g)
     lz_type_table_deinit(&g->types);
     lz_arena_deinit(&g->arena);
     lz_mem_free(g);
+}
+
+void lz_graph_swap(lz_graph *a, lz_graph *b)
+{
+    enum { FROM = offsetof(lz_graph, arena), BYTES = sizeof(lz_graph) - FROM }; /* all but the count */
+    char *x = (char *)a + FROM, *y = (char *)b + FROM, room[BYTES];
+    memcpy(room, x, BYTES);
+    memcpy(x, y, BYTES);
+    memcpy(y, room, BYTES);
+    a->types.arena = &a->arena;
+    b->types.arena = &b->arena;
 }
 
 /* ---- symbols ---- */

@@ -203,6 +203,9 @@ void lz_ir_erase(lz_ir_node *n);
  * its ret for the caller to use. */
 void lz_ir_splice(lz_ir_block *b, lz_ir_node *at);
 
+/* Each becomes the other; counts stay. What pointed to blocks, nodes or values of one
+ * finds them in the other. */
+void lz_graph_swap(lz_graph *a, lz_graph *b);
 /* A graph of its own, equal to g. */
 LZ_MUST_USE lz_err *lz_graph_clone(const lz_graph *g, lz_graph **out);
 /* Whether two graphs differ in nothing but names and places. */

@@ -109,7 +109,7 @@ lz_err *lz_sort_indices(const lz_kcall *c)
 /* All of them are sorted whether or not that was asked for. */
 lz_err *lz_topk_indices(const lz_kcall *c)
 {
-    return run(c, c->params[0] != 0);
+    return run(c, c->params[1] != 0);
 }
 
 /* ---- searching ---- */

@@ -1,5 +1,5 @@
 /* Constant propagation: built-ins whose arguments are constants are called now, and lists
- * and tuples of constants become constants. What fails stays and fails when it is run. A
+ * of constants become constants, if PyTorch could read them. What fails stays and fails when it is run. A
  * list is shared by all who hold it, so it becomes a constant only if it is never written
  * and all its uses only look at it. Requires: any graph. Keeps: effects. */
 #include "base/vec.h"
@@ -7,6 +7,7 @@
 #include "graph/gvalue_type.h"
 #include "pass/alias.h"
 #include "pass/pass.h"
+#include <math.h>
 
 enum {
     MOST_ELEMENTS = 1024, /* of a list that becomes a constant */
@@ -35,6 +36,26 @@ static bool is_small(lz_gv v)
     default:
         return v.kind < LZ_GV_BOXED || v.kind == LZ_GV_DEVICE;
     }
+}
+
+/* Whether PyTorch reads such a constant again, and as the same: it has no words for tuples, dicts, lists of
+ * bools or of lists, and none for nan, and refuses floats below the normal ones. */
+static bool is_literal_leaf(lz_gv v)
+{
+    return v.kind != LZ_GV_FLOAT || v.f == 0 || isnormal(v.f) || isinf(v.f);
+}
+
+static bool is_literal(lz_gv v, const lz_type *type)
+{
+    bool ok = type->kind != LZ_TY_OPTIONAL && type->kind != LZ_TY_ANY && is_literal_leaf(v);
+    if (v.kind != LZ_GV_LIST)
+        return ok && (v.kind < LZ_GV_BOXED || v.kind == LZ_GV_STR || v.kind == LZ_GV_DEVICE);
+    for (size_t i = 0; ok && i < v.list->len; i++) {
+        lz_gv x = v.list->data[i];
+        ok = (x.kind == LZ_GV_INT || x.kind == LZ_GV_FLOAT || x.kind == LZ_GV_STR) && is_literal_leaf(x)
+             && x.kind == v.list->data[0].kind;
+    }
+    return ok;
 }
 
 /* Tensors are computed elsewhere. */
@@ -68,12 +89,12 @@ static bool is_foldable(const lz_ir_node *n)
     const unsigned never = LZ_BF_WRITES | LZ_BF_EFFECT;
     if (n->builtin)
         return n->builtin->run && !(n->builtin->flags & never) && n->nout <= MOST_RESULTS;
-    return lz_ir_is(n, LZ_PRIM_LIST) || lz_ir_is(n, LZ_PRIM_TUPLE);
+    return lz_ir_is(n, LZ_PRIM_LIST);
 }
 
 /* ---- computing ---- */
 
-static lz_err *make_collection(const prop *p, const lz_ir_node *n, lz_gv *out)
+static lz_err *make_list(const prop *p, lz_gv *out)
 {
     LZ_TRY(lz_gv_list_make(p->in.len, out));
     lz_err *e = NULL;
@@ -81,14 +102,12 @@ static lz_err *make_collection(const prop *p, const lz_ir_node *n, lz_gv *out)
         e = lz_gv_push(*out, lz_gv_retain(p->in.data[i]));
     if (e)
         lz_gv_release(*out);
-    else if (lz_ir_is(n, LZ_PRIM_TUPLE))
-        out->list->box.kind = out->kind = LZ_GV_TUPLE;
     return e;
 }
 
 static lz_err *compute(const prop *p, const lz_ir_node *n, lz_gv *out)
 {
-    return n->builtin ? n->builtin->run(p->in.data, p->in.len, out) : make_collection(p, n, out);
+    return n->builtin ? n->builtin->run(p->in.data, p->in.len, out) : make_list(p, out);
 }
 
 /* Only running out of memory is an error now. */
@@ -124,7 +143,7 @@ static lz_err *put_constants(prop *p, lz_ir_node *n, const lz_gv *v)
     bool ok = true;
     lz_err *e = NULL;
     for (uint32_t i = 0; ok && i < n->nout; i++)
-        ok = is_small(v[i]) && lz_gv_fits(v[i], n->out[i]->type);
+        ok = is_small(v[i]) && is_literal(v[i], n->out[i]->type) && lz_gv_fits(v[i], n->out[i]->type);
     for (uint32_t i = 0; i < n->nout; i++) {
         if (ok && !e)
             e = put_constant(p, n, i, v[i]);

@@ -98,6 +98,43 @@ static lz_err *test_operators_run(void)
                   LZ_DIMS(3), "2 8 18");
 }
 
+/* Which end of the order topk takes is its fourth argument. */
+static lz_err *test_topk_takes_either_end(void)
+{
+    return expect("graph(%x : Tensor):\n"
+                  "  %2 : int = prim::Constant[value=2]()\n"
+                  "  %d : int = prim::Constant[value=-1]()\n"
+                  "  %no : bool = prim::Constant[value=0]()\n"
+                  "  %yes : bool = prim::Constant[value=1]()\n"
+                  "  %a : Tensor, %i : Tensor = aten::topk(%x, %2, %d, %yes, %yes)\n"
+                  "  %b : Tensor, %j : Tensor = aten::topk(%x, %2, %d, %no, %yes)\n"
+                  "  %t : (Tensor, Tensor) = prim::TupleConstruct(%a, %b)\n"
+                  "  return (%t)\n",
+                  LZ_DIMS(4), "4 3 | 1 2");
+}
+
+/* A tensor constant behind the operator is a number, as a tracer found it; before it, a tensor. dtype 6:
+ * float32. */
+static lz_err *test_traced_numbers_are_numbers(void)
+{
+    return expect("graph(%x : Tensor):\n"
+                  "  %1 : int = prim::Constant[value=1]()\n"
+                  "  %4 : int = prim::Constant[value=4]()\n"
+                  "  %no : bool = prim::Constant[value=0]()\n"
+                  "  %n : NoneType = prim::Constant()\n"
+                  "  %c : Double(requires_grad=0, device=cpu) = prim::Constant[value={1.5}]()\n"
+                  "  %i : Tensor = aten::to(%x, %4, %no, %no, %n)\n"
+                  "  %a : Tensor = aten::add(%i, %c, %1)\n"
+                  "  %b : Tensor = aten::add(%c, %i, %1)\n"
+                  "  %p : int = prim::dtype(%a)\n"
+                  "  %q : int = prim::dtype(%b)\n"
+                  "  %l : int[] = prim::ListConstruct(%p, %q)\n"
+                  "  %d : Tensor = aten::tensor(%l, %n, %n, %no)\n"
+                  "  %t : (Tensor, Tensor) = prim::TupleConstruct(%a, %d)\n"
+                  "  return (%t)\n",
+                  LZ_DIMS(2), "2 3 | 6 7");
+}
+
 /* A view sees what is written to its base, and the other way round. */
 static lz_err *test_writes_through_views(void)
 {
@@ -135,6 +172,49 @@ static lz_err *test_writes_are_seen_in_later_segments(void)
                   "  %t : (Tensor, Tensor, Tensor) = prim::TupleConstruct(%a, %y, %r)\n"
                   "  return (%t)\n",
                   LZ_DIMS(2, 2), "2 4 | 2 4 6 8 | 2 4 6 8");
+}
+
+/* A view that is made where its base is written is still a view of that base later. */
+static lz_err *test_views_of_written_bases_stay_views(void)
+{
+    return expect("graph(%x : Tensor):\n"
+                  "  %0 : int = prim::Constant[value=0]()\n"
+                  "  %1 : int = prim::Constant[value=1]()\n"
+                  "  %a : Tensor = aten::select(%x, %0, %0)\n"
+                  "  %b : Tensor = aten::add_(%a, %1, %1)\n"
+                  "  %col : Tensor = aten::select(%x, %1, %1)\n"
+                  "  %c : bool = aten::is_floating_point(%col)\n"
+                  "   = prim::If(%c)\n"
+                  "    block0():\n"
+                  "      %z : Tensor = aten::zero_(%col)\n"
+                  "      -> ()\n"
+                  "    block1():\n"
+                  "      -> ()\n"
+                  "  %t : (Tensor, Tensor, Tensor) = prim::TupleConstruct(%x, %a, %col)\n"
+                  "  return (%t)\n",
+                  LZ_DIMS(2, 2), "2 0 3 0 | 2 0 | 0 0");
+}
+
+/* A copy, though the operator could give a view: asked for, or because elements do not lie in a row. */
+static lz_err *test_copies_are_no_views(void)
+{
+    return expect("graph(%x : Tensor):\n"
+                  "  %0 : int = prim::Constant[value=0]()\n"
+                  "  %1 : int = prim::Constant[value=1]()\n"
+                  "  %f : int = prim::Constant[value=6]()\n"
+                  "  %no : bool = prim::Constant[value=0]()\n"
+                  "  %yes : bool = prim::Constant[value=1]()\n"
+                  "  %n : NoneType = prim::Constant()\n"
+                  "  %t : Tensor = aten::t(%x)\n"
+                  "  %a : Tensor = aten::contiguous(%t, %0)\n"
+                  "  %b : Tensor = aten::to(%x, %f, %no, %yes, %n)\n"
+                  "  %c : Tensor = aten::contiguous(%x, %0)\n"
+                  "  %p : Tensor = aten::zero_(%a)\n"
+                  "  %q : Tensor = aten::zero_(%b)\n"
+                  "  %r : Tensor = aten::add_(%c, %1, %1)\n"
+                  "  %s : (Tensor, Tensor, Tensor) = prim::TupleConstruct(%x, %a, %b)\n"
+                  "  return (%s)\n",
+                  LZ_DIMS(2, 2), "2 3 4 5 | 0 0 0 0 | 0 0 0 0");
 }
 
 /* The caller's tensor is written, too; but not the array that it was made of. */
@@ -353,8 +433,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         LZ_TEST(test_operators_run),
+        LZ_TEST(test_topk_takes_either_end),
+        LZ_TEST(test_traced_numbers_are_numbers),
         LZ_TEST(test_writes_through_views),
         LZ_TEST(test_writes_are_seen_in_later_segments),
+        LZ_TEST(test_views_of_written_bases_stay_views),
+        LZ_TEST(test_copies_are_no_views),
         LZ_TEST(test_inputs_can_be_written),
         LZ_TEST(test_views_leave_as_views),
         LZ_TEST(test_loops_carry_values),

@@ -81,6 +81,13 @@ static lz_err *test_other_spellings(void)
         "    block0():\n      prim::Print(%1)\n      -> ()\n    block1():\n      -> ()\n  return (%1)\n"));
     /* the last line may lack its end; windows ends lines with two characters */
     LZ_TRY(becomes("graph(%x : int):\r\n  return (%x)", "graph(%x : int):\n  return (%x)\n"));
+    /* as PyTorch prints nodes without outputs: one column to the right */
+    LZ_TRY(becomes("graph(%c : bool):\n   = prim::If(%c)\n    block0():\n       = prim::Print(%c)\n"
+                   "       = prim::Print()\n      -> ()\n    block1():\n      -> ()\n   = prim::Print()\n"
+                   "  return (%c)\n",
+                   "graph(%c : bool):\n  prim::If(%c)\n    block0():\n      prim::Print(%c)\n"
+                   "      prim::Print()\n      -> ()\n    block1():\n      -> ()\n  prim::Print()\n"
+                   "  return (%c)\n"));
     /* an output that the text leaves out is there all the same */
     LZ_TRY(
         becomes("graph(%l : int[],\n      %1 : int):\n  aten::append(%l, %1)\n  return (%l)\n",
@@ -167,6 +174,15 @@ static const struct {
     { "graph(%x : Tensor:\n  return (%x)\n", "expected ')'", 1, 18 },
     { "graph(x):\n  return ()\n", "expected a value", 1, 7 },
     { "graph(%):\n  return ()\n", "a name follows", 1, 7 },
+    { "graph(%a..b):\n  return ()\n", "is no name", 1, 7 },
+    { "graph(%a.):\n  return ()\n", "is no name", 1, 7 },
+    { "graph(%.a):\n  return ()\n", "is no name", 1, 7 },
+    { "graph(%1a):\n  return ()\n", "is no name", 1, 7 },
+    { "graph(%1.a):\n  return ()\n", "is no name", 1, 7 },
+    { "graph(%a.1b):\n  return ()\n", "is no name", 1, 7 },
+    { "graph(%a.if):\n  return ()\n", "is no name", 1, 7 },
+    { "graph(%x : Float(2, device=gpu)):\n  return ()\n", "expected a device", 1, 28 },
+    { "graph():\n  aten::return()\n  return ()\n", "the name of an operator", 2, 9 },
     { "graph():\n", "expected return", 2, 1 },
     { "graph():\nreturn ()\n", "a block is empty", 2, 1 },
     { "graph():\n  return ()\n  return ()\n", "the end of the text", 3, 3 },
@@ -179,6 +195,8 @@ static const struct {
     { "graph():\n  %1 : int = prim::Constant[value=1]()\n %2 : int = prim::Constant[value=2]()\n  return "
       "()\n",
       "indented neither", 3, 2 },
+    { "graph():\n  prim::Print()\n     = prim::Print()\n  return ()\n", "indented neither", 3, 6 },
+    { "graph():\n   = prim::Print()\n return ()\n", "indented neither", 3, 2 },
     { "graph():\n  %1 : int = prim::Constant[value=1.5]()\n  return ()\n", "no int", 2, 29 },
     { "graph():\n  %1 : int = prim::Constant[value=\"1]()\n  return ()\n", "not closed", 2, 35 },
     { "graph():\n  %1 : int = prim::Constant[value=1, value=2]()\n  return ()\n", "at most one attribute", 2,
@@ -210,7 +228,7 @@ static const struct {
       "gives what the node gives", 2, 3 },
     { HEAD "  prim::If(%c)\n    block0():\n    block1():\n      -> ()\n  return ()\n", "a block is empty", 4,
       5 },
-    { HEAD "  prim::If(%c)\n    block0():\n      return ()\n", "namespace::name", 4, 7 },
+    { HEAD "  prim::If(%c)\n    block0():\n      return ()\n", "the name of an operator", 4, 7 },
     { HEAD "  prim::If(%c)\n    blck0():\n      -> ()\n", "the head of a block", 3, 5 },
     { HEAD "  prim::If(%c)\n    block0()\n      -> ()\n", "expected ':'", 3, 13 },
     { HEAD "  prim::If(%c)\n    block0():\n      -> ()\n     block1():\n      -> ()\n", "stands in no block",
