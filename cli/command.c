@@ -14,6 +14,8 @@ int cli_report(lz_err *e)
     fprintf(stderr, "%s: ", program_name);
     if (at.file && at.line)
         fprintf(stderr, "%s:%d:%d: ", at.file, at.line, at.col);
+    else if (at.file)
+        fprintf(stderr, "%s: ", at.file);
     fprintf(stderr, "%s\n", lz_err_text(e));
     lz_err_free(e);
     return CLI_FAILED;

@@ -6,8 +6,9 @@
 static const cli_command commands[] = {
     { "env", "[--json]", "what this program, this machine and its environment are", cli_env },
     { "gen", "COMMAND ...", "operator files: checks them, writes code from them", cli_gen },
-    { "graph", "FILE [--passes A,B] [--print]", "a graph as text: checks it, runs passes, shows it",
+    { "graph", "FILE [--passes A,B] [--run]", "a graph as text: checks it, improves it, shows it, runs it",
       cli_graph },
+    { "ops", "[--json] [NAME ...]", "the operators, and how each is supported", cli_ops },
     { "test", "ops FILE | graphs FOLDER", "recorded cases: -v, --only NAME, --separate, --threads N",
       cli_test },
     { 0 },

@@ -8,16 +8,22 @@
 
 #include <lazuli/base.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* A tensor that a case gave: of its elements' bits in row-major order. */
+typedef void lz_replay_seen_fn(void *user, lz_str id, uint64_t hash);
+
 typedef struct lz_replay_options {
-    int threads;      /* 0: as many as there are */
-    bool separate;    /* nothing is fused */
-    bool details;     /* a line for each case that is not right */
-    const char *only; /* the operator or graph with this name; NULL: all */
+    int threads;             /* 0: as many as there are */
+    bool separate;           /* nothing is fused */
+    bool details;            /* a line for each case that is not right */
+    const char *only;        /* the operator or graph with this name; NULL: all */
+    lz_replay_seen_fn *seen; /* told each of them; NULL: nobody. For comparing runs with each other */
+    void *seen_user;
 } lz_replay_options;
 
 typedef struct lz_replay_totals {

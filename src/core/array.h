@@ -1,7 +1,8 @@
 /* array.h - a strided view of host memory: what files, tests and printing work on.
  *
- * The struct is the caller's storage; it holds one count of its buffer, given up by
- * lz_array_deinit. Every element it can name lies inside the buffer. */
+ * The struct is the caller's storage (array_handle.h has those that are counted); it holds
+ * one count of its buffer, given up by lz_array_deinit. Every element it can name lies
+ * inside the buffer. */
 #ifndef LZ_CORE_ARRAY_H
 #define LZ_CORE_ARRAY_H
 
@@ -9,14 +10,15 @@
 #include "core/buffer.h"
 #include "core/dtype.h"
 #include "core/shape.h"
+#include <lazuli/array.h>
 
-typedef struct lz_array {
+struct lz_array {
     lz_dtype dtype;
     lz_shape sizes, strides; /* in elements */
     int64_t offset;          /* of the first element; in elements */
     int64_t numel;
     lz_buffer *buffer;
-} lz_array;
+};
 
 /* New memory, row-major, not initialised; pool may be NULL. */
 LZ_MUST_USE lz_err *lz_array_init(lz_array *out, lz_buffer_pool *pool, lz_dtype d, lz_ints sizes);
@@ -30,18 +32,6 @@ LZ_MUST_USE lz_err *lz_array_init_view(lz_array *out, lz_buffer *b, lz_dtype d, 
 LZ_MUST_USE lz_err *lz_array_init_clone(lz_array *out, lz_buffer_pool *pool, const lz_array *src, lz_dtype d);
 
 void lz_array_deinit(lz_array *a); /* leaves it empty; again does nothing */
-
-static inline lz_ints lz_array_sizes(const lz_array *a)
-{
-    return lz_shape_ints(&a->sizes);
-}
-
-static inline lz_ints lz_array_strides(const lz_array *a)
-{
-    return lz_shape_ints(&a->strides);
-}
-
-bool lz_array_is_contiguous(const lz_array *a);
 
 /* The element at an index, one number for each dimension and each within its size; or
  * at a position in row-major order. */

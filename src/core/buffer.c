@@ -111,10 +111,13 @@ static home *cut(lz_buffer_pool *p, size_t keep)
     return gone;
 }
 
-static void count_live(lz_buffer_pool *p, size_t bytes)
+static void count_live(lz_buffer_pool *p, size_t bytes, size_t asked)
 {
-    p->stats.live += bytes;
-    p->stats.peak = p->stats.live > p->stats.peak ? p->stats.live : p->stats.peak;
+    lz_buffer_stats *s = &p->stats;
+    s->live += bytes;
+    s->asked += asked;
+    s->peak = s->live > s->peak ? s->live : s->peak;
+    s->asked_peak = s->asked > s->asked_peak ? s->asked : s->asked_peak;
 }
 
 static void free_list(home *gone)
@@ -155,13 +158,13 @@ void lz_buffer_pool_release(lz_buffer_pool *p)
 }
 
 /* NULL: there is none of that class. */
-static home *reuse(lz_buffer_pool *p, size_class c)
+static home *reuse(lz_buffer_pool *p, size_class c, size_t asked)
 {
     pthread_mutex_lock(&p->lock);
     home *h = p->free[c.index];
     if (h) {
         unlink_free(p, h);
-        count_live(p, h->capacity);
+        count_live(p, h->capacity, asked);
         p->stats.reused++;
         p->users++;
     }
@@ -200,10 +203,10 @@ static home *fresh(lz_buffer_pool *p, size_class c)
     return h;
 }
 
-static void count_fresh(lz_buffer_pool *p, size_t capacity)
+static void count_fresh(lz_buffer_pool *p, size_t capacity, size_t asked)
 {
     pthread_mutex_lock(&p->lock);
-    count_live(p, capacity);
+    count_live(p, capacity, asked);
     p->stats.made++;
     p->users++;
     pthread_mutex_unlock(&p->lock);
@@ -214,13 +217,13 @@ lz_err *lz_buffer_create(lz_buffer_pool *p, size_t size, lz_buffer **out)
     if (size > PTRDIFF_MAX)
         return lz_errf(LZ_ERR_MEMORY, "%zu bytes are more than there can be", size);
     size_class c = class_of(size);
-    home *h = p ? reuse(p, c) : NULL;
+    home *h = p ? reuse(p, c, size) : NULL;
     if (!h) {
         h = fresh(p, c);
         if (!h)
             return lz_errf(LZ_ERR_MEMORY, "out of memory: no room for %zu bytes", size);
         if (p)
-            count_fresh(p, c.capacity);
+            count_fresh(p, c.capacity, size);
     }
     h->buffer.size = size;
     atomic_init(&h->buffer.count, 1);
@@ -250,6 +253,7 @@ static void give_back(lz_buffer_pool *p, home *h)
     LZ_POISON(h->buffer.data, h->capacity);
     pthread_mutex_lock(&p->lock);
     p->stats.live -= h->capacity;
+    p->stats.asked -= h->buffer.size;
     bool kept = h->capacity <= p->keep; /* one that is too large must not drive out the others */
     h->older = NULL;
     if (kept)
@@ -298,5 +302,6 @@ void lz_buffer_pool_reset_peak(lz_buffer_pool *p)
 {
     pthread_mutex_lock(&p->lock);
     p->stats.peak = p->stats.live;
+    p->stats.asked_peak = p->stats.asked;
     pthread_mutex_unlock(&p->lock);
 }

@@ -54,7 +54,9 @@ bool lz_buffer_is_exclusive(const lz_buffer *b);
 
 typedef struct lz_buffer_stats {
     size_t live, cached; /* bytes, with what the classes waste */
+    size_t asked;        /* bytes of live buffers, as asked for */
     size_t peak;         /* of live, since the start or lz_buffer_pool_reset_peak */
+    size_t asked_peak;   /* of asked */
     size_t made, reused; /* buffers */
 } lz_buffer_stats;
 

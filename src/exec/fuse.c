@@ -124,8 +124,8 @@ static bool is_full(const lz_fused *f, const lz_group *g)
 
 /* ---- places ---- */
 
-/* A reduction over so many elements, near below n. */
-static bool has_reduction(const lz_ln *n, int64_t steps)
+/* A reduction over so many elements, near below n; NULL: none. */
+static const lz_ln *find_reduction(const lz_ln *n, int64_t steps)
 {
     enum { NEAR = 12 };
     const lz_ln *stack[NEAR * 3];
@@ -134,21 +134,23 @@ static bool has_reduction(const lz_ln *n, int64_t steps)
     for (int seen = 0; k > 0 && seen < NEAR; seen++) {
         const lz_ln *x = stack[--k];
         if (x->kind == LZ_L_REDUCE && x->numel > 0 && x->in[0]->numel / x->numel == steps)
-            return true;
+            return x;
         for (int i = 0; i < x->nin && x->kind <= LZ_L_RESHAPE && k < NEAR * 3; i++)
             stack[k++] = x->in[i];
     }
-    return false;
+    return NULL;
 }
 
 /* Loops that n does not depend on are those that a reduction below it runs over. */
 static void settle_row(lz_group *g, const lz_ln *n, uint64_t rest)
 {
-    if (g->row_known || !rest || !has_reduction(n, lz_group_steps(g, rest)))
+    const lz_ln *reduction = g->row_known || !rest ? NULL : find_reduction(n, lz_group_steps(g, rest));
+    if (!reduction)
         return;
     g->row = rest;
     g->row_known = true;
-    g->columns = (lz_group_live(g) & ~rest) && !(rest >> (g->n_loops - 1) & 1);
+    g->columns = lz_wants_columns(reduction->in[0], ((const lz_lreduce *)reduction->attr)->dims,
+                                  lz_group_steps(g, rest));
 }
 
 typedef struct places {
@@ -186,8 +188,8 @@ static bool is_inlined(lz_fused *f, const lz_ln *n)
 {
     enum { PLACES = 4 };
     places p = places_of(f, n);
-    if (f->separate)
-        return is_leaf(n);
+    if (f->separate) /* kernels see the same constants as fused ones */
+        return is_leaf(n) || is_uniform(n);
     if (is_leaf(n) || n->kind == LZ_L_INDEX || n->kind == LZ_L_RESHAPE)
         return true;
     if (p.full || p.most > PLACES)

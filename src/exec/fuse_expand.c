@@ -119,7 +119,7 @@ static lz_shape sizes_of(const lz_ln *x, uint64_t dims)
 }
 
 /* Reduced dimensions come last, and are worth a walk of their own. */
-static bool wants_columns(const lz_ln *x, uint64_t dims, int64_t steps)
+bool lz_wants_columns(const lz_ln *x, uint64_t dims, int64_t steps)
 {
     enum { SHORT_ROW = 16 };
     int64_t last = x->ndim - 1;
@@ -172,15 +172,18 @@ static lz_err *expand_reduce(lz_fused *f, uint32_t step, uint32_t item, bool *ok
     uint64_t dims = ((const lz_lreduce *)n->attr)->dims;
     lz_shape reduced = sizes_of(x, dims);
     int64_t number[1 + LZ_GROUP_LOOPS], *inner = NULL, *rows;
-    bool again = true, first = !g->row_known;
-    *ok = item_of(f, step, item)->mask == 0;
-    if (x->numel == 0) /* nothing is added up */
+    int64_t steps = n->numel > 0 ? x->numel / n->numel : 0;
+    bool again = true, columns = lz_wants_columns(x, dims, steps);
+    *ok = item_of(f, step, item)->mask == 0 && (!g->row_known || g->columns == columns);
+    if (x->numel == 0) { /* nothing is added up */
+        *ok = item_of(f, step, item)->mask == 0;
         return NULL;
+    }
     if (*ok)
         LZ_TRY(find_row(g, item_of(f, step, item), &reduced, ok));
     if (!*ok)
         return NULL;
-    g->columns = first ? wants_columns(x, dims, lz_group_steps(g, g->row)) : g->columns;
+    g->columns = columns;
     while (again) {
         row_number(g, number);
         LZ_TRY(lz_group_unravel(g, number, lz_shape_ints(&reduced), &inner, &again));
@@ -217,7 +220,8 @@ static lz_err *expand_scan(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
         it.mask == 0 && whole && !(others & along) && (!g->row_known || (g->row & lz_group_live(g)) == along);
     if (!*ok)
         return NULL;
-    g->columns = g->row_known ? g->columns : wants_columns(it.node, UINT64_C(1) << dim, it.node->sizes[dim]);
+    g->columns =
+        g->row_known ? g->columns : lz_wants_columns(it.node, UINT64_C(1) << dim, it.node->sizes[dim]);
     g->row = along;
     g->row_known = true;
     return take(f, step, item, it.node->in[0], it.rows, 0);

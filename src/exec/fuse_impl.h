@@ -32,6 +32,9 @@ LZ_MUST_USE lz_err *lz_fuse_resolve(lz_fused *f, uint32_t step, const lz_ln *n, 
 /* Asks for a node at a place of a step's group. */
 LZ_MUST_USE lz_err *lz_fuse_demand(lz_fused *f, uint32_t step, const lz_ln *n, int64_t *rows, uint32_t mask,
                                    uint32_t *item);
+/* Whether a reduction over these dimensions, of so many steps, walks along the others. It is
+ * a matter of the node alone: the order in which elements are added up depends on it. */
+bool lz_wants_columns(const lz_ln *x, uint64_t dims, int64_t steps);
 /* Computes an item: asks for its operands. *ok false: it cannot be computed there. */
 LZ_MUST_USE lz_err *lz_fuse_expand(lz_fused *f, uint32_t step, uint32_t item, bool *ok);
 

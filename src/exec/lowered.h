@@ -65,6 +65,9 @@ void lz_lowered_deinit(lz_lowered *l);
 bool lz_graph_is_lowered(const lz_graph *g);
 bool lz_graph_is_fused(const lz_graph *g);
 
+/* A graph of operators becomes one of lz:: nodes (lowered_make.c). */
+LZ_MUST_USE lz_err *lz_graph_lower(lz_graph *g);
+
 /* A graph of its own. */
 LZ_MUST_USE lz_err *lz_lowered_write(const lz_lowered *l, lz_graph **out);
 /* An empty DAG is filled; errors have places in the graph's text. */

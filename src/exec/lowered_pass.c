@@ -66,6 +66,20 @@ static lz_err *on_lowered(lz_graph *g, lowered_fn *fn)
     return e;
 }
 
+/* ---- lower ---- */
+
+static lz_err *nothing(lz_lowered *l)
+{
+    (void)l;
+    return NULL;
+}
+
+/* What is lowered already is read, and so checked. */
+lz_err *lz_pass_lower(lz_graph *g)
+{
+    return lz_graph_is_lowered(g) ? on_lowered(g, nothing) : lz_graph_lower(g);
+}
+
 /* ---- views ---- */
 
 static lz_err *views(lz_lowered *l)
@@ -85,7 +99,8 @@ static lz_err *views(lz_lowered *l)
 
 lz_err *lz_pass_views(lz_graph *g)
 {
-    LZ_TRY(lz_pass_lower(g));
+    if (!lz_graph_is_lowered(g))
+        LZ_TRY(lz_graph_lower(g));
     return on_lowered(g, views);
 }
 
@@ -165,6 +180,7 @@ static lz_err *inplace(lz_lowered *l)
 {
     lz_plan *p;
     uint32_t *buffer_of;
+    LZ_TRY(fuse(l)); /* a program without launches does not look fused */
     LZ_TRY(require_buffers(l));
     LZ_TRY(lz_fused_drop_copies(&l->fused, l->outputs.data, l->outputs.len));
     LZ_TRY(lay(l, &p, &buffer_of));
@@ -245,6 +261,7 @@ static lz_err *memory(lz_lowered *l)
 {
     lz_plan *p;
     uint32_t *buffer_of;
+    LZ_TRY(fuse(l));
     LZ_TRY(lz_lowered_plan(l, &p, &buffer_of));
     note_places(l, p, buffer_of);
     lz_plan_destroy(p);

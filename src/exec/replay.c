@@ -1,5 +1,7 @@
 #include "base/gzip.h"
+#include "base/hash.h"
 #include "base/mem.h"
+#include "core/dtype.h"
 #include "exec/replay_impl.h"
 
 enum { LZ_REPLAY_BYTES = 1 << 30 };
@@ -51,6 +53,18 @@ lz_err *lz_replay_judge(lz_replay *r, lz_tally *t, lz_verdict v, lz_str id, lz_s
         return NULL;
     lz_text_printf(&r->line, "  %.*s %s: %.*s", LZ_FMT(id), names[v], LZ_FMT(why));
     return say(r);
+}
+
+lz_err *lz_replay_see(lz_replay *r, lz_str id, const lz_array *a)
+{
+    lz_array dense;
+    if (!r->options->seen)
+        return NULL;
+    LZ_TRY(lz_array_init_clone(&dense, NULL, a, a->dtype));
+    uint64_t hash = lz_hash64(dense.buffer->data, (size_t)dense.numel * lz_dtype_size(dense.dtype));
+    lz_array_deinit(&dense);
+    r->options->seen(r->options->seen_user, id, hash);
+    return NULL;
 }
 
 static lz_err *say_tally(lz_replay *r, const lz_tally *t)

@@ -33,8 +33,8 @@ struct lz_segment {
     uint32_t n_inputs, n_outputs;
     lz_pconstant *constants; /* in local slots */
     uint32_t n_constants;
-    bool writes;  /* some operator writes to a tensor */
-    bool statics; /* run_time turned out to be wrong: values are needed */
+    bool writes;         /* some operator writes to a tensor */
+    atomic_bool statics; /* run_time turned out to be wrong: values are needed */
     pthread_mutex_t lock;
     lz_seg_entry *entries; /* newest first */
     uint32_t n_entries;
@@ -46,6 +46,10 @@ typedef struct lz_exec_env {
     uint64_t seed;
     uint64_t stream; /* random operators so far */
     bool separate;   /* nothing is fused: for tests */
+    /* counted as it runs */
+    size_t launches;
+    size_t held; /* bytes asked of `memory` when the run began */
+    size_t peak; /* the most that a plan, with what there was before it, was predicted to take */
 } lz_exec_env;
 
 /* Reads inputs from slots, writes outputs to them. `dying`: input slots that nobody reads

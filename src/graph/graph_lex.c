@@ -112,6 +112,40 @@ static void read_name(lz_lexer *l)
     end(l, n);
 }
 
+bool lz_is_keyword(lz_str name)
+{
+    static const char *const words[] = { "False", "None",   "NoneType", "True",   "and",   "as",   "assert",
+                                         "break", "class",  "continue", "def",    "del",   "elif", "else",
+                                         "for",   "global", "if",       "import", "in",    "is",   "not",
+                                         "or",    "pass",   "raise",    "return", "while", "with" };
+    bool found = false;
+    for (size_t i = 0; !found && i < sizeof words / sizeof *words; i++)
+        found = lz_str_is(name, words[i]);
+    return found;
+}
+
+static bool is_number(lz_str s)
+{
+    size_t i = 0;
+    while (i < s.len && is_digit(s.ptr[i]))
+        i++;
+    return s.len && i == s.len;
+}
+
+/* Words and whole numbers with points between them; behind a number at the beginning only numbers. */
+static bool is_name(lz_str s)
+{
+    bool more = true, ok = true, first = true, number = false;
+    while (more && ok) {
+        lz_str part = lz_str_cut(&s, LZ_STR("."), &more);
+        bool digits = is_number(part);
+        number = first ? digits : number;
+        ok = part.len && (digits || (!is_digit(part.ptr[0]) && !number && !lz_is_keyword(part)));
+        first = false;
+    }
+    return ok;
+}
+
 static lz_err *read_value(lz_lexer *l)
 {
     size_t n = 1;
@@ -120,7 +154,12 @@ static lz_err *read_value(lz_lexer *l)
         n++;
     end(l, n);
     l->tok.text = lz_str_sub(l->tok.text, 1, n);
-    return n > 1 ? NULL : lz_lexer_error(l, &l->tok, LZ_ERR_SYNTAX, "a name follows '%%'");
+    if (n == 1)
+        return lz_lexer_error(l, &l->tok, LZ_ERR_SYNTAX, "a name follows '%%'");
+    return is_name(l->tok.text) ? NULL
+                                : lz_lexer_error(l, &l->tok, LZ_ERR_SYNTAX,
+                                                 "%%%.*s is no name: it has words and numbers between points",
+                                                 LZ_FMT(lz_str_sub(l->tok.text, 0, SHOWN)));
 }
 
 /* A digit, or a point and a digit, is there. */

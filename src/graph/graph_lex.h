@@ -54,6 +54,9 @@ static inline bool lz_token_names(const lz_token *t, const char *name)
     return t->kind == LZ_TK_NAME && lz_str_is(t->text, name);
 }
 
+/* Python's words that PyTorch reads as such, so that nothing can be called by them. */
+bool lz_is_keyword(lz_str name);
+
 /* "expected what, found token" at the current token. */
 LZ_ERROR lz_err *lz_lexer_expected(const lz_lexer *l, const char *what);
 LZ_ERROR lz_err *lz_lexer_error(const lz_lexer *l, const lz_token *at, lz_code code, const char *fmt, ...)

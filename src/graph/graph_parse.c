@@ -238,7 +238,7 @@ static lz_err *read_symbol(parser *p, const lz_ir_symbol **out)
     size_t len = 0;
     for (bool more = true; more;) {
         last = *now(p);
-        if (last.kind != LZ_TK_NAME)
+        if (last.kind != LZ_TK_NAME || lz_is_keyword(last.text))
             return lz_lexer_expected(&p->lex, "the name of an operator");
         len += last.text.len;
         LZ_TRY(lz_lexer_next(&p->lex));

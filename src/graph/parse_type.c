@@ -1,6 +1,7 @@
 /* Types in the graph's text. */
 #include "base/number.h"
 #include "base/vec.h"
+#include "core/device.h"
 #include "graph/graph_parse.h"
 
 typedef struct reader {
@@ -68,12 +69,26 @@ static lz_err *read_requires_grad(reader *r, facts *x)
     return v == 0 || v == 1 ? NULL : lz_lexer_error(r->l, &at, LZ_ERR_MODEL, "requires_grad is 0 or 1");
 }
 
+/* Those of PyTorch, and whoever is registered here. */
+static bool is_device_type(lz_str name)
+{
+    static const char *const names[] = { "cpu",    "cuda", "ipu",  "xpu",  "mkldnn", "opengl",       "opencl",
+                                         "ideep",  "hip",  "ve",   "fpga", "maia",   "xla",          "lazy",
+                                         "vulkan", "mps",  "meta", "hpu",  "mtia",   "privateuseone" };
+    bool found = false;
+    for (size_t i = 0; !found && i < sizeof names / sizeof *names; i++)
+        found = lz_str_is(name, names[i]);
+    for (int16_t i = 0; !found && i < lz_device_types(); i++)
+        found = lz_str_is(name, lz_device_name(i));
+    return found;
+}
+
 /* cpu, cuda:0 */
 static lz_err *read_device(reader *r, facts *x)
 {
     lz_token first = r->l->tok, last = first;
     bool index;
-    if (first.kind != LZ_TK_NAME)
+    if (first.kind != LZ_TK_NAME || !is_device_type(first.text))
         return lz_lexer_expected(r->l, "a device");
     LZ_TRY(lz_lexer_next(r->l));
     LZ_TRY(lz_lexer_accept(r->l, ':', &index));
