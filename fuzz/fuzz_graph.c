@@ -1,7 +1,9 @@
 /* Any bytes are refused with a place inside them, or are a graph that passes the verifier
  * and prints as a text which reads back as the same graph, before and after every pass. */
+#include "base/hash.h"
 #include "pass/pass.h"
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -39,6 +41,18 @@ static void round_trip(lz_graph *g)
     lz_graph_release(back);
 }
 
+/* Passes in an order that the text decides. */
+static void draw_passes(lz_str text, char out[96])
+{
+    static const char *const names[] = { "constprop", "cse", "dce", "peephole" };
+    uint64_t bits = lz_hash64(text.ptr, text.len);
+    out[0] = '\0';
+    for (int i = 0; i < 6; i++, bits >>= 2) {
+        strcat(out, i ? "," : "");
+        strcat(out, names[bits & 3]);
+    }
+}
+
 static void improve(lz_graph *g, const char *passes)
 {
     lz_graph *copy;
@@ -58,10 +72,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_place(e, text);
         return 0;
     }
+    must(lz_graph_verify(g));
     round_trip(g);
     for (size_t i = 0; i < LZ_PASSES; i++)
         improve(g, lz_passes[i].name);
     improve(g, "constprop, peephole, cse, dce, constprop, peephole, dce");
+    char order[96];
+    draw_passes(text, order);
+    improve(g, order);
     lz_str dot;
     must(lz_graph_print(g, LZ_GRAPH_DOT, &dot));
     lz_graph_release(g);

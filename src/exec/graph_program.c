@@ -36,6 +36,7 @@ static lz_ikind kind_of(const lz_ir_node *n)
     return n->builtin ? LZ_INST_BUILTIN : prims[n->sym->prim];
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): LZ_TYPE_DEPTH deep at most */
 static bool holds_tensor(const lz_type *t)
 {
     bool any = t->kind == LZ_TY_TENSOR;
@@ -45,6 +46,7 @@ static bool holds_tensor(const lz_type *t)
 }
 
 /* A value that a plan's key can name: numbers, strings, tensors, lists and tuples of them. */
+/* NOLINTNEXTLINE(misc-no-recursion): LZ_TYPE_DEPTH deep at most */
 static bool is_plain(const lz_type *t)
 {
     bool plain = t->kind <= LZ_TY_DEVICE || t->kind == LZ_TY_LIST || t->kind == LZ_TY_OPTIONAL
@@ -237,12 +239,15 @@ static bool is_number(const lz_type *t)
     return t->kind == LZ_TY_INT || t->kind == LZ_TY_FLOAT || t->kind == LZ_TY_BOOL || t->kind == LZ_TY_SCALAR;
 }
 
+enum { NO_INPUT = UINT32_MAX };
+
 typedef struct local {
     compiler *c;
     const lz_ir_block *block;
     const span *span;
     lz_segment *seg;
-    lz_map numbers; /* value pointer -> 1 + local slot */
+    lz_map numbers;            /* value pointer -> 1 + local slot */
+    LZ_VEC(uint32_t) input_of; /* local slot -> input, or NO_INPUT */
     LZ_VEC(lz_seg_input) inputs;
     LZ_VEC(lz_pconstant) constants;
 } local;
@@ -252,20 +257,14 @@ static lz_str key_of(lz_ir_value *const *v)
     return (lz_str){ (const char *)v, sizeof *v };
 }
 
-static bool all_scalar_uses(const local *l, const lz_ir_value *v)
-{
-    for (const lz_ir_use *u = v->uses; u; u = u->next)
-        if (is_inside(u->user, l->block, l->span) && !is_scalar_use(u->user, (uint32_t)(u - u->user->in)))
-            return false;
-    return true;
-}
-
 static lz_err *add_local(local *l, lz_ir_value *v, uint32_t *out)
 {
     lz_ir_value **key;
     *out = l->seg->n_local++;
+    LZ_TRY(lz_vec_push(&l->input_of, NO_INPUT));
     LZ_TRY(lz_arena_new(&l->c->p->arena, &key, 1));
     *key = v;
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): a number, never followed */
     return lz_map_put(&l->numbers, key_of(key), (void *)(uintptr_t)(*out + 1));
 }
 
@@ -275,18 +274,28 @@ static uint32_t find_local(const local *l, lz_ir_value *v)
     return at ? (uint32_t)at - 1 : UINT32_MAX;
 }
 
-/* The local slot of a value that a node of the segment takes. */
-static lz_err *take_input(local *l, lz_ir_value *v, uint32_t *out)
+static lz_err *add_input(local *l, lz_ir_value *v, uint32_t *out)
 {
     lz_gv constant;
-    *out = find_local(l, v);
-    if (*out != UINT32_MAX)
-        return NULL;
     LZ_TRY(add_local(l, v, out));
     if (lz_ir_const(v, &constant) && constant.kind != LZ_GV_ARRAY)
         return lz_vec_push(&l->constants, (lz_pconstant){ *out, constant });
-    return lz_vec_push(&l->inputs,
-                       (lz_seg_input){ v->mark, *out, is_number(v->type) && all_scalar_uses(l, v) });
+    l->input_of.data[*out] = (uint32_t)l->inputs.len;
+    return lz_vec_push(&l->inputs, (lz_seg_input){ v->mark, *out, is_number(v->type) });
+}
+
+/* The local slot of input i of a node of the segment. A number stays one that is told at
+ * run time as long as all its uses in the segment are as a Scalar. */
+static lz_err *take_input(local *l, const lz_ir_node *n, uint32_t i, uint32_t *out)
+{
+    lz_ir_value *v = lz_ir_in(n, i);
+    *out = find_local(l, v);
+    if (*out == UINT32_MAX)
+        LZ_TRY(add_input(l, v, out));
+    uint32_t input = l->input_of.data[*out];
+    if (input != NO_INPUT && !is_scalar_use(n, i))
+        l->inputs.data[input].run_time = false;
+    return NULL;
 }
 
 static lz_err *segment_inst(local *l, const lz_ir_node *n, lz_inst *out)
@@ -296,7 +305,7 @@ static lz_err *segment_inst(local *l, const lz_ir_node *n, lz_inst *out)
     LZ_TRY(lz_arena_new(&l->c->p->arena, &in, n->nin + 1));
     LZ_TRY(lz_arena_new(&l->c->p->arena, &to, n->nout + 1));
     for (uint32_t i = 0; i < n->nin; i++)
-        LZ_TRY(take_input(l, lz_ir_in(n, i), &in[i]));
+        LZ_TRY(take_input(l, n, i, &in[i]));
     for (uint32_t i = 0; i < n->nout; i++)
         LZ_TRY(add_local(l, n->out[i], &to[i]));
     out->in = in;
@@ -361,6 +370,7 @@ static lz_err *compile_segment(compiler *c, const lz_ir_block *block, const span
     if (!e)
         e = fill_segment(&l);
     lz_map_deinit(&l.numbers);
+    lz_vec_deinit(&l.input_of);
     lz_vec_deinit(&l.inputs);
     lz_vec_deinit(&l.constants);
     *out = l.seg;

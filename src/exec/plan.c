@@ -97,8 +97,9 @@ static bool is_copy(const lz_group *g, const lz_emitted *k)
            && is_dense_walk(k, k->access[0].strides) && is_dense_walk(k, k->access[1].strides);
 }
 
-/* An index may be out of range, an integer divided by zero. */
-static bool may_fail(const lz_group *g)
+/* The first node where something can go wrong: an index may be out of range, an integer
+ * divided by zero. NULL: nothing can. */
+static const lz_ln *first_risk(const lz_group *g)
 {
     for (size_t i = 0; i < g->items.len; i++) {
         const lz_ln *n = g->items.data[i].node;
@@ -106,9 +107,9 @@ static bool may_fail(const lz_group *g)
                        && (n->op == LZ_K_IDIV || n->op == LZ_K_IDIV_FLOOR || n->op == LZ_K_FMOD
                            || n->op == LZ_K_REMAINDER);
         if (n->kind == LZ_L_CHECK || divides)
-            return true;
+            return n;
     }
-    return false;
+    return NULL;
 }
 
 static lz_err *plan_group(planner *b, const lz_group *g, lz_plaunch *out)
@@ -131,7 +132,10 @@ static lz_err *plan_group(planner *b, const lz_group *g, lz_plaunch *out)
     out->n_outer = k.n_outer;
     out->n_row = k.n_row;
     out->copy = is_copy(g, &k);
-    b->p->may_fail = b->p->may_fail || may_fail(g);
+    const lz_ln *risk = first_risk(g);
+    b->p->may_fail = b->p->may_fail || risk;
+    if (risk) /* an error is its, not that of the node that the group ends with */
+        out->origin = risk->origin;
     if (k.n_access > b->p->most_access)
         b->p->most_access = k.n_access;
     if (k.n_params > b->p->most_params)

@@ -159,7 +159,7 @@ static lz_err *mirror_inputs(lowering *l)
     for (uint32_t i = 0; i < s->n_inputs; i++) {
         const lz_seg_input *in = &s->inputs[i];
         LZ_TRY(mirror(l, l->call->slots[in->slot], LZ_GV_DEPTH, &l->env[in->local]));
-        if (in->run_time && !s->statics)
+        if (in->run_time && !l->call->statics)
             l->scalar_of[in->local] = LZ_SEG_NUMBERS + (int64_t)i;
     }
     return NULL;
@@ -460,11 +460,34 @@ static lz_err *result_gv(lowering *l, make_fn *make, const void *user, const lz_
     return e;
 }
 
+static bool is_row_major(const lz_stensor *t)
+{
+    int64_t expected = 1;
+    bool ok = true;
+    for (int64_t d = t->ndim; ok && d-- > 0; expected *= t->sizes[d])
+        ok = t->sizes[d] == 1 || t->strides[d] == expected;
+    return ok;
+}
+
+/* Whether an operator that may give its argument back gives a copy: it is asked to, or has to. */
+static bool copies(const calling *c)
+{
+    bool asked = false;
+    for (uint32_t i = 0; i < c->op->nargs; i++)
+        asked = asked
+                || (!strcmp(c->op->args[i].name, "copy") && c->given[i].kind == LZ_GV_BOOL && c->given[i].b);
+    return asked
+           || (!strcmp(c->op->name, "contiguous") && lz_gv_is_stensor(c->given[0])
+               && !is_row_major(lz_stensor_of(c->given[0])));
+}
+
 /* The argument that result i looks at, if it is a tensor. */
 static bool looks_at(const calling *c, uint32_t i, uint32_t *arg)
 {
     const lz_return_row *r = &c->op->returns[i];
     *arg = r->argument;
+    if (copies(c))
+        return false;
     return r->argument != LZ_NO_ARGUMENT && !r->write && lz_gv_is_stensor(c->given[r->argument]);
 }
 

@@ -185,6 +185,29 @@ static lz_err *is_complex(const lz_gv *in, size_t nin, lz_gv *out)
     return NULL;
 }
 
+/* Of one dtype and shape, and every element equal: a nan equals nothing. */
+static lz_err *same_tensors(const lz_gv *in, size_t nin, lz_gv *out)
+{
+    lz_array a, b;
+    (void)nin;
+    *out = lz_gv_bool(lz_gv_dtype(in[0]) == lz_gv_dtype(in[1])
+                      && lz_shape_eq(lz_gv_sizes(in[0]), lz_gv_sizes(in[1])));
+    if (!out->b)
+        return NULL;
+    LZ_TRY(lz_gv_read(in[0], &a));
+    lz_err *e = lz_gv_read(in[1], &b);
+    for (int64_t i = 0; !e && out->b && i < a.numel; i++) {
+        lz_scalar x = lz_array_get(&a, i), y = lz_array_get(&b, i);
+        out->b = x.kind == LZ_SCALAR_FLOAT     ? x.re == y.re
+                 : x.kind == LZ_SCALAR_COMPLEX ? x.re == y.re && x.im == y.im
+                                               : x.i == y.i;
+    }
+    if (!e)
+        lz_array_deinit(&b);
+    lz_array_deinit(&a);
+    return e;
+}
+
 /* ---- its element ---- */
 
 static lz_gv of_scalar(lz_scalar s)
@@ -436,6 +459,7 @@ static const lz_builtin rows[] = {
     { "aten::cpu", "", "T", "T", itself, 0 },
     { "aten::dim", "", "T", "i", rank, META },
     { "aten::element_size", "", "T", "i", element_size, META },
+    { "aten::equal", "", "TT", "b", same_tensors, DATA },
     { "aten::is_complex", "", "T", "b", is_complex, META },
     { "aten::is_contiguous", "", "T", "b", is_contiguous, META },
     { "aten::is_contiguous", "memory_format", "Ti", "b", is_contiguous, META },

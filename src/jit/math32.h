@@ -31,14 +31,30 @@ FN(V32, ln2_rest32, V32 x, V32 n)
     return FMA32(n, C32(1.90465421e-09f), FMA32(n, C32(-0.693147182f), x));
 }
 
+/* x = n ln(2) + r; n in the low bits of t */
+FN(V32, halvings32, V32 x)
+{
+    return FMA32(x, C32(1.44269502f), C32(MAGIC32));
+}
+
+FN(V32, exp_core32, V32 x, V32 t)
+{
+    return ADD(C32(1.0f), CALL(expm1_core32, CALL(ln2_rest32, x, SUB(t, C32(MAGIC32)))));
+}
+
+/* The same as exp32 where exp(x) and exp(-x) are normal numbers. */
+FN(V32, exp_near32, V32 x)
+{
+    V32 t = CALL(halvings32, x);
+    return BITS32(ADDI32(BITS32(CALL(exp_core32, x, t)), SHL32(BITS32(t), 23)));
+}
+
 FN(V32, exp32, V32 x)
 {
     V32 z = SEL(GT(x, C32(89.0f)), C32(89.0f), x);
     z = SEL(LT(z, C32(-104.0f)), C32(-104.0f), z);
-    V32 t = FMA32(z, C32(1.44269502f), C32(MAGIC32));
-    V32 r = CALL(ln2_rest32, z, SUB(t, C32(MAGIC32)));
-    VI32 k = SUBI32(BITS32(t), CI32(MAGIC32_BITS));
-    return CALL(scale32, ADD(C32(1.0f), CALL(expm1_core32, r)), k);
+    V32 t = CALL(halvings32, z);
+    return CALL(scale32, CALL(exp_core32, z, t), SUBI32(BITS32(t), CI32(MAGIC32_BITS)));
 }
 
 FN(V32, expm1_32, V32 x)
@@ -50,7 +66,7 @@ FN(V32, expm1_32, V32 x)
     V32 q = CALL(expm1_core32, CALL(ln2_rest32, z, n));
     V32 h = CALL(pow2_32, SUBI32(BITS32(t), CI32(MAGIC32_BITS + 1)));
     V32 e = FMA32(h, q, SUB(h, C32(0.5f)));
-    return SEL(EQ(n, C32(0.0f)), q, ADD(e, e));
+    return COPYSIGN(SEL(EQ(n, C32(0.0f)), q, ADD(e, e)), x);
 }
 
 FN(V32, exp2_32, V32 x)
@@ -65,14 +81,30 @@ FN(V32, exp2_32, V32 x)
     return CALL(scale32, FMA32(r, p, C32(1.0f)), k);
 }
 
-FN(V32, sigmoid32, V32 x)
+/* 1 / (1 + exp(-x)), from 2^-64 on both sides, so that exp(-x) does not overflow where the
+ * result is subnormal; rounded twice after the polynomial. Nothing is lost up to s = 2^-41. */
+FN(V32, sigmoid_near32, V32 x)
 {
-    return DIV(C32(1.0f), ADD(C32(1.0f), CALL(exp32, NEG(x))));
+    V32 z = NEG(x);
+    V32 t = CALL(halvings32, z);
+    V32 q = CALL(expm1_core32, CALL(ln2_rest32, z, SUB(t, C32(MAGIC32))));
+    V32 s = CALL(pow2_32, SUBI32(BITS32(t), CI32(MAGIC32_BITS + 64)));
+    V32 sum = ADD(s, C32(0x1p-64f));
+    V32 lost = SUB(C32(0x1p-64f), SUB(sum, s));
+    return DIV(C32(0x1p-64f), ADD(sum, FMA32(s, q, lost)));
 }
 
+FN(V32, sigmoid32, V32 x)
+{
+    V32 z = SEL(GT(x, C32(40.0f)), C32(40.0f), x);
+    return CALL(sigmoid_near32, SEL(LT(z, C32(-104.0f)), C32(-104.0f), z));
+}
+
+/* e / (1 + e) with e = exp(-|x|), which does not overflow */
 FN(V64, sigmoid64, V64 x)
 {
-    return DIV(C64(1.0), ADD(C64(1.0), CALL(exp64, NEG(x))));
+    V64 e = CALL(exp64, NEG(ABS(x)));
+    return DIV(SEL(LT(x, C64(0.0)), e, C64(1.0)), ADD(C64(1.0), e));
 }
 
 /* Near 0 x + x^3 P(x^2); further out 1 - 2 / (exp(2|x|) + 1). */
@@ -81,10 +113,10 @@ FN(V32, tanh32, V32 x)
     V32 a = ABS(x);
     V32 z = SEL(GT(a, C32(10.0f)), C32(10.0f), a);
     z = ADD(z, z);
-    V32 t = FMA32(z, C32(1.44269502f), C32(MAGIC32));
+    V32 t = CALL(halvings32, z);
     V32 q = CALL(expm1_core32, CALL(ln2_rest32, z, SUB(t, C32(MAGIC32))));
     V32 s = CALL(pow2_32, SUBI32(BITS32(t), CI32(MAGIC32_BITS)));
-    V32 far = SUB(C32(1.0f), DIV(C32(2.0f), ADD(FMA32(s, q, s), C32(1.0f))));
+    V32 far = SUB(C32(1.0f), DIV(C32(2.0f), FMA32(s, q, ADD(s, C32(1.0f)))));
     V32 w = MUL(a, a);
     V32 p = HORNER5(32, w, -0.333333164f, 0.133325443f, -0.0538475476f, 0.021050714f, -0.00624284754f);
     V32 near = FMA32(MUL(a, w), p, a);
@@ -117,6 +149,13 @@ FN(VI32, exponent32, V32 x)
 FN(V32, mantissa32, V32 x, VI32 e)
 {
     return BITS32(SUBI32(BITS32(x), SHL32(e, 23)));
+}
+
+/* The same as log32 for normal positive numbers. */
+FN(V32, log_near32, V32 x)
+{
+    VI32 k = CALL(exponent32, x);
+    return CALL(log_core32, SUB(CALL(mantissa32, x, k), C32(1.0f)), TO_F32(k));
 }
 
 FN(V32, log32, V32 x)

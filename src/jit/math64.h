@@ -60,7 +60,7 @@ FN(V64, expm1_64, V64 x)
     V64 q = CALL(expm1_core64, CALL(ln2_rest64, z, n));
     V64 h = CALL(pow2_64, SUBI64(BITS64(t), CI64(MAGIC64_BITS + 1)));
     V64 e = FMA64(h, q, SUB(h, C64(0.5)));
-    return SEL(EQ(n, C64(0.0)), q, ADD(e, e));
+    return COPYSIGN(SEL(EQ(n, C64(0.0)), q, ADD(e, e)), x);
 }
 
 FN(V64, exp2_core64, V64 r) /* 2^r - 1, |r| <= 0.5 */
@@ -622,7 +622,7 @@ FN(V64, digamma_positive64, V64 x)
     STEP(1.0)
     STEP(0.0)
 #undef STEP
-        V64 y = ADD(x, count);
+    V64 y = ADD(x, count);
     V64 i = DIV(C64(1.0), y);
     V64 z = MUL(i, i);
     V64 series = HORNER8(64, z, 0.083333333333333329, -0.0083333333333333332, 0.003968253968253968,

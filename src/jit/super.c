@@ -43,6 +43,19 @@ typedef struct pattern {
 } pattern;
 
 static const pattern patterns[] = {
+    /* x / (1 + exp(-sqrt(8/pi) (x + 0.044715 x x x))), divided first: the same as the next
+     * two, without cancellation */
+    { LZ_S_GELU,
+      { { LZ_K_MUL, X, 1, 0 },
+        { LZ_K_DIV, K, 2, 1 },
+        { LZ_K_ADD, 3, K, 1 },
+        { LZ_K_EXP, 4, 0, 0 },
+        { LZ_K_NEG, 5, 0, 0 },
+        { LZ_K_MUL, 6, K, 1.5957691216057308 },
+        { LZ_K_ADD, X, 7, 0 },
+        { LZ_K_MUL, 8, X, 0 },
+        { LZ_K_MUL, 9, X, 0 },
+        { LZ_K_MUL, X, K, 0.044715 } } },
     /* 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x x x))), the cube from either side */
     { LZ_S_GELU_TANH,
       { { LZ_K_MUL, 1, 2, 0 },
@@ -72,8 +85,9 @@ static const pattern patterns[] = {
         { LZ_K_MUL, X, K, 0.70710678118654757 } } },
     { LZ_S_SILU,
       { { LZ_K_DIV, X, 1, 0 }, { LZ_K_ADD, 2, K, 1 }, { LZ_K_EXP, 3, 0, 0 }, { LZ_K_NEG, X, 0, 0 } } },
+    { LZ_S_LOGISTIC,
+      { { LZ_K_DIV, K, 1, 1 }, { LZ_K_ADD, 2, K, 1 }, { LZ_K_EXP, 3, 0, 0 }, { LZ_K_NEG, X, 0, 0 } } },
     { LZ_S_SILU_MUL, { { LZ_K_MUL, X, 1, 0 }, { LZ_K_SIGMOID, X, 0, 0 } } },
-    { LZ_S_SOFTPLUS, { { LZ_K_LOG1P, 1, 0, 0 }, { LZ_K_EXP, X, 0, 0 } } },
 };
 
 typedef struct match {
@@ -173,9 +187,8 @@ static lz_tile_fn *pair(const finder *f, int first, int second, bool turned)
         [LZ_K_ADD] = 1, [LZ_K_SUB] = 2, [LZ_K_MUL] = 3, [LZ_K_MAX] = 4, [LZ_K_MIN] = 5
     };
     static const int8_t seconds[LZ_N_COUNT][2] = {
-        [LZ_K_ADD] = { 1, 1 }, [LZ_K_SUB] = { 2, 3 },  [LZ_K_MUL] = { 4, 4 },
-        [LZ_K_DIV] = { 5, 6 }, [LZ_K_MAX] = { 7, 0 },  [LZ_K_MIN] = { 8, 0 },
-        [LZ_K_ABS] = { 9, 0 }, [LZ_K_NEG] = { 10, 0 }, [LZ_K_EXP] = { 11, 0 },
+        [LZ_K_ADD] = { 1, 1 }, [LZ_K_SUB] = { 2, 3 }, [LZ_K_MUL] = { 4, 4 }, [LZ_K_DIV] = { 5, 6 },
+        [LZ_K_MAX] = { 7, 0 }, [LZ_K_MIN] = { 8, 0 }, [LZ_K_ABS] = { 9, 0 }, [LZ_K_NEG] = { 10, 0 },
     };
     int a = firsts[first], b = seconds[second][turned];
     return a && b ? f->tiles->pair[a - 1][b - 1] : NULL;

@@ -16,12 +16,13 @@ typedef void lz_tile_fn(void *o, const void *x, const void *y, const void *z, co
 
 /* Super-operations: see super.h. */
 typedef enum lz_supers {
+    LZ_S_GELU, /* of the tanh kind */
     LZ_S_GELU_TANH,
     LZ_S_GELU_TANH_CUBE,
     LZ_S_GELU_ERF,
     LZ_S_SILU,
+    LZ_S_LOGISTIC, /* sigmoid written out */
     LZ_S_SILU_MUL,
-    LZ_S_SOFTPLUS,
     LZ_SUPERS
 } lz_supers;
 
@@ -56,9 +57,9 @@ typedef struct lz_tile_table {
     lz_tile_fn *splat[LZ_KTYPES];    /* x[0] into all of o */
     lz_tile_fn *super[LZ_SUPERS][2]; /* of f32, of f64 */
     lz_tile_fn *choose[4][2];        /* x EQ, NE, LT or LE y ? z : w, of f32, of f64 */
-    lz_tile_fn *pair[5][11];         /* of f32: ADD SUB MUL MAX MIN of x and y; then of that and z: ADD, SUB,
+    lz_tile_fn *pair[5][10];         /* of f32: ADD SUB MUL MAX MIN of x and y; then of that and z: ADD, SUB,
                                         SUB turned round, MUL, DIV, DIV turned round, MAX, MIN, and alone: ABS,
-                                        NEG, EXP */
+                                        NEG */
     lz_tile_lanes *lanes[LZ_K_REDUCES][LZ_KTYPES];
     lz_tile_best *best[2][LZ_KTYPES];   /* greatest, least; the first of equals */
     lz_tile_merge *merge[2][LZ_KTYPES]; /* the lower index of equals */

@@ -150,16 +150,11 @@ INTEGER(i64, int64_t, int64)
     OP2(nextafter_t_##T, X, X, nextafter_##T(x, y))                                                          \
     OP1(bits_##T, I, X, T##_bits(x))                                                                         \
     OP2(pow_t_##T, X, X, pow##M(x, y))                                                                       \
-    OP1(exp_##T, X, X, exp##M(x))                                                                            \
     OP1(exp2_##T, X, X, exp2_##M(x))                                                                         \
     OP1(expm1_##T, X, X, expm1_##M(x))                                                                       \
-    OP1(log_##T, X, X, log##M(x))                                                                            \
     OP1(log2_##T, X, X, log2_##M(x))                                                                         \
     OP1(log10_##T, X, X, log10_##M(x))                                                                       \
     OP1(log1p_##T, X, X, log1p##M(x))                                                                        \
-    TURNING(sin, T, X, M)                                                                                    \
-    TURNING(cos, T, X, M)                                                                                    \
-    TURNING(tan, T, X, M)                                                                                    \
     OP1(asin_##T, X, X, asin##M(x))                                                                          \
     OP1(acos_##T, X, X, acos##M(x))                                                                          \
     OP1(atan_##T, X, X, atan##M(x))                                                                          \
@@ -170,7 +165,6 @@ INTEGER(i64, int64_t, int64)
     OP1(asinh_##T, X, X, asinh##M(x))                                                                        \
     OP1(acosh_##T, X, X, acosh##M(x))                                                                        \
     OP1(atanh_##T, X, X, atanh##M(x))                                                                        \
-    OP1(sigmoid_##T, X, X, sigmoid##M(x))                                                                    \
     OP1(erf_##T, X, X, erf##M(x))                                                                            \
     OP1(erfc_##T, X, X, erfc##M(x))                                                                          \
     OP1(erfinv_##T, X, X, erfinv##M(x))                                                                      \
@@ -205,26 +199,63 @@ INTEGER(i64, int64_t, int64)
         inverse_##T(ov, ov, yv, zv, wv, n);                                                                  \
     }
 
-/* The near case for all in vector code; the far ones, if any, are done over. They are
- * noted first, for the output may be the input. */
-#define TURNING(F, T, X, M)                                                                                  \
-    OP1(F##_all_##T, X, X, F##_near##M(x))                                                                   \
+/* A function with a case that nearly all arguments belong to and that takes less work. The
+ * tile is looked through first: `key` of an argument is below LIMIT if it belongs there. */
+#define NEARLY(F, T, X, U, key, LIMIT)                                                                       \
     TILE(F##_##T)                                                                                            \
     {                                                                                                        \
-        X *o = ov;                                                                                           \
         const X *x = xv;                                                                                     \
-        int far = 0;                                                                                         \
-        LOOP far |= !is_near##M(x[i]);                                                                       \
-        if (!far) {                                                                                          \
-            F##_all_##T(ov, xv, yv, zv, wv, n);                                                              \
-            return;                                                                                          \
+        U most = 0;                                                                                          \
+        LOOP                                                                                                 \
+        {                                                                                                    \
+            U k = key(x[i]);                                                                                 \
+            most = k > most ? k : most;                                                                      \
         }                                                                                                    \
-        for (int64_t i = 0; i < n; i++)                                                                      \
-            o[i] = F##M(x[i]);                                                                               \
+        (most < (LIMIT) ? F##_all_##T : F##_any_##T)(ov, xv, yv, zv, wv, n);                                 \
     }
+
+static inline uint32_t size_key32(float x)
+{
+    return (uint32_t)f32_bits(x) & INT32_MAX;
+}
+
+static inline uint64_t size_key64(double x)
+{
+    return (uint64_t)f64_bits(x) & INT64_MAX;
+}
+
+/* Positive, normal, finite */
+static inline uint32_t normal_key32(float x)
+{
+    return (uint32_t)f32_bits(x) - 0x00800000;
+}
+
+#define BELOW_2_16 0x47800000u           /* f32 65536 */
+#define BELOW_2_30 0x41d0000000000000ull /* f64 2^30 */
+#define BELOW_87   0x42ae0000u           /* f32 87 */
+#define BELOW_40   0x42200000u
+#define BELOW_7    0x40e00000u
+#define NORMAL     0x7f000000u
+
+#define NEAR_OR_ANY(F, T, X, M, U, key, LIMIT)                                                               \
+    OP1(F##_all_##T, X, X, F##_near##M(x))                                                                   \
+    OP1(F##_any_##T, X, X, F##M(x))                                                                          \
+    NEARLY(F, T, X, U, key, LIMIT)
 
 FLOAT(f32, float, int32_t, 32, float, f)
 FLOAT(f64, double, int64_t, 64, double, )
+NEAR_OR_ANY(exp, f32, float, 32, uint32_t, size_key32, BELOW_87)
+NEAR_OR_ANY(sigmoid, f32, float, 32, uint32_t, size_key32, BELOW_40)
+NEAR_OR_ANY(log, f32, float, 32, uint32_t, normal_key32, NORMAL)
+NEAR_OR_ANY(sin, f32, float, 32, uint32_t, size_key32, BELOW_2_16)
+NEAR_OR_ANY(cos, f32, float, 32, uint32_t, size_key32, BELOW_2_16)
+NEAR_OR_ANY(tan, f32, float, 32, uint32_t, size_key32, BELOW_2_16)
+NEAR_OR_ANY(sin, f64, double, 64, uint64_t, size_key64, BELOW_2_30)
+NEAR_OR_ANY(cos, f64, double, 64, uint64_t, size_key64, BELOW_2_30)
+NEAR_OR_ANY(tan, f64, double, 64, uint64_t, size_key64, BELOW_2_30)
+OP1(exp_f64, double, double, exp64(x))
+OP1(sigmoid_f64, double, double, sigmoid64(x))
+OP1(log_f64, double, double, log64(x))
 
 OP1(bits_i32, float, int32_t, i32_bits(x))
 OP1(bits_i64, double, int64_t, i64_bits(x))
@@ -520,8 +551,18 @@ PAIRS(sub, (x - y))
 PAIRS(mul, (x * y))
 OP3(max_min, float, float, float, min_f32(max_f32(x, y), z))
 OP3(min_max, float, float, float, max_f32(min_f32(x, y), z))
-OP2(sub_exp, float, float, exp32(x - y))
-OP2(mul_exp, float, float, exp32(x *y))
+
+#define GELU_INNER(X) ((x + ((x * (X)0.044715) * x) * x) * (X)1.5957691216057308)
+#define LOGISTIC(T, X, exp, kind)                                                                            \
+    OP1(logistic_##kind##T, X, X, 1 / (exp(-x) + 1))                                                         \
+    OP1(silu_##kind##T, X, X, x / (exp(-x) + 1))                                                             \
+    OP1(gelu_##kind##T, X, X, x *(1 / (exp(-GELU_INNER(X)) + 1)))
+LOGISTIC(f64, double, exp64, )
+LOGISTIC(f32, float, exp32, any_)
+LOGISTIC(f32, float, exp_near32, all_)
+NEARLY(logistic, f32, float, uint32_t, size_key32, BELOW_87)
+NEARLY(silu, f32, float, uint32_t, size_key32, BELOW_87)
+NEARLY(gelu, f32, float, uint32_t, size_key32, BELOW_7)
 
 #define SUPERS(T, X, M)                                                                                      \
     OP1(gelu_tanh_##T, X, X,                                                                                 \
@@ -529,9 +570,7 @@ OP2(mul_exp, float, float, exp32(x *y))
     OP1(gelu_tanh_cube_##T, X, X,                                                                            \
         (x * (X)0.5) * (tanh##M((x + ((x * x) * x) * (X)0.044715) * (X)0.79788456080286541) + 1))            \
     OP1(gelu_erf_##T, X, X, (x * (X)0.5) * (erf##M(x * (X)0.70710678118654757) + 1))                         \
-    OP1(silu_##T, X, X, x / (exp##M(-x) + 1))                                                                \
-    OP1(silu_mul_##T, X, X, x *sigmoid##M(x))                                                                \
-    OP1(softplus_##T, X, X, log1p##M(exp##M(x)))
+    OP1(silu_mul_##T, X, X, x *sigmoid##M(x))
 SUPERS(f32, float, 32)
 SUPERS(f64, double, 64)
 
@@ -657,19 +696,20 @@ const lz_tile_table LZ_TILE_TABLE = {
     .store = BY_MEMORY(store),
     .splat = BY_TYPE(splat),
     .super = {
+        [LZ_S_GELU] = { gelu_f32, gelu_f64 },
         [LZ_S_GELU_TANH] = { gelu_tanh_f32, gelu_tanh_f64 },
         [LZ_S_GELU_TANH_CUBE] = { gelu_tanh_cube_f32, gelu_tanh_cube_f64 },
         [LZ_S_GELU_ERF] = { gelu_erf_f32, gelu_erf_f64 },
+        [LZ_S_LOGISTIC] = { logistic_f32, logistic_f64 },
         [LZ_S_SILU] = { silu_f32, silu_f64 },
         [LZ_S_SILU_MUL] = { silu_mul_f32, silu_mul_f64 },
-        [LZ_S_SOFTPLUS] = { softplus_f32, softplus_f64 },
     },
     .choose = { { choose_eq_f32, choose_eq_f64 }, { choose_ne_f32, choose_ne_f64 },
                 { choose_lt_f32, choose_lt_f64 }, { choose_le_f32, choose_le_f64 } },
     .pair = {
-        { add_add, add_sub, add_bus, add_mul, add_div, add_vid, add_max, add_min, add_abs, add_neg, NULL },
-        { sub_add, sub_sub, sub_bus, sub_mul, sub_div, sub_vid, sub_max, sub_min, sub_abs, sub_neg, sub_exp },
-        { mul_add, mul_sub, mul_bus, mul_mul, mul_div, mul_vid, mul_max, mul_min, mul_abs, mul_neg, mul_exp },
+        { add_add, add_sub, add_bus, add_mul, add_div, add_vid, add_max, add_min, add_abs, add_neg },
+        { sub_add, sub_sub, sub_bus, sub_mul, sub_div, sub_vid, sub_max, sub_min, sub_abs, sub_neg },
+        { mul_add, mul_sub, mul_bus, mul_mul, mul_div, mul_vid, mul_max, mul_min, mul_abs, mul_neg },
         { [7] = max_min },
         { [6] = min_max },
     },

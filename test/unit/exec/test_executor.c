@@ -195,6 +195,28 @@ static lz_err *test_views_of_written_bases_stay_views(void)
                   LZ_DIMS(2, 2), "2 0 3 0 | 2 0 | 0 0");
 }
 
+/* A copy, though the operator could give a view: asked for, or because elements do not lie in a row. */
+static lz_err *test_copies_are_no_views(void)
+{
+    return expect("graph(%x : Tensor):\n"
+                  "  %0 : int = prim::Constant[value=0]()\n"
+                  "  %1 : int = prim::Constant[value=1]()\n"
+                  "  %f : int = prim::Constant[value=6]()\n"
+                  "  %no : bool = prim::Constant[value=0]()\n"
+                  "  %yes : bool = prim::Constant[value=1]()\n"
+                  "  %n : NoneType = prim::Constant()\n"
+                  "  %t : Tensor = aten::t(%x)\n"
+                  "  %a : Tensor = aten::contiguous(%t, %0)\n"
+                  "  %b : Tensor = aten::to(%x, %f, %no, %yes, %n)\n"
+                  "  %c : Tensor = aten::contiguous(%x, %0)\n"
+                  "  %p : Tensor = aten::zero_(%a)\n"
+                  "  %q : Tensor = aten::zero_(%b)\n"
+                  "  %r : Tensor = aten::add_(%c, %1, %1)\n"
+                  "  %s : (Tensor, Tensor, Tensor) = prim::TupleConstruct(%x, %a, %b)\n"
+                  "  return (%s)\n",
+                  LZ_DIMS(2, 2), "2 3 4 5 | 0 0 0 0 | 0 0 0 0");
+}
+
 /* The caller's tensor is written, too; but not the array that it was made of. */
 static lz_err *test_inputs_can_be_written(void)
 {
@@ -416,6 +438,7 @@ int main(void)
         LZ_TEST(test_writes_through_views),
         LZ_TEST(test_writes_are_seen_in_later_segments),
         LZ_TEST(test_views_of_written_bases_stay_views),
+        LZ_TEST(test_copies_are_no_views),
         LZ_TEST(test_inputs_can_be_written),
         LZ_TEST(test_views_leave_as_views),
         LZ_TEST(test_loops_carry_values),

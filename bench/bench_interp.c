@@ -1,0 +1,426 @@
+/* The tile interpreter on expressions of four arrays of f32, beside the same loop compiled
+ * with every freedom (loops.c) and one pass over memory per operation. Each expression runs
+ * as one kernel, as a kernel per operation, and as a graph through the executor, fused and
+ * not. --json: one object a line; --quick: a tenth of the time. */
+#include "base/mem.h"
+#include "core/array.h"
+#include "core/buffer.h"
+#include "exec/executor.h"
+#include "exec/xtensor.h"
+#include "jit/kernel.h"
+#include "loops.h"
+#include "measure.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INPUTS = 4, STEPS = 16, GELU = LZ_KOP_COUNT, NUMBER };
+
+/* An operation on earlier values: 0 to 3 are the arrays, 4 the first step's, ... */
+typedef struct step {
+    int op, x, y;
+    double number; /* of NUMBER */
+} step;
+
+typedef struct expression {
+    const char *name, *text;
+    loop_fn *loop;
+    double share; /* of the loop's speed that is asked for; 0: none */
+    step steps[STEPS];
+    int n;
+    const char *graph;
+} expression;
+
+#define HEAD                                                                                                 \
+    "graph(%a : Tensor, %b : Tensor, %c : Tensor, %d : Tensor):\n"                                           \
+    "  %1 : int = prim::Constant[value=1]()\n"
+
+static const expression expressions[] = {
+    { .name = "gelu",
+      .text = "gelu_tanh(a*b+c) * sigmoid(d)",
+      .loop = loop_gelu,
+      .share = 0.6,
+      .steps = { { LZ_K_MUL, 0, 1, 0 },
+                 { LZ_K_ADD, 4, 2, 0 },
+                 { GELU, 5, 0, 0 },
+                 { LZ_K_SIGMOID, 3, 0, 0 },
+                 { LZ_K_MUL, 6, 7, 0 } },
+      .n = 5,
+      .graph = HEAD "  %t : str = prim::Constant[value=\"tanh\"]()\n"
+                    "  %4 : Tensor = aten::mul(%a, %b)\n"
+                    "  %5 : Tensor = aten::add(%4, %c, %1)\n"
+                    "  %6 : Tensor = aten::gelu(%5, %t)\n"
+                    "  %7 : Tensor = aten::sigmoid(%d)\n"
+                    "  %8 : Tensor = aten::mul(%6, %7)\n"
+                    "  return (%8)\n" },
+    { .name = "gauss",
+      .text = "tanh(a*b+c) * exp(-(d*d))",
+      .loop = loop_gauss,
+      .share = 0.45,
+      .steps = { { LZ_K_MUL, 0, 1, 0 },
+                 { LZ_K_ADD, 4, 2, 0 },
+                 { LZ_K_TANH, 5, 0, 0 },
+                 { LZ_K_MUL, 3, 3, 0 },
+                 { LZ_K_NEG, 7, 0, 0 },
+                 { LZ_K_EXP, 8, 0, 0 },
+                 { LZ_K_MUL, 6, 9, 0 } },
+      .n = 7,
+      .graph = HEAD "  %4 : Tensor = aten::mul(%a, %b)\n"
+                    "  %5 : Tensor = aten::add(%4, %c, %1)\n"
+                    "  %6 : Tensor = aten::tanh(%5)\n"
+                    "  %7 : Tensor = aten::mul(%d, %d)\n"
+                    "  %8 : Tensor = aten::neg(%7)\n"
+                    "  %9 : Tensor = aten::exp(%8)\n"
+                    "  %10 : Tensor = aten::mul(%6, %9)\n"
+                    "  return (%10)\n" },
+    { .name = "norm",
+      .text = "log(1+a*a) + sqrt(b*b+c*c) / (1+|d|)",
+      .loop = loop_norm,
+      .share = 0.45,
+      .steps = { { NUMBER, 0, 0, 1 },
+                 { LZ_K_MUL, 0, 0, 0 },
+                 { LZ_K_ADD, 5, 4, 0 },
+                 { LZ_K_LOG, 6, 0, 0 },
+                 { LZ_K_MUL, 1, 1, 0 },
+                 { LZ_K_MUL, 2, 2, 0 },
+                 { LZ_K_ADD, 8, 9, 0 },
+                 { LZ_K_SQRT, 10, 0, 0 },
+                 { LZ_K_ABS, 3, 0, 0 },
+                 { LZ_K_ADD, 12, 4, 0 },
+                 { LZ_K_DIV, 11, 13, 0 },
+                 { LZ_K_ADD, 7, 14, 0 } },
+      .n = 12,
+      .graph = HEAD "  %5 : Tensor = aten::mul(%a, %a)\n"
+                    "  %6 : Tensor = aten::add(%5, %1, %1)\n"
+                    "  %7 : Tensor = aten::log(%6)\n"
+                    "  %8 : Tensor = aten::mul(%b, %b)\n"
+                    "  %9 : Tensor = aten::mul(%c, %c)\n"
+                    "  %10 : Tensor = aten::add(%8, %9, %1)\n"
+                    "  %11 : Tensor = aten::sqrt(%10)\n"
+                    "  %12 : Tensor = aten::abs(%d)\n"
+                    "  %13 : Tensor = aten::add(%12, %1, %1)\n"
+                    "  %14 : Tensor = aten::div(%11, %13)\n"
+                    "  %15 : Tensor = aten::add(%7, %14, %1)\n"
+                    "  return (%15)\n" },
+    { .name = "chain",
+      .text = "(((((a+b)*c-d)*a+c)*b-a)*d + (b-c)*0.5",
+      .loop = loop_chain,
+      .steps = { { NUMBER, 0, 0, 0.5 },
+                 { LZ_K_ADD, 0, 1, 0 },
+                 { LZ_K_MUL, 5, 2, 0 },
+                 { LZ_K_SUB, 6, 3, 0 },
+                 { LZ_K_MUL, 7, 0, 0 },
+                 { LZ_K_ADD, 8, 2, 0 },
+                 { LZ_K_MUL, 9, 1, 0 },
+                 { LZ_K_SUB, 10, 0, 0 },
+                 { LZ_K_MUL, 11, 3, 0 },
+                 { LZ_K_SUB, 1, 2, 0 },
+                 { LZ_K_MUL, 13, 4, 0 },
+                 { LZ_K_ADD, 12, 14, 0 } },
+      .n = 12,
+      .graph = HEAD "  %4 : float = prim::Constant[value=0.5]()\n"
+                    "  %5 : Tensor = aten::add(%a, %b, %1)\n"
+                    "  %6 : Tensor = aten::mul(%5, %c)\n"
+                    "  %7 : Tensor = aten::sub(%6, %d, %1)\n"
+                    "  %8 : Tensor = aten::mul(%7, %a)\n"
+                    "  %9 : Tensor = aten::add(%8, %c, %1)\n"
+                    "  %10 : Tensor = aten::mul(%9, %b)\n"
+                    "  %11 : Tensor = aten::sub(%10, %a, %1)\n"
+                    "  %12 : Tensor = aten::mul(%11, %d)\n"
+                    "  %13 : Tensor = aten::sub(%b, %c, %1)\n"
+                    "  %14 : Tensor = aten::mul(%13, %4)\n"
+                    "  %15 : Tensor = aten::add(%12, %14, %1)\n"
+                    "  return (%15)\n" },
+};
+
+/* ---- the ways ---- */
+
+typedef struct bench {
+    const expression *e;
+    int64_t n;
+    lz_pool *pool;
+    float *values[INPUTS + STEPS]; /* inputs, results of steps */
+    float *places[STEPS];          /* memory for results; the last one is the end's */
+    lz_kernel *whole, *parts[STEPS];
+    lz_executor *executor;
+    lz_buffer_pool *memory;
+    lz_gv inputs[INPUTS];
+} bench;
+
+static const int64_t dense[] = { 1 };
+
+static void launch(const bench *b, lz_kernel *k, const lz_kaccess *access)
+{
+    bench_try(lz_kernel_run(k, &(lz_kernel_args){ &b->n, access, NULL }, b->pool));
+}
+
+static void run_whole(void *user)
+{
+    const bench *b = user;
+    lz_kaccess access[INPUTS + 1];
+    for (int i = 0; i < INPUTS; i++)
+        access[i] = (lz_kaccess){ b->values[i], 0, dense };
+    access[INPUTS] = (lz_kaccess){ b->places[STEPS - 1], 0, dense };
+    launch(b, b->whole, access);
+}
+
+static void run_parts(void *user)
+{
+    const bench *b = user;
+    for (int i = 0; i < b->e->n; i++) {
+        const step *s = &b->e->steps[i];
+        float *x = b->values[s->x], *y = b->values[s->y];
+        const lz_kaccess access[] = { { x, 0, dense }, { y, 0, dense }, { b->values[INPUTS + i], 0, dense } };
+        if (b->parts[i])
+            launch(b, b->parts[i], access);
+    }
+}
+
+static void run_graph(void *user, bool separate)
+{
+    const bench *b = user;
+    lz_exec_env env = { .threads = b->pool, .memory = b->memory, .separate = separate };
+    lz_gv out;
+    bench_try(lz_executor_run(b->executor, b->inputs, INPUTS, &env, &out));
+    lz_gv_release(out);
+}
+
+static void run_fused(void *user)
+{
+    run_graph(user, false);
+}
+
+static void run_separate(void *user)
+{
+    run_graph(user, true);
+}
+
+typedef struct span {
+    const bench *b;
+    float *y;
+} span;
+
+static lz_err *loop_range(void *user, int64_t begin, int64_t end, int worker)
+{
+    const span *s = user;
+    const float *in[INPUTS];
+    (void)worker;
+    for (int i = 0; i < INPUTS; i++)
+        in[i] = s->b->values[i] + begin;
+    s->b->e->loop(in, s->y + begin, end - begin);
+    return NULL;
+}
+
+static void run_loop(void *user)
+{
+    span s = { user, ((bench *)user)->places[STEPS - 1] };
+    int64_t share = s.b->pool ? (s.b->n + 15) / 16 : s.b->n;
+    bench_try(lz_pool_for(s.b->pool, s.b->n, share, loop_range, &s));
+}
+
+/* ---- setting up ---- */
+
+/* As aten::gelu has it */
+static lz_kv gelu(lz_kb *b, lz_kv x)
+{
+    lz_kv one = lz_kb_const_f(b, LZ_KF32, 1), u = lz_kb_const_f(b, LZ_KF32, 0.044715);
+    for (int i = 0; i < 3; i++)
+        u = lz_kb_op2(b, LZ_K_MUL, u, x);
+    u = lz_kb_op2(b, LZ_K_MUL, lz_kb_const_f(b, LZ_KF32, 1.5957691216057308), lz_kb_op2(b, LZ_K_ADD, x, u));
+    u = lz_kb_op2(b, LZ_K_ADD, one, lz_kb_op1(b, LZ_K_EXP, lz_kb_op1(b, LZ_K_NEG, u)));
+    return lz_kb_op2(b, LZ_K_MUL, x, lz_kb_op2(b, LZ_K_DIV, one, u));
+}
+
+static lz_kv apply(lz_kb *b, const step *s, lz_kv x, lz_kv y)
+{
+    if (s->op == GELU)
+        return gelu(b, x);
+    if (s->op == NUMBER)
+        return lz_kb_const_f(b, LZ_KF32, s->number);
+    return lz_kop_operands((lz_kop)s->op) == 1 ? lz_kb_op1(b, (lz_kop)s->op, x)
+                                               : lz_kb_op2(b, (lz_kop)s->op, x, y);
+}
+
+static lz_kv load(lz_kb *b)
+{
+    return lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
+}
+
+static void finish(lz_kb *b, lz_kv y, lz_kernel **out)
+{
+    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT), y);
+    bench_try(lz_kb_finish(b, out));
+}
+
+static void make_whole(bench *x)
+{
+    lz_kb *b;
+    lz_kv values[INPUTS + STEPS];
+    bench_try(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
+    for (int i = 0; i < INPUTS; i++)
+        values[i] = load(b);
+    for (int i = 0; i < x->e->n; i++)
+        values[INPUTS + i] = apply(b, &x->e->steps[i], values[x->e->steps[i].x], values[x->e->steps[i].y]);
+    finish(b, values[INPUTS + x->e->n - 1], &x->whole);
+}
+
+/* The last step that reads the value, or the end. */
+static int last_use(const expression *e, int value)
+{
+    int last = value == INPUTS + e->n - 1 ? e->n : -1;
+    for (int i = 0; i < e->n; i++)
+        last = e->steps[i].x == value || e->steps[i].y == value ? i : last;
+    return last;
+}
+
+/* Memory for a step's result: the first place that nobody reads any more. */
+static float *free_place(const bench *x, int at)
+{
+    int p = 0;
+    for (int v = INPUTS; v < INPUTS + at; v++) {
+        if (x->values[v] == x->places[p] && last_use(x->e, v) >= at) {
+            p++;
+            v = INPUTS - 1;
+        }
+    }
+    return x->places[p];
+}
+
+static lz_kv operand(lz_kb *b, const expression *e, int value)
+{
+    lz_kv loaded = load(b); /* a number's is not used */
+    bool number = value >= INPUTS && e->steps[value - INPUTS].op == NUMBER;
+    return number ? apply(b, &e->steps[value - INPUTS], 0, 0) : loaded;
+}
+
+static void make_parts(bench *x)
+{
+    for (int i = 0; i < x->e->n; i++) {
+        lz_kb *b;
+        const step *s = &x->e->steps[i];
+        x->values[INPUTS + i] = NULL;
+        if (s->op == NUMBER)
+            continue;
+        x->values[INPUTS + i] = free_place(x, i);
+        bench_try(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
+        lz_kv in[2] = { operand(b, x->e, s->x), operand(b, x->e, s->y) };
+        finish(b, apply(b, s, in[0], in[1]), &x->parts[i]);
+    }
+}
+
+static void make_executor(bench *x)
+{
+    lz_graph *g;
+    bench_try(lz_graph_parse(NULL, lz_str_of(x->e->graph), &g));
+    bench_try(lz_executor_create(g, &x->executor));
+    lz_graph_release(g);
+}
+
+/* The inputs are the graph's. */
+static void make_inputs(bench *x)
+{
+    for (int i = 0; i < INPUTS; i++) {
+        lz_array a;
+        bench_try(lz_array_init(&a, x->memory, LZ_F32, LZ_DIMS(x->n)));
+        x->values[i] = a.buffer->data;
+        for (int64_t k = 0; k < x->n; k++)
+            x->values[i][k] = (float)((k * (7919 + 2 * i)) % 8191) / 2048 - 2;
+        bench_try(lz_xtensor_of_array(&a, &x->inputs[i]));
+        lz_array_deinit(&a);
+    }
+}
+
+/* Places that no step needs stay untouched, and so cost nothing. */
+static void make_places(bench *x, lz_buffer *buffers[STEPS])
+{
+    for (int i = 0; i < STEPS; i++) {
+        bench_try(lz_buffer_create(NULL, (size_t)x->n * sizeof(float), &buffers[i]));
+        x->places[i] = buffers[i]->data;
+    }
+}
+
+static void forget(bench *x)
+{
+    lz_executor_destroy(x->executor);
+    lz_kernel_release(x->whole);
+    for (int i = 0; i < STEPS; i++) {
+        lz_kernel_release(x->parts[i]);
+        x->parts[i] = NULL;
+    }
+}
+
+/* ---- figures ---- */
+
+static bool quick;
+
+static void report(const bench *x, int threads, const bench_way *w)
+{
+    char name[64];
+    double loop = w[0].best, whole = w[1].best, parts = w[2].best;
+    snprintf(name, sizeof name, "%s n=%lld threads=%d", x->e->name, (long long)x->n, threads);
+    for (int i = 0; i < 5; i++)
+        bench_figure("interp", name, w[i].name, "time", w[i].best * 1e6, "us");
+    bench_figure("interp", name, "kernel", "share of loop", loop / whole, "x");
+    bench_figure("interp", name, "graph", "share of loop", loop / w[3].best, "x");
+    bench_figure("interp", name, "kernel", "over pass per op", parts / whole, "x");
+    bench_figure("interp", name, "graph", "over pass per prim", w[4].best / w[3].best, "x");
+    bench_figure("interp", name, "graph", "beyond kernel", (w[3].best - whole) * 1e6, "us");
+}
+
+static void compare(bench *x, const expression *e, lz_pool *pool)
+{
+    x->e = e;
+    x->pool = pool;
+    make_whole(x);
+    make_parts(x);
+    make_executor(x);
+    bench_way ways[] = { { "loop", run_loop, x, 0 },
+                         { "kernel", run_whole, x, 0 },
+                         { "kernel per op", run_parts, x, 0 },
+                         { "graph", run_fused, x, 0 },
+                         { "graph per prim", run_separate, x, 0 } };
+    int threads = pool ? lz_pool_threads(pool) : 1;
+    bench_measure(ways, 5, threads, (x->n > 10000000 ? 8.0 : 3.0) / (quick ? 10 : 1));
+    report(x, threads, ways);
+    forget(x);
+}
+
+static void all_of_size(int64_t n, lz_pool *pool, const char *only)
+{
+    bench x = { .n = n };
+    lz_buffer *buffers[STEPS];
+    bench_try(lz_buffer_pool_create((size_t)4 << 30, &x.memory));
+    make_inputs(&x);
+    make_places(&x, buffers);
+    for (size_t i = 0; i < sizeof expressions / sizeof *expressions; i++) {
+        if (!only || strcmp(only, expressions[i].name) == 0)
+            compare(&x, &expressions[i], pool);
+    }
+    for (int i = 0; i < INPUTS; i++)
+        lz_gv_release(x.inputs[i]);
+    for (int i = 0; i < STEPS; i++)
+        lz_buffer_release(buffers[i]);
+    lz_buffer_pool_release(x.memory);
+}
+
+int main(int argc, char **argv)
+{
+    const char *only = NULL;
+    lz_pool *pool;
+    for (int i = 1; i < argc; i++) {
+        bool flag = argv[i][0] == '-';
+        quick = quick || strcmp(argv[i], "--quick") == 0;
+        bench_json(strcmp(argv[i], "--json") == 0);
+        only = flag ? only : argv[i];
+    }
+    bench_try(lz_pool_create(2, &pool));
+    bench_pin(true);
+    static const int64_t sizes[] = { 1000, 1000000, 20000000 };
+    for (int i = 0; i < 3; i++)
+        all_of_size(sizes[i], NULL, only);
+    bench_pin(false);
+    for (int i = 1; i < 3; i++)
+        all_of_size(sizes[i], pool, only);
+    lz_pool_destroy(pool);
+    return EXIT_SUCCESS;
+}

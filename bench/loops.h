@@ -1,0 +1,17 @@
+/* loops.h - the expressions of bench_interp as plain loops: what a C compiler makes of them
+ * with every freedom (see CMakeLists.txt) is what the interpreter is measured by. */
+#ifndef LZ_BENCH_LOOPS_H
+#define LZ_BENCH_LOOPS_H
+
+#include <stdint.h>
+
+/* y[i] = some expression of in[0][i] .. in[3][i] */
+typedef void loop_fn(const float *const in[4], float *y, int64_t n);
+
+loop_fn loop_gelu, loop_gauss, loop_norm, loop_chain;
+
+/* Sums of a dense rows x cols matrix */
+void loop_sum_rows(const float *x, float *y, int64_t rows, int64_t cols);
+void loop_sum_columns(const float *x, float *y, int64_t rows, int64_t cols);
+
+#endif
