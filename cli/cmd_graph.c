@@ -249,7 +249,7 @@ int cli_graph(int argc, char **argv)
         status = take(&r, argv + i, argc - i, &used);
     if (status == CLI_OK)
         status = check(&r);
-    if (status == CLI_OK)
+    if (status == CLI_OK && r.file)
         status = cli_report(work(&r));
     lz_vec_deinit(&r.steps);
     lz_vec_deinit(&r.run.inputs);

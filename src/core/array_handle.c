@@ -47,12 +47,10 @@ static void drop(void *user, void *data, size_t size)
     lz_mem_free(f);
 }
 
-/* Which bytes around m->data are touched: a buffer begins at the lowest. */
+/* Which bytes around m->data are touched: a buffer begins at the lowest. None: both stay 0. */
 static lz_err *find_extent(const lz_foreign *m, lz_ints strides, int64_t *low, size_t *bytes)
 {
     int64_t numel, high, element = (int64_t)lz_dtype_size(m->dtype), n;
-    *low = 0;
-    *bytes = 0;
     if (element == 0)
         return lz_errf(LZ_ERR_ARG, "an array needs a dtype; %d is none", (int)m->dtype);
     if (strides.n != m->sizes.n)
@@ -99,10 +97,10 @@ lz_err *lz_array_wrap(const lz_foreign *m, lz_array **out)
 {
     lz_shape dense;
     lz_ints strides = m->strides;
-    lz_buffer *b;
-    foreign *f;
-    int64_t low;
-    size_t bytes;
+    lz_buffer *b = NULL;
+    foreign *f = NULL;
+    int64_t low = 0;
+    size_t bytes = 0;
     if (!strides.v && m->sizes.n) {
         LZ_TRY(lz_strides_contiguous(m->sizes, &dense));
         strides = lz_shape_ints(&dense);

@@ -49,26 +49,53 @@ static bool push_writers(void *user, const lz_ln *base)
     return true;
 }
 
-lz_err *lz_fuse_reaches(lz_fused *f, uint32_t a, uint32_t b, bool *out)
+static void begin_search(lz_fused *f)
+{
+    f->lists->stamp++;
+    f->lists->stack.len = 0;
+}
+
+/* Whether a is among what has been pushed, or has to run before it. */
+static lz_err *search_for(search *s, uint32_t a, bool *out)
 {
     enum { PATIENCE = 2000 };
-    struct lz_fuse_lists *l = f->lists;
-    search s = { f, NULL };
+    struct lz_fuse_lists *l = s->f->lists;
     int left = PATIENCE;
-    l->stamp++;
-    l->stack.len = 0;
     *out = false;
-    push_step(&s, b);
-    while (!s.error && l->stack.len > 0 && !*out) {
+    while (!s->error && l->stack.len > 0 && !*out) {
         uint32_t step = l->stack.data[--l->stack.len];
         *out = step == a || left-- == 0;
-        const lz_step *t = &f->steps.data[step];
+        const lz_step *t = &s->f->steps.data[step];
         if (t->after != LZ_NO_STEP)
-            push_step(&s, t->after);
-        if (!s.error)
-            lz_step_reads(t, push_writers, &s);
+            push_step(s, t->after);
+        if (!s->error)
+            lz_step_reads(t, push_writers, s);
     }
-    return s.error;
+    return s->error;
+}
+
+lz_err *lz_fuse_reaches(lz_fused *f, uint32_t a, uint32_t b, bool *out)
+{
+    search s = { f, NULL };
+    begin_search(f);
+    push_step(&s, b);
+    return search_for(&s, a, out);
+}
+
+/* The same, but for what b reads directly from a. */
+static lz_err *reaches_around(lz_fused *f, uint32_t a, uint32_t b, bool *out)
+{
+    struct lz_fuse_lists *l = f->lists;
+    search s = { f, NULL };
+    const lz_step *t = &f->steps.data[b];
+    begin_search(f);
+    f->steps.data[a].stamp = l->stamp; /* not to be looked at now */
+    if (t->after != LZ_NO_STEP)
+        push_step(&s, t->after);
+    if (!s.error)
+        lz_step_reads(t, push_writers, &s);
+    f->steps.data[a].stamp = 0;
+    return s.error ? s.error : search_for(&s, a, out);
 }
 
 /* ---- siblings ---- */
@@ -137,30 +164,146 @@ static lz_err *append(lz_group *a, lz_group *b)
     return NULL;
 }
 
-/* What b writes is written by a from now on. */
+/* What b writes and reads is written and read by a from now on. */
 static void hand_over(lz_fused *f, uint32_t a, uint32_t b)
 {
     for (size_t i = 0; i < f->lists->writers.len; i++)
         if (f->lists->writers.data[i].step == b)
             f->lists->writers.data[i].step = a;
+    for (size_t i = 0; i < f->lists->readers.len; i++)
+        if (f->lists->readers.data[i].step == b)
+            f->lists->readers.data[i].step = a;
+}
+
+/* ---- a group that takes what another one stores ---- */
+
+/* The item of g that stores all of `base` where `it` of the group h loads it; NULL: none. */
+static const lz_gstore *stored_at(const lz_group *g, const lz_group *h, const lz_gitem *it)
+{
+    int64_t row[1 + LZ_GROUP_LOOPS];
+    for (size_t i = 0; i < g->stores.len; i++) {
+        const lz_gstore *s = &g->stores.data[i];
+        if (s->target != it->view.base || g->items.data[s->item].node != s->target || it->mask || !it->load)
+            continue;
+        lz_item_address(h, it, &it->view, row);
+        bool same = row[0] == s->row[0];
+        for (int l = 0; same && l < g->n_loops; l++)
+            same = g->extents[l] == 1 || row[1 + l] == s->row[1 + l];
+        if (same)
+            return s;
+    }
+    return NULL;
+}
+
+static bool writes(const lz_fused *f, uint32_t step, const lz_ln *base)
+{
+    const struct lz_fuse_lists *l = f->lists;
+    for (uint32_t w = f->nodes[lz_fused_owner(f, base)->id].writer; w; w = l->writers.data[w - 1].next)
+        if (l->writers.data[w - 1].step == step)
+            return true;
+    return false;
+}
+
+static bool reads_from(const lz_fused *f, uint32_t from, uint32_t to)
+{
+    const lz_group *h = f->steps.data[to].group;
+    for (size_t i = 0; i < h->items.len; i++)
+        if (h->items.data[i].view.base && writes(f, from, h->items.data[i].view.base))
+            return true;
+    return false;
+}
+
+/* Whatever `to` reads of what `from` writes, it reads at the place where it is stored; and
+ * nobody comes in between. */
+static lz_err *can_take(lz_fused *f, uint32_t from, uint32_t to, bool *ok)
+{
+    const lz_group *g = f->steps.data[from].group, *h = f->steps.data[to].group;
+    bool around;
+    *ok = true;
+    for (size_t i = 0; *ok && i < h->items.len; i++) {
+        const lz_gitem *it = &h->items.data[i];
+        *ok = !it->view.base || !writes(f, from, it->view.base) || stored_at(g, h, it);
+    }
+    if (!*ok)
+        return NULL;
+    LZ_TRY(reaches_around(f, from, to, &around));
+    *ok = !around;
+    return NULL;
+}
+
+static void redirect(lz_group *g, uint32_t from, uint32_t to)
+{
+    for (size_t i = 0; i < g->items.len; i++)
+        for (int k = 0; k < g->items.data[i].nin; k++)
+            if (g->items.data[i].in[k] == from)
+                g->items.data[i].in[k] = to;
+}
+
+/* Loads of what the group itself stores become what is stored. */
+static void take_stored(lz_group *g)
+{
+    for (uint32_t i = 0; i < g->items.len; i++) {
+        const lz_gstore *s = g->items.data[i].load ? stored_at(g, g, &g->items.data[i]) : NULL;
+        if (!s || s->item == i)
+            continue;
+        redirect(g, i, s->item);
+        g->items.data[i] = g->items.data[s->item]; /* nobody's; the kernel has it once */
+    }
+}
+
+/* A store that only the group itself would have read. */
+static void drop_stores(lz_fused *f, uint32_t step)
+{
+    lz_group *g = f->steps.data[step].group;
+    const struct lz_fuse_lists *l = f->lists;
+    size_t kept = 0;
+    for (size_t i = 0; i < g->stores.len; i++) {
+        const lz_ln *t = g->stores.data[i].target;
+        bool wanted = f->nodes[t->id].must || g->items.data[g->stores.data[i].item].node != t;
+        for (uint32_t r = f->nodes[t->id].reader; r && !wanted; r = l->readers.data[r - 1].next)
+            wanted = l->readers.data[r - 1].step != step;
+        if (wanted)
+            g->stores.data[kept++] = g->stores.data[i];
+        else
+            f->nodes[t->id].buffer = false;
+    }
+    g->stores.len = kept;
+}
+
+/* One takes what the other stores, or both load the same and neither waits for the other. */
+static lz_err *belong_together(lz_fused *f, uint32_t a, uint32_t b, bool *taken, bool *ok)
+{
+    bool ab = reads_from(f, a, b), ordered = true;
+    *taken = ab || reads_from(f, b, a);
+    *ok = false;
+    if (*taken)
+        return ab ? can_take(f, a, b, ok) : can_take(f, b, a, ok);
+    if (!shares_load(&f->steps.data[a], &f->steps.data[b]))
+        return NULL;
+    LZ_TRY(lz_fuse_reaches(f, a, b, &ordered));
+    if (!ordered)
+        LZ_TRY(lz_fuse_reaches(f, b, a, &ordered));
+    *ok = !ordered;
+    return NULL;
 }
 
 static lz_err *try_merge(lz_fused *f, uint32_t a, uint32_t b, bool *merged)
 {
     lz_step *x = &f->steps.data[a], *y = &f->steps.data[b];
-    bool ordered = true;
+    bool taken;
     *merged = false;
     if (!same_loops(x->group, y->group) || !has_room(f, x->group, y->group) || x->after != LZ_NO_STEP
-        || y->after != LZ_NO_STEP || !shares_load(x, y))
+        || y->after != LZ_NO_STEP)
         return NULL;
-    LZ_TRY(lz_fuse_reaches(f, a, b, &ordered));
-    if (!ordered)
-        LZ_TRY(lz_fuse_reaches(f, b, a, &ordered));
-    if (ordered)
+    LZ_TRY(belong_together(f, a, b, &taken, merged));
+    if (!*merged)
         return NULL;
     LZ_TRY(append(x->group, y->group));
     hand_over(f, a, b);
-    *merged = true;
+    if (taken) {
+        take_stored(x->group);
+        drop_stores(f, a);
+    }
     return NULL;
 }
 

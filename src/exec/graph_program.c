@@ -36,6 +36,7 @@ static lz_ikind kind_of(const lz_ir_node *n)
     return n->builtin ? LZ_INST_BUILTIN : prims[n->sym->prim];
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): LZ_TYPE_DEPTH deep at most */
 static bool holds_tensor(const lz_type *t)
 {
     bool any = t->kind == LZ_TY_TENSOR;
@@ -45,6 +46,7 @@ static bool holds_tensor(const lz_type *t)
 }
 
 /* A value that a plan's key can name: numbers, strings, tensors, lists and tuples of them. */
+/* NOLINTNEXTLINE(misc-no-recursion): LZ_TYPE_DEPTH deep at most */
 static bool is_plain(const lz_type *t)
 {
     bool plain = t->kind <= LZ_TY_DEVICE || t->kind == LZ_TY_LIST || t->kind == LZ_TY_OPTIONAL
@@ -262,6 +264,7 @@ static lz_err *add_local(local *l, lz_ir_value *v, uint32_t *out)
     LZ_TRY(lz_vec_push(&l->input_of, NO_INPUT));
     LZ_TRY(lz_arena_new(&l->c->p->arena, &key, 1));
     *key = v;
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): a number, never followed */
     return lz_map_put(&l->numbers, key_of(key), (void *)(uintptr_t)(*out + 1));
 }
 

@@ -28,7 +28,7 @@ lz_err *lz_gvalue_create_from(lz_gv v, lz_gvalue **out)
 
 lz_err *lz_gvalue_create_array(lz_array *a, lz_gvalue **out)
 {
-    lz_gv v;
+    lz_gv v = lz_gv_none();
     LZ_TRY(lz_xtensor_of_array(a, &v));
     return lz_gvalue_create_from(v, out);
 }
@@ -65,7 +65,7 @@ lz_err *lz_gvalue_create_literal(lz_str text, lz_gvalue **out)
     lz_arena arena;
     lz_type_table types;
     lz_lexer lexer;
-    lz_gv v;
+    lz_gv v = lz_gv_none();
     lz_arena_init(&arena);
     lz_type_table_init(&types, &arena);
     lz_err *e = lz_lexer_init(&lexer, NULL, text);
@@ -213,6 +213,7 @@ static lz_err *print_tensor(lz_gv v, lz_text *out)
     return e;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): LZ_GV_DEPTH deep at most */
 static lz_err *print_items(lz_gv v, int depth, lz_text *out)
 {
     bool tuple = v.kind == LZ_GV_TUPLE;
@@ -225,6 +226,7 @@ static lz_err *print_items(lz_gv v, int depth, lz_text *out)
     return NULL;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): LZ_GV_DEPTH deep at most */
 static lz_err *print_pairs(lz_gv v, int depth, lz_text *out)
 {
     const char *comma = "{";
@@ -278,6 +280,7 @@ static lz_err *copy_tensor(lz_gv v, lz_gv *out)
     return e;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): LZ_GV_DEPTH deep at most */
 static lz_err *copy_items(lz_gv v, int depth, lz_gv *out)
 {
     lz_err *e = NULL;
@@ -294,6 +297,7 @@ static lz_err *copy_items(lz_gv v, int depth, lz_gv *out)
     return e;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): LZ_GV_DEPTH deep at most */
 static lz_err *copy_pairs(lz_gv v, int depth, lz_gv *out)
 {
     lz_err *e = NULL;
@@ -340,7 +344,7 @@ static lz_err *tensor_of_number(lz_gv v, const lz_type *type, lz_gv *out)
 
 lz_err *lz_gv_for_run(const lz_gvalue *v, const lz_type *type, lz_gv *out)
 {
-    lz_gv x = v->v, fit;
+    lz_gv x = v->v, fit = lz_gv_none();
     const lz_type *inner = type->kind == LZ_TY_OPTIONAL ? type->elem[0] : type;
     bool number = x.kind == LZ_GV_INT || x.kind == LZ_GV_FLOAT || x.kind == LZ_GV_BOOL;
     if (number && inner->kind == LZ_TY_TENSOR)

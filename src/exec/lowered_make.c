@@ -125,7 +125,7 @@ static lz_err *find_sources(maker *m, lz_seg_call *c)
         if (!plain)
             return lz_ir_error(m->g, v ? v->node : m->g->block->param, LZ_ERR_UNSUPPORTED,
                                "its value is needed first");
-        if (v->node == m->g->block->param && !lz_gv_is_tensor(g) && !(in->run_time && !c->seg->statics))
+        if (v->node == m->g->block->param && !lz_gv_is_tensor(g) && !(in->run_time && !c->statics))
             return incomplete(m, v, "its value is needed: make it a constant");
         LZ_TRY(lz_vec_push(&m->l.scalars, source_of(v)));
         if (!lz_gv_is_tensor(g))
@@ -138,6 +138,7 @@ static lz_err *find_sources(maker *m, lz_seg_call *c)
 
 /* ---- results ---- */
 
+/* NOLINTNEXTLINE(misc-no-recursion): LZ_GV_DEPTH deep at most */
 static lz_err *add_result(maker *m, const lz_ir_value *v, lz_gv g, int depth)
 {
     lz_lresult r = { .output = -1 };
@@ -240,6 +241,7 @@ static lz_err *lower_segment(maker *m, lz_segment *s)
     return err;
 }
 
+/* No operators at all. */
 static lz_err *lower_nothing(maker *m)
 {
     lz_arena arena;
@@ -247,6 +249,7 @@ static lz_err *lower_nothing(maker *m)
     lz_arena_init(&arena);
     lz_low_init(&dag, &arena);
     lz_err *e = finish(m, &dag);
+    m->l.dag = NULL;
     lz_low_deinit(&dag);
     lz_arena_deinit(&arena);
     return e;

@@ -376,6 +376,7 @@ static lz_err *view_value(writer *w, const view *v, uint32_t origin, lz_ir_value
 
 static lz_err *owner_value(writer *w, const lz_ln *n, lz_ir_value **out);
 
+/* NOLINTNEXTLINE(misc-no-recursion): what it shares memory with is there already */
 static lz_err *write_buffer(writer *w, const lz_ln *x)
 {
     static const char *const kinds[2] = { "temporary", "output" };

@@ -73,9 +73,10 @@ static lz_err *add_value(lz_seg_call *c, lz_gv v, bool run_time, int depth)
 static lz_err *make_key(lz_seg_call *c)
 {
     c->key.len = c->tensors.len = 0;
+    c->statics = atomic_load(&c->seg->statics);
     for (uint32_t i = 0; i < c->seg->n_inputs; i++) {
         const lz_seg_input *in = &c->seg->inputs[i];
-        LZ_TRY(add_value(c, c->slots[in->slot], in->run_time && !c->seg->statics, LZ_GV_DEPTH));
+        LZ_TRY(add_value(c, c->slots[in->slot], in->run_time && !c->statics, LZ_GV_DEPTH));
     }
     return add_int(c, c->env->separate);
 }
@@ -199,11 +200,11 @@ static lz_err *find_entry(lz_seg_call *c, lz_seg_entry **out)
     if (*out)
         return NULL;
     lz_err *e = make_entry(c, hash, out);
-    if (lz_err_code(e) != LZ_ERR_INTERNAL || c->seg->statics)
+    if (lz_err_code(e) != LZ_ERR_INTERNAL || c->statics)
         return e;
     lz_err_free(e);
     drop_extra(c);
-    c->seg->statics = true;
+    atomic_store(&c->seg->statics, true);
     LZ_TRY(make_key(c));
     return make_entry(c, lz_hash64(c->key.data, c->key.len), out);
 }

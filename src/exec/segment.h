@@ -33,8 +33,8 @@ struct lz_segment {
     uint32_t n_inputs, n_outputs;
     lz_pconstant *constants; /* in local slots */
     uint32_t n_constants;
-    bool writes;  /* some operator writes to a tensor */
-    bool statics; /* run_time turned out to be wrong: values are needed */
+    bool writes;         /* some operator writes to a tensor */
+    atomic_bool statics; /* run_time turned out to be wrong: values are needed */
     pthread_mutex_t lock;
     lz_seg_entry *entries; /* newest first */
     uint32_t n_entries;

@@ -70,6 +70,7 @@ struct lz_seg_call {
     lz_segment *seg;
     lz_gv *slots;
     lz_exec_env *env;
+    bool statics; /* of the segment, when the key was made */
     LZ_VEC(char) key;
     LZ_VEC(lz_xtensor *) tensors; /* of the inputs, in their order; borrowed */
     LZ_VEC(lz_buffer *) extra;    /* found out while lowering: inputs behind the tensors */

@@ -159,7 +159,7 @@ static lz_err *mirror_inputs(lowering *l)
     for (uint32_t i = 0; i < s->n_inputs; i++) {
         const lz_seg_input *in = &s->inputs[i];
         LZ_TRY(mirror(l, l->call->slots[in->slot], LZ_GV_DEPTH, &l->env[in->local]));
-        if (in->run_time && !s->statics)
+        if (in->run_time && !l->call->statics)
             l->scalar_of[in->local] = LZ_SEG_NUMBERS + (int64_t)i;
     }
     return NULL;

@@ -49,7 +49,7 @@ static bool next_run(const lz_worker *w, const lz_instr *i, int64_t n, run *r, i
     int64_t offset = 0;
     for (int d = 0; d < x->n - 1; d++)
         offset += index[d] * lz_launch_stride(w->l, i->access, x->dim[d]);
-    r->p = w->fixed[i->access] + offset * w->l->reach[i->access].size;
+    r->p = lz_reach_move(w->fixed[i->access], offset * w->l->reach[i->access].size);
     r->count = n - r->at < x->extent[x->n - 1] ? n - r->at : x->extent[x->n - 1];
     return true;
 }
@@ -152,7 +152,7 @@ static bool do_affine(lz_worker *w, const lz_instr *i, int64_t n, bool one)
     int64_t index[LZ_KERNEL_DIMS];
     run r = first_run(w, i, n, one, index);
     do {
-        int64_t value = r.p - w->l->reach[i->access].base;
+        int64_t value = (int64_t)((uintptr_t)r.p - (uintptr_t)w->l->reach[i->access].base);
         w->l->p->tiles->affine((int64_t *)(void *)tile_at(w, i->out, r.at), value, r.stride, r.count);
     } while (next_run(w, i, n, &r, index));
     return true;

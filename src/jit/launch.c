@@ -279,7 +279,7 @@ static void go_to_fixed(lz_worker *w, int64_t flat)
         int64_t offset = l->reach[a].offset;
         for (int d = 0; d < l->fixed.n; d++)
             offset += w->fixed_at[d] * lz_launch_stride(l, a, l->fixed.dim[d]);
-        w->fixed[a] = l->reach[a].base + offset * l->reach[a].size;
+        w->fixed[a] = lz_reach_move(l->reach[a].base, offset * l->reach[a].size);
     }
 }
 
@@ -293,7 +293,8 @@ static void next_fixed(lz_worker *w)
     if (w->fixed_at[d] < l->fixed.extent[d]) {
         for (int k = 0; k < l->n_used; k++) {
             int a = l->used[k];
-            w->fixed[a] += lz_launch_stride(l, a, l->fixed.dim[d]) * l->reach[a].size;
+            w->fixed[a] =
+                lz_reach_move(w->fixed[a], lz_launch_stride(l, a, l->fixed.dim[d]) * l->reach[a].size);
         }
         return;
     }
@@ -316,8 +317,8 @@ static void go_to_lane(lz_worker *w, int64_t flat)
         int64_t offset = 0;
         for (int d = 0; d < last; d++)
             offset += w->lane_at[d] * lz_launch_stride(l, a, l->lane.dim[d]);
-        w->here[a] =
-            w->fixed[a] + offset * l->reach[a].size + (last < 0 ? 0 : w->lane_at[last] * l->reach[a].step);
+        w->here[a] = lz_reach_move(w->fixed[a], offset * l->reach[a].size
+                                                    + (last < 0 ? 0 : w->lane_at[last] * l->reach[a].step));
     }
 }
 
@@ -334,7 +335,7 @@ static void next_lane(lz_worker *w, int64_t n)
     w->first += n;
     w->lane_at[last] += n;
     for (int k = 0; k < l->n_used; k++)
-        w->here[l->used[k]] += n * l->reach[l->used[k]].step;
+        w->here[l->used[k]] = lz_reach_move(w->here[l->used[k]], n * l->reach[l->used[k]].step);
 }
 
 /* How many elements the tile at w->first has: not over `end`, nor over the end of the

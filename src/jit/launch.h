@@ -30,6 +30,13 @@ typedef struct lz_reach {
     bool direct; /* tiles are read, or written, where they lie */
 } lz_reach;
 
+/* p so many bytes on; an access without memory has only the distance from NULL, of which C
+ * pointers know nothing. */
+static inline char *lz_reach_move(char *p, int64_t bytes)
+{
+    return (char *)((uintptr_t)p + (uintptr_t)bytes);
+}
+
 /* A store whose value is made in its place, of one block. */
 typedef struct lz_aim {
     uint16_t value;

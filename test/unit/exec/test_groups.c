@@ -70,6 +70,8 @@ static const shape shapes[] = {
       "  %1 = aten::sum(%x, %d1, %no, %none)\n  %2 = aten::amax(%x, %d1, %no)\n", "%1, %2", 1, 0 },
     { "two reductions of all of one input", "%x : Float(4, 100)",
       "  %1 = aten::sum(%x, %none)\n  %2 = aten::max(%x)\n", "%1, %2", 1, 0 },
+    { "mean and variance", "%x : Float(4, 100)",
+      "  %1 = aten::mean(%x, %d1, %no, %none)\n  %2 = aten::var(%x, %d1, %yes, %no)\n", "%1, %2", 1, 0 },
     { "two column sums of one input", "%x : Float(100, 64)",
       "  %1 = aten::sum(%x, %d0, %no, %none)\n  %2 = aten::mul(%x, %x)\n"
       "  %3 = aten::sum(%2, %d0, %no, %none)\n",

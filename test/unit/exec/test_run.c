@@ -1,6 +1,7 @@
 /* The public way to run graphs: values in and out, control flow, errors that name their node
  * and leave inputs as they were. */
 #include "base/text.h"
+#include "base/thread.h"
 #include "check.h"
 #include <lazuli/run.h>
 #include <stdio.h>
@@ -433,6 +434,73 @@ static lz_err *test_stats(void)
     return NULL;
 }
 
+/* One runner, several threads, each with a shape and a number of its own. */
+typedef struct job {
+    lz_runner *runner;
+    int size, rounds;
+    bool ok;
+} job;
+
+static bool run_job(const job *j, int round)
+{
+    char number[16];
+    lz_array *x, *y = NULL;
+    lz_gvalue *in[2] = { 0 }, *out = NULL;
+    lz_err *e = lz_array_create(LZ_F32, LZ_DIMS(j->size), &x);
+    for (int i = 0; !e && i < j->size; i++)
+        ((float *)lz_array_data(x))[i] = (float)i;
+    snprintf(number, sizeof number, "%d", round);
+    e = e ? e : lz_gvalue_create_array(x, &in[0]);
+    e = e ? e : lz_gvalue_create_literal(lz_str_of(number), &in[1]);
+    e = e ? e : lz_runner_run(j->runner, in, 2, &out, NULL);
+    e = e ? e : lz_gvalue_array(out, &y);
+    bool ok = !e && lz_array_numel(y) == j->size + round;
+    for (int i = 0; ok && i < j->size; i++)
+        ok = ((float *)lz_array_data(y))[round + i] == (float)(i * round);
+    lz_err_free(e);
+    lz_array_release(x);
+    lz_array_release(y);
+    lz_gvalue_release(in[0]);
+    lz_gvalue_release(in[1]);
+    lz_gvalue_release(out);
+    return ok;
+}
+
+static void *work(void *arg)
+{
+    job *j = arg;
+    for (int i = 1; j->ok && i <= j->rounds; i++)
+        j->ok = run_job(j, i);
+    return NULL;
+}
+
+/* The number is a Scalar and a size, so that its value is needed; zeros are put in front. */
+static void test_threads(void **state)
+{
+    enum { THREADS = 4 };
+    job jobs[THREADS];
+    pthread_t threads[THREADS];
+    run r;
+    (void)state;
+    lz_err *e = run_begin(&r,
+                          "graph(%x : Tensor, %n : int):\n  %0 : int = prim::Constant[value=0]()\n"
+                          "  %p : int[] = prim::ListConstruct(%n, %0)\n"
+                          "  %y : Tensor = aten::mul(%x, %n)\n"
+                          "  %z : Tensor = aten::constant_pad_nd(%y, %p, %0)\n  return (%z)\n",
+                          NULL);
+    assert_null(e);
+    for (int i = 0; i < THREADS; i++) {
+        jobs[i] = (job){ .runner = r.runner, .size = 3 + i, .rounds = 40, .ok = true };
+        e = lz_thread_start("job", 1 << 20, work, &jobs[i], &threads[i]);
+        assert_null(e);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_true(jobs[i].ok);
+    }
+    run_end(&r);
+}
+
 /* ---- control flow ---- */
 
 /* sum over i < n, j <= i of (x + j), and every second outer trip takes the other way. */
@@ -620,6 +688,7 @@ int main(void)
         LZ_TEST(test_seeds),
         LZ_TEST(test_graph_may_change),
         LZ_TEST(test_stats),
+        cmocka_unit_test(test_threads),
         LZ_TEST(test_nested_loops),
         LZ_TEST(test_lists_of_tensors),
         LZ_TEST(test_shapes_that_do_not_fit),
