@@ -217,7 +217,7 @@ FLOATS(f64, double, int64_t, i64, INT64_MIN, fmod, > -2147483649.0)
 /* Narrow floats, as the 16 bits that lie in memory. */
 static inline float f16_to_f32(uint16_t h)
 {
-    int32_t magnitude = (h & 0x7fff) << 13, sign = (h & 0x8000) << 16;
+    int32_t magnitude = (h & 0x7fff) << 13, sign = (int32_t)((uint32_t)(h & 0x8000) << 16);
     float normal = i32_bits(magnitude + (112 << 23));
     float tiny = i32_bits(magnitude + (113 << 23)) - 0x1p-14f; /* subnormal and zero */
     float big = i32_bits(magnitude + (224 << 23));             /* infinite, NaN */
