@@ -217,7 +217,7 @@ lz_err *lz_low_range(lz_lower *b, int64_t from, int64_t to, int64_t step, lz_lv 
         uint64_t by = step > 0 ? (uint64_t)step : -(uint64_t)step;
         n = (span + by - 1) / by;
     }
-    if (n > (uint64_t)1 << 32)
+    if (n > (uint64_t)1 << 20)
         return lz_errf(LZ_ERR_LIMIT, "a list of too many items");
     LZ_TRY(lz_low_list_new(b, n, &items));
     for (uint64_t i = 0; i < n; i++)

@@ -290,6 +290,7 @@ lz_err *lz_low_reshape(lz_lower *b, const lz_ln *x, lz_ints sizes, const lz_ln *
 {
     lz_lindex *attr;
     map m;
+    int64_t numel;
     while (!b->shape_only && x->kind == LZ_L_RESHAPE)
         x = x->in[0];
     if (lz_shape_eq(lz_ln_sizes(x), sizes)) {
@@ -297,6 +298,10 @@ lz_err *lz_low_reshape(lz_lower *b, const lz_ln *x, lz_ints sizes, const lz_ln *
         return NULL;
     }
     LZ_TRY(lz_shape_check(sizes));
+    LZ_TRY(lz_shape_numel(sizes, &numel));
+    if (numel != x->numel)
+        return lz_errf(LZ_ERR_ARG, "%lld elements cannot have a shape of %lld", (long long)x->numel,
+                       (long long)numel);
     if (!b->shape_only && is_uniform(x))
         return lz_low_expand(b, x->in[0], sizes, out);
     LZ_TRY(map_new(b, x->ndim, sizes.n, &attr, &m));

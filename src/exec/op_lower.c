@@ -85,13 +85,26 @@ static lz_err *pass_args(const lz_op_row *op, const lz_lv *args, lz_lv *passed)
     return NULL;
 }
 
+/* What is written in place keeps its shape, unless the operator is a view of itself. */
+static lz_err *check_in_place(const lz_op_row *op, const lz_lv *args, const lz_lv *results)
+{
+    char is[LZ_SHAPE_CHARS], made[LZ_SHAPE_CHARS];
+    if (op->kind != LZ_SCHEMA_INPLACE || (op->tags & LZ_TAG_BIT(inplace_view)) || !op->nargs
+        || args[0].kind != LZ_LV_TENSOR || results[0].kind != LZ_LV_TENSOR
+        || lz_shape_eq(lz_lv_sizes(&args[0]), lz_lv_sizes(&results[0])))
+        return NULL;
+    return lz_errf(LZ_ERR_ARG, "output with shape %s doesn't match the broadcast shape %s",
+                   lz_shape_print(lz_lv_sizes(&args[0]), is), lz_shape_print(lz_lv_sizes(&results[0]), made));
+}
+
 lz_err *lz_op_lower(lz_lower *b, const lz_op_row *op, const lz_lv *args, lz_lv *results, size_t *n)
 {
     const lz_lower_row *row = row_of(op);
     lz_lv passed[LZ_ARGS_MAX];
     LZ_TRY(pass_args(op, args, passed));
     *n = row->nresults;
-    return lz_low_call(b, row->fn, passed, row->nargs, results, *n);
+    LZ_TRY(lz_low_call(b, row->fn, passed, row->nargs, results, *n));
+    return check_in_place(op, args, results);
 }
 
 lz_err *lz_op_lower_as_is(lz_lower *b, const lz_op_row *op, const lz_lv *args, lz_lv *results, size_t *n)

@@ -52,12 +52,15 @@ static lz_err *wrong_channels(const geometry *g, const lz_ln *x, const lz_ln *w,
 static lz_err *check_operands(const geometry *g, const lz_lv *input, const lz_lv *weight, const lz_lv *bias)
 {
     const lz_ln *x = input->node, *w = weight->node;
+    if (w->ndim != x->ndim || w->ndim < 2)
+        return lz_errf(LZ_ERR_ARG, "Expected %dD input for a weight of %d dimensions", w->ndim, w->ndim);
     int64_t due = g->transposed ? w->sizes[0] : w->sizes[1] * g->groups;
     int64_t given = g->transposed ? w->sizes[1] * g->groups : w->sizes[0];
-    if (w->ndim != x->ndim)
-        return lz_errf(LZ_ERR_ARG, "Expected %dD input for a weight of %d dimensions", w->ndim, w->ndim);
     if (x->sizes[1] != due)
         return wrong_channels(g, x, w, due);
+    if (w->sizes[0] < g->groups)
+        return lz_errf(LZ_ERR_ARG, "Given groups=%lld, expected weight to be at least %lld at dimension 0",
+                       (long long)g->groups, (long long)g->groups);
     if (w->sizes[0] % g->groups)
         return lz_errf(LZ_ERR_ARG, "expected weight to be divisible by groups=%lld at dimension 0",
                        (long long)g->groups);

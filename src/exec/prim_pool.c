@@ -30,6 +30,8 @@ static lz_err *read_pool(lz_lower *b, const char *name, int64_t d, const lz_ln *
         return lz_errf(LZ_ERR_ARG,
                        "%s: Expected %lldD or %lldD (batch mode) tensor for input, but got %d dimensions",
                        name, (long long)d + 1, (long long)d + 2, x->ndim);
+    if (product(x->sizes + x->ndim - d - 1, d + 1) == 0)
+        return lz_errf(LZ_ERR_ARG, "%s: only the batch may have size 0", name);
     LZ_TRY(lz_prim_spread_ints(b, &args[0], d, "kernel_size", &out->kernel));
     if (args[1].kind == LZ_LV_LIST && !args[1].list.n)
         out->stride = out->kernel;
@@ -345,6 +347,9 @@ static lz_err *read_columns(lz_lower *b, const char *name, int64_t lead, const i
                             const lz_lv *args, pool *out)
 {
     *out = (pool){ .d = 2, .lead = lead };
+    for (int i = 0; i < 4; i++)
+        if (args[i].kind == LZ_LV_LIST && args[i].list.n != 2)
+            return lz_errf(LZ_ERR_ARG, "%s: lists of two numbers are due", name);
     LZ_TRY(lz_prim_spread_ints(b, &args[0], 2, "kernel_size", &out->kernel));
     LZ_TRY(lz_prim_spread_ints(b, &args[1], 2, "dilation", &out->dilation));
     LZ_TRY(lz_prim_spread_ints(b, &args[2], 2, "padding", &out->padding));
@@ -368,6 +373,8 @@ lz_err *lz_lower_im2col(lz_lower *b, const lz_lv *args, lz_lv *results)
     if (x->ndim != 3 && x->ndim != 4)
         return lz_errf(LZ_ERR_ARG, "im2col: Expected 3D or 4D (batch mode) tensor, but got %d dimensions",
                        x->ndim);
+    if (product(x->sizes + x->ndim - 3, 3) == 0)
+        return lz_errf(LZ_ERR_ARG, "im2col: only the batch may have size 0");
     LZ_TRY(read_columns(b, "im2col", lead, x->sizes + lead, &args[1], &p));
     LZ_TRY(lz_low_const(b, lz_scalar_int(0), (lz_dtype)x->dtype, &fill));
     LZ_TRY(windows(b, x, &p, fill, &w));

@@ -66,6 +66,10 @@ static lz_err *extreme(lz_lower *b, lz_kreduce op, const char *name, const lz_lv
                        "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
                        "reduction dim with the 'dim' argument.",
                        name);
+    for (int64_t d = 0; d < lz_lv_ndim(self); d++)
+        if ((dims >> d & 1) && !self->node->sizes[d])
+            return lz_errf(LZ_ERR_ARG, "%s(): Expected reduction dim %lld to have non-zero size.", name,
+                           (long long)d);
     LZ_TRY(reduce(b, op, self->node, dims, &args[2], &n));
     results[0] = lz_prim_tensor(self->dtype, n);
     return NULL;
@@ -99,6 +103,8 @@ static lz_err *position(lz_lower *b, lz_kreduce op, const char *name, const lz_l
     LZ_TRY(lz_lv_get_bool(&args[2], &keep));
     if (!all)
         LZ_TRY(lz_prim_dim(&args[1], x->ndim, &dim));
+    if (x->dtype == LZ_BOOL)
+        return lz_errf(LZ_ERR_ARG, "%s(): does not support bool input", name);
     if (x->numel == 0 && all)
         return lz_errf(LZ_ERR_ARG,
                        "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the "

@@ -49,6 +49,8 @@ lz_err *lz_lower_topk(lz_lower *b, const lz_lv *args, lz_lv *results)
     const lz_ln *x, *at;
     int64_t dim, k;
     bool largest, sorted;
+    if (self->dtype == LZ_BOOL)
+        return lz_errf(LZ_ERR_ARG, "topk does not support bool");
     LZ_TRY(lz_lv_get_int(&args[1], &k));
     LZ_TRY(lz_prim_dim(&args[2], lz_lv_ndim(self), &dim));
     LZ_TRY(lz_lv_get_bool(&args[3], &largest));
@@ -56,6 +58,8 @@ lz_err *lz_lower_topk(lz_lower *b, const lz_lv *args, lz_lv *results)
     LZ_TRY(lz_prim_some_dim(b, self->node, &x));
     if (k < 0 || k > x->sizes[dim])
         return lz_errf(LZ_ERR_ARG, "selected index k out of range");
+    if (!lz_lv_ndim(self)) /* the result has no dimensions either, so it has an element */
+        k = 1;
     LZ_TRY(swap_last(b, x, dim, &x));
     lz_shape sizes = lz_prim_resized(x, x->ndim - 1, k);
     int64_t params[3] = { k, largest, sorted };

@@ -426,7 +426,10 @@ lz_err *lz_lower_cat(lz_lower *b, const lz_lv *args, lz_lv *results)
         return lz_errf(LZ_ERR_ARG, "torch.cat(): expected a non-empty list of Tensors");
     model = cat_model(list);
     LZ_TRY(lz_low_result_type(b, list, 1, &d));
-    LZ_TRY(lz_prim_dim(&args[1], model->ndim, &dim));
+    if (is_skipped(model)) /* nothing at all: whatever the dimension */
+        dim = 0;
+    else
+        LZ_TRY(lz_prim_dim(&args[1], model->ndim, &dim));
     LZ_TRY(lz_arena_new(b->arena, &parts, list->list.n));
     for (size_t i = 0; i < list->list.n; i++) {
         const lz_lv *x = &list->list.items[i];
