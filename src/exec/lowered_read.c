@@ -1,5 +1,6 @@
 /* A lowered program from its graph. */
 #include "exec/lowered_read.h"
+#include <assert.h>
 
 /* ---- buffers and views ---- */
 
@@ -102,7 +103,8 @@ static lz_err *read_result(lz_lreader *r, const lz_ir_node *ret, uint32_t i)
     lz_lvalue_read *v;
     lz_lresult x = { .output = -1 };
     LZ_TRY(lz_lread_value(r, ret, i, &v));
-    lz_lvalue_read *base = v->kind == LZ_READ_VIEW ? &r->values.data[v->base - 1] : v;
+    const lz_lvalue_read *base = v->kind == LZ_READ_VIEW ? &r->values.data[v->base - 1] : v;
+    assert(base);
     x.whole = v->kind != LZ_READ_VIEW;
     if (!x.whole) {
         x.dtype = (lz_dtype)v->node->dtype;
@@ -190,6 +192,7 @@ static lz_err *read(lz_lreader *r)
         LZ_TRY(lz_lread_know(r, b->param->out[i], (lz_lvalue_read){ .kind = LZ_READ_SOURCE }));
     for (lz_ir_node *n = lz_ir_first(b); n != b->ret; n = n->next)
         LZ_TRY(read_top(r, n));
+    assert(b->ret);
     for (uint32_t i = 0; i < b->ret->nin; i++)
         LZ_TRY(read_result(r, b->ret, i));
     return r->l->is_fused ? finish_fused(r) : NULL;

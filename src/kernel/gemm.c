@@ -26,7 +26,7 @@ int lz_gemm_widths(const lz_gemm_width *out[LZ_GEMM_WIDTHS])
     int n = 0;
     out[n++] = &lz_gemm_base;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         out[n++] = &lz_gemm_avx2;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")
         && __builtin_cpu_supports("avx512vl"))

@@ -1,9 +1,9 @@
 /* gemm.h - the product of two matrices whose elements are fetched by the caller.
  *
  * The result is cut into tiles of a fixed size. Each is added up along k from the first
- * to the last, one product after the other, in the computing type; threads only decide
- * who does which tile. Fetching goes by panels, so that a convolution is a product too
- * and nothing has to be laid out in memory first. */
+ * to the last, one product after the other, in the computing type, floats by fma; threads
+ * only decide who does which tile. Fetching goes by panels, so that a convolution is a
+ * product too and nothing has to be laid out in memory first. */
 #ifndef LZ_KERNEL_GEMM_H
 #define LZ_KERNEL_GEMM_H
 
