@@ -32,7 +32,7 @@ test: setup ## gcc and clang builds, every test in release, asan and tsan, lint
 	@tools/test.sh
 
 test-torch: build ## graph texts against PyTorch; says that it skips them if PYTHON=python3 has no torch
-	@$(PYTHON) test/torch/check.py build/lazuli --folder test/data/oracle/graphs || [ $$? = 77 ]
+	@$(PYTHON) test/torch/check.py build/lazuli --folder test/data/oracle/graphs --folder test/data/oracle/graphs_more || [ $$? = 77 ]
 
 asan: setup ## the tests under ASan and UBSan
 	@$(call BUILD,asan) && $(call CTEST,asan)

@@ -324,7 +324,8 @@ lz_err *lz_lower_slice_scatter(lz_lower *b, const lz_lv *args, lz_lv *results)
     lz_shape sizes = lz_prim_resized(x, r.dim, r.size);
     lz_prim_strides(lz_ln_sizes(x), strides);
     int64_t at = r.start * strides[r.dim];
-    strides[r.dim] *= r.step;
+    if (r.size > 1) /* a step that is never taken may be any number */
+        strides[r.dim] *= r.step;
     return write_view(b, &args[0], &args[1], &sizes, at, strides, results);
 }
 

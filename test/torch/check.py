@@ -3,7 +3,8 @@
     check.py LAZULI [--random N] [--seed S] [--folder RECORDED] [--keep DIR] [MORE.py ...]
 
 Every text is run by PyTorch, whose results are the truth. Then PyTorch parses and runs what `LAZULI graph TEXT --passes
-... --print` makes of it, and `LAZULI test graphs` runs it. Prints each difference and a last line with the counts.
+... --print` makes of it, `LAZULI test graphs` runs it, and so does `LAZULI graph TEXT --run` where it gives one tensor.
+Prints each difference, and last the counts.
 Exit status: 0 all equal, 1 a difference, 77 no torch."""
 import argparse
 import gzip
@@ -17,9 +18,10 @@ import tempfile
 import warnings
 
 try:
+    import numpy
     import torch
 except ImportError:
-    print("test-torch: skipped, this Python has no torch (choose another with PYTHON=...)")
+    print("test-torch: skipped, this Python has no torch or no numpy (choose another with PYTHON=...)")
     sys.exit(77)
 
 import texts
@@ -118,7 +120,7 @@ def differences(lazuli, case, path):
 
 
 def compare(lazuli, cases, folder):
-    wrong, path = 0, os.path.join(folder, "graph.ir")
+    wrong, asked, path = 0, 0, os.path.join(folder, "graph.ir")
     for case in cases:
         with open(path, "w") as file:
             file.write(texts.as_printed(case.text))
@@ -126,7 +128,40 @@ def compare(lazuli, cases, folder):
             wrong += 1
             print(f"{case.name}: {what}")
             break
+        got = run_command(lazuli, case, path, folder)
+        asked += got is not None
+        if got is not None and not values.same(got, case.results[0][1]):
+            wrong += 1
+            print(f"{case.name}: --run gives {got}, not {case.results[0][1]}")
+    print(f"{asked} graphs run by the command on .npy files")
     return wrong
+
+
+def literal(v):
+    """An argument of --input, or None if there is no such literal."""
+    text = {bool: lambda: str(v), int: lambda: str(v), float: lambda: repr(v), str: lambda: json.dumps(v),
+            type(None): lambda: "None"}.get(type(v), lambda: None)()
+    return text if text is None or text.isascii() else None
+
+
+def run_command(lazuli, case, path, folder):
+    """`LAZULI graph TEXT --run` on the first call, its result from a .npy file; None where it cannot be asked that way."""
+    kind, want = case.results[0]
+    if kind != "output" or not isinstance(want, torch.Tensor) or want.dtype == torch.bfloat16:
+        return None
+    args = [lazuli, "graph", path, "--run"]
+    for i, v in enumerate(case.calls[0]):
+        if isinstance(v, torch.Tensor) and v.dtype != torch.bfloat16:
+            name = os.path.join(folder, f"{i}.npy")
+            numpy.save(name, v.numpy())
+        else:
+            name = literal(v)
+        if name is None:
+            return None
+        args += ["--input", name]
+    out = os.path.join(folder, "out.npy")
+    done = subprocess.run(args + ["--output", out], capture_output=True, text=True)
+    return done.stderr.strip() if done.returncode else torch.from_numpy(numpy.load(out))
 
 
 def replay(lazuli, cases, folder):
