@@ -102,6 +102,33 @@ static const expression expressions[] = {
                     "  %14 : Tensor = aten::div(%11, %13)\n"
                     "  %15 : Tensor = aten::add(%7, %14, %1)\n"
                     "  return (%15)\n" },
+    { .name = "soft",
+      .text = "log1p(exp(a)) + sqrt(b*b+c*c) / (1+|d|)",
+      .loop = loop_soft,
+      .share = 0.45,
+      .steps = { { NUMBER, 0, 0, 1 },
+                 { LZ_K_EXP, 0, 0, 0 },
+                 { LZ_K_LOG1P, 5, 0, 0 },
+                 { LZ_K_MUL, 1, 1, 0 },
+                 { LZ_K_MUL, 2, 2, 0 },
+                 { LZ_K_ADD, 7, 8, 0 },
+                 { LZ_K_SQRT, 9, 0, 0 },
+                 { LZ_K_ABS, 3, 0, 0 },
+                 { LZ_K_ADD, 11, 4, 0 },
+                 { LZ_K_DIV, 10, 12, 0 },
+                 { LZ_K_ADD, 6, 13, 0 } },
+      .n = 11,
+      .graph = HEAD "  %5 : Tensor = aten::exp(%a)\n"
+                    "  %6 : Tensor = aten::log1p(%5)\n"
+                    "  %7 : Tensor = aten::mul(%b, %b)\n"
+                    "  %8 : Tensor = aten::mul(%c, %c)\n"
+                    "  %9 : Tensor = aten::add(%7, %8, %1)\n"
+                    "  %10 : Tensor = aten::sqrt(%9)\n"
+                    "  %11 : Tensor = aten::abs(%d)\n"
+                    "  %12 : Tensor = aten::add(%11, %1, %1)\n"
+                    "  %13 : Tensor = aten::div(%10, %12)\n"
+                    "  %14 : Tensor = aten::add(%6, %13, %1)\n"
+                    "  return (%14)\n" },
     { .name = "chain",
       .text = "(((((a+b)*c-d)*a+c)*b-a)*d + (b-c)*0.5",
       .loop = loop_chain,

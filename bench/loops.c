@@ -25,6 +25,7 @@ static inline float sigmoid(float x)
 LOOP(loop_gelu, gelu(a *b + c) * sigmoid(d))
 LOOP(loop_gauss, tanhf(a *b + c) * expf(-(d * d)))
 LOOP(loop_norm, logf(1.0f + a * a) + sqrtf(b * b + c * c) / (1.0f + fabsf(d)))
+LOOP(loop_soft, log1pf(expf(a)) + sqrtf(b * b + c * c) / (1.0f + fabsf(d)))
 LOOP(loop_chain, ((((a + b) * c - d) * a + c) * b - a) * d + (b - c) * 0.5f)
 
 void loop_sum_rows(const float *restrict x, float *restrict y, int64_t rows, int64_t cols)

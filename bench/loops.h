@@ -8,7 +8,7 @@
 /* y[i] = some expression of in[0][i] .. in[3][i] */
 typedef void loop_fn(const float *const in[4], float *y, int64_t n);
 
-loop_fn loop_gelu, loop_gauss, loop_norm, loop_chain;
+loop_fn loop_gelu, loop_gauss, loop_norm, loop_soft, loop_chain;
 
 /* Sums of a dense rows x cols matrix */
 void loop_sum_rows(const float *x, float *y, int64_t rows, int64_t cols);

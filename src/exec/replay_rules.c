@@ -60,7 +60,7 @@ static bool same_element(const lz_array *x, int64_t a, int64_t b)
 static int64_t dim_of(const lz_rule_case *c, int64_t ndim)
 {
     for (int i = 0; i < c->op->nargs; i++) {
-        if (strcmp(c->op->args[i].name, "dim") || c->args[i].kind != LZ_LV_NUMBER)
+        if (strcmp(c->op->args[i].name, "dim") != 0 || c->args[i].kind != LZ_LV_NUMBER)
             continue;
         int64_t d = c->args[i].number.i;
         return d < 0 ? d + ndim : d;

@@ -190,7 +190,7 @@ int lz_kb_access(lz_kb *b, lz_dtype dtype, lz_kvary vary)
     if (b->ir.access.len == LZ_KERNEL_ACCESSES)
         return (int)lz_kb_fail(
             b, lz_errf(LZ_ERR_LIMIT, "a kernel of more than %d accesses", LZ_KERNEL_ACCESSES));
-    lz_err *e = lz_vec_push(&b->ir.access, (lz_kuse){ .dtype = (int8_t)dtype, .vary = (uint8_t)vary });
+    lz_err *e = lz_vec_push(&b->ir.access, (lz_kuse){ .dtype = (uint8_t)dtype, .vary = (uint8_t)vary });
     return e ? (int)lz_kb_fail(b, e) : (int)b->ir.access.len - 1;
 }
 
@@ -536,7 +536,7 @@ static lz_hash structure_hash(const lz_kir *ir)
     h = lz_hash_mix(h, lz_hash_bytes(ir->params.data, ir->params.len));
     for (size_t i = 0; i < ir->access.len; i++) {
         lz_kuse u = ir->access.data[i];
-        h = lz_hash_add(h, (uint8_t)u.dtype | (uint64_t)u.vary << 8);
+        h = lz_hash_add(h, u.dtype | (uint64_t)u.vary << 8);
     }
     for (size_t i = 0; i < ir->stores.len; i++) {
         lz_kstore s = ir->stores.data[i];

@@ -39,7 +39,7 @@ typedef struct lz_knode {
 } lz_knode;
 
 typedef struct lz_kuse { /* what an access is and does */
-    int8_t dtype;
+    uint8_t dtype;
     uint8_t vary;
     uint8_t loads, stores, affine; /* is it used so? */
 } lz_kuse;

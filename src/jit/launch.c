@@ -86,7 +86,7 @@ static bool contiguous(const lz_launch *l, int access)
 }
 
 typedef struct span {
-    const char *from, *to;
+    uintptr_t from, to;
 } span;
 
 /* The bytes that an access may touch. */
@@ -100,8 +100,8 @@ static span span_of(const lz_launch *l, int access)
         high += reach > 0 ? reach : 0;
     }
     int64_t size = (int64_t)lz_dtype_bytes(l->p->access[access].dtype);
-    const char *base = a->base;
-    return (span){ base + low * size, base + (high + 1) * size };
+    uintptr_t base = (uintptr_t)a->base;
+    return (span){ base + (uintptr_t)(low * size), base + (uintptr_t)((high + 1) * size) };
 }
 
 /* Would writing this store's value where it is made spoil something the block reads
@@ -175,7 +175,7 @@ static void reach_all(lz_launch *l)
         a->base = memory ? l->args->access[k].base : NULL;
         a->size = memory ? (int64_t)lz_dtype_bytes(u->dtype) : 1;
         a->offset = l->args->access[k].offset;
-        a->dtype = (uint8_t)u->dtype;
+        a->dtype = u->dtype;
         a->step = last < 0 ? 0 : lz_launch_stride(l, (int)k, l->lane.dim[last]) * a->size;
         a->linear = is_linear(l, (int)k);
         a->direct = u->loads && contiguous(l, (int)k);

@@ -34,6 +34,7 @@ typedef struct lz_reach {
  * pointers know nothing. */
 static inline char *lz_reach_move(char *p, int64_t bytes)
 {
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): p + bytes is undefined for NULL */
     return (char *)((uintptr_t)p + (uintptr_t)bytes);
 }
 

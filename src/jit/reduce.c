@@ -19,7 +19,7 @@ static parts parts_of(const lz_worker *w, const lz_state *s)
     bool rows = w->l->rows;
     parts p = { .width = rows ? 1 : w->l->tile, .size = lz_ktype_size((lz_ktype)s->type) };
     int64_t lanes = rows ? LZ_ROW_LANES : LZ_COLUMN_LANES * w->l->tile;
-    int64_t most = rows ? 3 * LZ_ROW_LANES : s->scan ? w->l->tile : 2 * lanes + w->l->tile;
+    int64_t most = rows ? (int64_t)3 * LZ_ROW_LANES : s->scan ? w->l->tile : 2 * lanes + w->l->tile;
     size_t group = (size_t)lanes * p.size;
     p.lane = w->state + (rows ? (int64_t)s->rows : (int64_t)s->columns * w->l->tile);
     p.chunk = p.lane + group;

@@ -183,10 +183,10 @@ static bool find_choice(finder *f, uint32_t v)
  * first there. */
 static lz_tile_fn *pair(const finder *f, int first, int second, bool turned)
 {
-    static const int8_t firsts[LZ_N_COUNT] = {
+    static const uint8_t firsts[LZ_N_COUNT] = {
         [LZ_K_ADD] = 1, [LZ_K_SUB] = 2, [LZ_K_MUL] = 3, [LZ_K_MAX] = 4, [LZ_K_MIN] = 5
     };
-    static const int8_t seconds[LZ_N_COUNT][2] = {
+    static const uint8_t seconds[LZ_N_COUNT][2] = {
         [LZ_K_ADD] = { 1, 1 }, [LZ_K_SUB] = { 2, 3 }, [LZ_K_MUL] = { 4, 4 }, [LZ_K_DIV] = { 5, 6 },
         [LZ_K_MAX] = { 7, 0 }, [LZ_K_MIN] = { 8, 0 }, [LZ_K_ABS] = { 9, 0 }, [LZ_K_NEG] = { 10, 0 },
     };

@@ -364,7 +364,7 @@ OP1(narrow_bf16, float, float, bf16_to_f32(f32_to_bf16(x)))
 
 MEMORY(bool, b8, b8, v, v)
 MEMORY(u8, uint8_t, int32_t, v, (uint8_t)v)
-MEMORY(i8, int8_t, int32_t, v, (int8_t)v)
+MEMORY(i8, int8_t, int32_t, (int32_t)v, (int8_t)v)
 MEMORY(i16, int16_t, int32_t, v, (int16_t)v)
 MEMORY(i32, int32_t, int32_t, v, v)
 MEMORY(i64, int64_t, int64_t, v, v)

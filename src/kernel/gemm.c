@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* A tile of the result: MB and NB are whole numbers of blocks of every width. */
-enum { MB = 96, NB = 128, KB = 256 };
+enum { MB = 96, NB = 128, KB = 256, X_PANEL = MB * KB, Y_PANEL = NB * KB, SUMS = MB * NB };
 
 lz_gemm_type lz_gemm_type_of(lz_dtype d)
 {
@@ -60,11 +60,11 @@ static void fetch(const run *r, const tile *t, int64_t k0, int64_t nk, char *xs,
 {
     const lz_gemm *g = r->g;
     if (t->mi % r->rows)
-        memset(xs, 0, MB * KB * r->size);
+        memset(xs, 0, X_PANEL * r->size);
     for (int64_t i = 0; i < t->mi; i += r->rows)
         g->fetch_x(g->user, t->b, t->i0 + i, least(r->rows, t->mi - i), k0, nk, r->rows,
                    xs + (size_t)(i * KB) * r->size);
-    memset(ys, 0, NB * KB * r->size);
+    memset(ys, 0, Y_PANEL * r->size);
     for (int64_t j = 0; j < t->nj; j += r->cols)
         g->fetch_y(g->user, t->b, k0, nk, t->j0 + j, least(r->cols, t->nj - j), r->cols,
                    ys + (size_t)(j * KB) * r->size);
@@ -81,13 +81,13 @@ static void multiply(const run *r, const tile *t, int64_t nk, const char *xs, co
 static void do_tile(const run *r, int64_t number, char *scratch)
 {
     const lz_gemm *g = r->g;
-    char *xs = scratch, *ys = xs + MB * KB * r->size, *acc = ys + NB * KB * r->size;
+    char *xs = scratch, *ys = xs + X_PANEL * r->size, *acc = ys + Y_PANEL * r->size;
     tile t = { .b = number / r->tiles_n / r->tiles_m,
                .i0 = number / r->tiles_n % r->tiles_m * MB,
                .j0 = number % r->tiles_n * NB };
     t.mi = least(MB, g->m - t.i0);
     t.nj = least(NB, g->n - t.j0);
-    memset(acc, 0, MB * NB * r->size);
+    memset(acc, 0, SUMS * r->size);
     for (int64_t k0 = 0; k0 < g->k; k0 += KB) {
         int64_t nk = least(KB, g->k - k0);
         fetch(r, &t, k0, nk, xs, ys);
@@ -109,10 +109,10 @@ lz_err *lz_gemm_run_with(const lz_gemm *g, const lz_gemm_width *w, lz_pool *pool
 {
     run r = { .g = g, .micro = w->micro[g->type], .rows = w->rows };
     r.size = lz_dtype_size(lz_gemm_dtype(g->type));
-    r.cols = 2 * w->bytes / (int64_t)r.size;
+    r.cols = (int64_t)2 * w->bytes / (int64_t)r.size;
     r.tiles_m = (g->m + MB - 1) / MB;
     r.tiles_n = (g->n + NB - 1) / NB;
-    r.room = (MB * KB + NB * KB + MB * NB) * r.size;
+    r.room = (size_t)(X_PANEL + Y_PANEL + SUMS) * r.size;
     int64_t tiles = g->batch * r.tiles_m * r.tiles_n;
     if (tiles == 0)
         return NULL;

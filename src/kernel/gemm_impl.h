@@ -43,9 +43,9 @@ static inline float fma_f32(float x, float y, float z)
         T *acc = accs;                                                                                       \
         vec_##name sum[ROWS][2];                                                                             \
         for (int i = 0; i < ROWS; i++)                                                                       \
-            for (int j = 0; j < 2; j++)                                                                      \
+            for (int64_t j = 0; j < 2; j++)                                                                  \
                 sum[i][j] = *(const vec_##name *)(acc + i * stride + j * LANES);                             \
-        for (int64_t k = 0; k < nk; k++, x += ROWS, y += 2 * LANES) {                                        \
+        for (int64_t k = 0; k < nk; k++, x += ROWS, y += (int64_t)2 * LANES) {                               \
             vec_##name y0 = *(const vec_##name *)y, y1 = *(const vec_##name *)(y + LANES);                   \
             for (int i = 0; i < ROWS; i++) {                                                                 \
                 vec_##name xi = x[i] - (vec_##name){ 0 };                                                    \
@@ -54,7 +54,7 @@ static inline float fma_f32(float x, float y, float z)
             }                                                                                                \
         }                                                                                                    \
         for (int i = 0; i < ROWS; i++)                                                                       \
-            for (int j = 0; j < 2; j++)                                                                      \
+            for (int64_t j = 0; j < 2; j++)                                                                  \
                 *(vec_##name *)(acc + i * stride + j * LANES) = sum[i][j];                                   \
     }
 

@@ -109,8 +109,10 @@ static long double digamma_l(long double x)
         low = -pi / tanl(pi * r);
         x = 1 - x;
     }
-    for (; x < 24; x++)
+    while (x < 24) {
         low -= 1 / x;
+        x += 1;
+    }
     long double z = 1 / (x * x), sum = 0;
     for (int i = 7; i >= 0; i--)
         sum = (sum + c[i]) * z;

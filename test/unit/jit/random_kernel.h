@@ -272,13 +272,26 @@ static void rk_store(random_kernel *r, lz_kv v)
     lz_kb_store(r->b, rk_access(r, dtype, element ? LZ_K_ELEMENT : LZ_K_OUTER, true), v);
 }
 
+/* So many elements that threads share them: one of the dimensions becomes long. */
+static void rk_stretch(random_kernel *r)
+{
+    int64_t total = 1;
+    if (r->n_outer + r->n_row == 0)
+        r->extents[r->n_row++] = 1;
+    for (int d = 0; d < r->n_outer + r->n_row; d++)
+        total *= r->extents[d] = r->extents[d] ? r->extents[d] : 1;
+    r->extents[rk_below(r, r->n_outer + r->n_row)] *= (40000 + rk_below(r, 60000)) / total + 1;
+}
+
 /* NULL if the dice asked for too large a kernel. rk_free in any case. */
-static lz_kernel *rk_make(random_kernel *r, uint64_t seed)
+static lz_kernel *rk_make(random_kernel *r, uint64_t seed, bool large)
 {
     lz_kernel *k = NULL;
     *r = (random_kernel){ .state = seed * UINT64_C(0x9E3779B97F4A7C15) + 1 };
     rk_next(r);
     rk_shape(r);
+    if (large)
+        rk_stretch(r);
     lz_err *e = lz_kb_create(rk_below(r, 2) ? LZ_K_ROWS : LZ_K_COLUMNS, r->n_outer, r->n_row, &r->b);
     assert_null(e);
     r->values[0] = rk_load(r);

@@ -92,8 +92,10 @@ static lz_err *test_search_agrees_with_counting(void)
         e = lz_array_init(&v, NULL, LZ_F32, LZ_DIMS(2, 9));
     if (!e)
         e = lz_array_init(&out, NULL, LZ_I64, LZ_DIMS(2, 9));
-    for (int64_t i = 0; !e && i < s.numel; i++)
-        lz_array_set(&s, i, lz_scalar_float((double)(i % 6 / 2)));
+    for (int64_t i = 0; !e && i < s.numel; i++) {
+        int64_t pair = i % 6 / 2;
+        lz_array_set(&s, i, lz_scalar_float((double)pair));
+    }
     for (int64_t i = 0; !e && i < v.numel; i++)
         lz_array_set(&v, i, lz_scalar_float((double)(i % 9) / 2 - 1));
     for (int64_t right = 0; !e && right < 2; right++) {
