@@ -49,7 +49,7 @@ int cli_test(int argc, char **argv)
     lz_replay_options o = { 0 };
     const char *path = NULL;
     size_t kind = 0;
-    while (kind < 2 && (argc < 2 || strcmp(argv[1], kinds[kind].name)))
+    while (kind < 2 && (argc < 2 || strcmp(argv[1], kinds[kind].name) != 0))
         kind++;
     if (kind == 2)
         return cli_misuse("test takes 'ops CASES.jsonl' or 'graphs FOLDER'");

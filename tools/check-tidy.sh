@@ -40,6 +40,7 @@ pairs() {
         NF == 0 { next }
         { path = substr($0, 5) }
         path !~ /^\// { path = root "build/" path }
+        index(path, root "build/../") == 1 { path = root substr(path, length(root) + 10) } # a compiler cache says it so
         index(path, root) != 1 { next }
         { path = substr(path, length(root) + 1) }
         source == "" { source = path }

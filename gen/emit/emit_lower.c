@@ -101,8 +101,8 @@ static lz_err *declare_args(lzg_lower *f)
 static const char *inner_rule(const lzg_shape_rule *rule)
 {
     static const char *const rules[][2] = {
-        { "pointwise", "POINTWISE" }, { "pointwise_float", "FLOAT" }, { "pointwise_int", "INT" },
-        { "predicate", "PREDICATE" }, { "select", "SELECT" },
+        { "pointwise", "POINTWISE" },     { "pointwise_float", "FLOAT" }, { "pointwise_int", "INT" },
+        { "pointwise_number", "NUMBER" }, { "predicate", "PREDICATE" },   { "select", "SELECT" },
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (!strcmp(rule->name, rules[i][0]))

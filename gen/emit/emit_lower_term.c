@@ -397,8 +397,7 @@ static bool negated(lzg_op *op)
     return false;
 }
 
-/* The opposite of a condition, in C. One on numbers that are known at run time only holds
- * until then. */
+/* The opposite of a condition, in C. */
 static lz_err *eval_opposite(lzg_lower *f, const lzg_term *t, lz_str *out)
 {
     lzg_c_expr c;
@@ -406,16 +405,25 @@ static lz_err *eval_opposite(lzg_lower *f, const lzg_term *t, lz_str *out)
     lzg_term opposite = *t;
     bool plain = t->kind == LZG_TERM_OP && lzg_is_plain(f, t) && negated(&opposite.op);
     LZ_TRY(lzg_eval(f, plain ? &opposite : t, &c));
-    if (c.rep == LZG_REP_VALUE) {
-        LZ_TRY(lzg_by_pointer(f, &c, &cond));
-        return lz_arena_printf(&f->arena, out, "!lz_calc_may_hold(%.*s)", LZ_FMT(cond));
-    }
     LZ_TRY(lzg_settle(f, &c));
     *out = c.text;
     if (plain)
         return NULL;
     LZ_TRY(lzg_operand(f, &c, LZG_BINDS_PRIMARY, &cond));
     return lz_arena_printf(&f->arena, out, "!%.*s", LZ_FMT(cond));
+}
+
+/* A condition on numbers that are known at run time only is left to the builder. */
+static lz_err *put_require(lzg_lower *f, const lzg_term *t)
+{
+    lzg_c_expr c;
+    lz_str cond, parts;
+    LZ_TRY(lzg_eval(f, t->kids[0], &c));
+    LZ_TRY(lzg_by_pointer(f, &c, &cond));
+    LZ_TRY(lzg_eval_args(f, t->kids + 2, t->nkids - 2, &parts));
+    lzg_stmt(f, "LZ_TRY(lz_low_require(b, %.*s, LZ_ARGS(%.*s), %zu));", LZ_FMT(cond), LZ_FMT(parts),
+             t->nkids - 2);
+    return NULL;
 }
 
 /* Without statements, and nothing to calculate. */
@@ -431,6 +439,8 @@ static lz_err *put_check(lzg_lower *f, const lzg_term *t)
 {
     lz_str cond, parts;
     bool plain = are_brief(f, t->kids + 2, t->nkids - 2);
+    if (rep_of(t->kids[0]) == LZG_REP_VALUE)
+        return put_require(f, t);
     LZ_TRY(eval_opposite(f, t->kids[0], &cond));
     if (!plain)
         LZ_TRY(lzg_open(f, "if (%.*s)", LZ_FMT(cond)));

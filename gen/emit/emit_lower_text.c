@@ -4,6 +4,12 @@
 
 /* ---- statements ---- */
 
+static bool is_operator(lz_str s)
+{
+    return lz_str_starts(s, LZ_STR("&& ")) || lz_str_starts(s, LZ_STR("|| "))
+           || lz_str_starts(s, LZ_STR("? ")) || lz_str_starts(s, LZ_STR(": "));
+}
+
 /* Where a line of at most `room` characters may end: behind the last ", " or before the
  * last " && ", " || ", " ? ", " : " that stand outside of strings; the end if nowhere. */
 static size_t break_at(lz_str s, size_t room)
@@ -14,12 +20,7 @@ static size_t break_at(lz_str s, size_t room)
         quoted = quoted != (s.ptr[i] == '"' && (!i || s.ptr[i - 1] != '\\'));
         if (quoted || s.ptr[i + 1] != ' ' || !i)
             continue;
-        if (s.ptr[i] == ',')
-            best = i + 2;
-        else if (lz_str_starts(lz_str_sub(s, i + 2, s.len), LZ_STR("&& "))
-                 || lz_str_starts(lz_str_sub(s, i + 2, s.len), LZ_STR("|| "))
-                 || lz_str_starts(lz_str_sub(s, i + 2, s.len), LZ_STR("? "))
-                 || lz_str_starts(lz_str_sub(s, i + 2, s.len), LZ_STR(": ")))
+        if (s.ptr[i] == ',' || is_operator(lz_str_sub(s, i + 2, s.len)))
             best = i + 2;
     }
     return best ? best : s.len;
@@ -141,11 +142,27 @@ lz_err *lzg_operand(lzg_lower *f, const lzg_c_expr *e, int binds, lz_str *out)
     return lz_arena_printf(&f->arena, out, "(%.*s)", LZ_FMT(e->text));
 }
 
+/* A VALUE, as the text of an lz_lv. */
+static lz_err *value_text(lzg_lower *f, const lzg_c_expr *e, lz_str *out)
+{
+    *out = e->text;
+    return e->pointer ? lz_arena_printf(&f->arena, out, "*%.*s", LZ_FMT(e->text)) : NULL;
+}
+
+/* A VALUE, as the text of a pointer to one. */
+static lz_err *pointer_text(lzg_lower *f, const lzg_c_expr *e, lz_str *out)
+{
+    *out = e->text;
+    if (e->pointer)
+        return NULL;
+    return lz_arena_printf(&f->arena, out, e->place ? "&%.*s" : "LZ_ARGS(%.*s)", LZ_FMT(e->text));
+}
+
 lz_err *lzg_declare(lzg_lower *f, lz_str name, lzg_c_expr *e)
 {
     lz_str text = e->text;
     if (e->rep == LZG_REP_VALUE)
-        LZ_TRY(lzg_by_value(f, e, &text));
+        LZ_TRY(value_text(f, e, &text));
     lzg_stmt(f, "%s %.*s = %.*s;", lzg_rep_type(e->rep), LZ_FMT(name), LZ_FMT(text));
     if (e->risky)
         lzg_stmt(f, "LZ_TRY(lz_calc_check(fault));");
@@ -178,7 +195,7 @@ static lz_err *unpack(lzg_lower *f, lzg_c_expr *e, lzg_rep rep)
 {
     static const char *const stems[LZG_REP_COUNT] = { NULL, "n", "c", "d" };
     lz_str name, from;
-    LZ_TRY(lzg_by_pointer(f, e, &from));
+    LZ_TRY(pointer_text(f, e, &from));
     LZ_TRY(lzg_name_count(f, stems[rep], &name));
     LZ_TRY(lzg_get_known(f, from, name, rep));
     *e = (lzg_c_expr){ .rep = rep, .text = name, .binds = LZG_BINDS_PRIMARY, .bits = LZG_BITS_ANY };
@@ -204,17 +221,13 @@ lz_err *lzg_as(lzg_lower *f, lzg_c_expr *e, lzg_rep rep)
 lz_err *lzg_by_value(lzg_lower *f, lzg_c_expr *e, lz_str *out)
 {
     LZ_TRY(lzg_as(f, e, LZG_REP_VALUE));
-    *out = e->text;
-    return e->pointer ? lz_arena_printf(&f->arena, out, "*%.*s", LZ_FMT(e->text)) : NULL;
+    return value_text(f, e, out);
 }
 
 lz_err *lzg_by_pointer(lzg_lower *f, lzg_c_expr *e, lz_str *out)
 {
     LZ_TRY(lzg_as(f, e, LZG_REP_VALUE));
-    *out = e->text;
-    if (e->pointer)
-        return NULL;
-    return lz_arena_printf(&f->arena, out, e->place ? "&%.*s" : "LZ_ARGS(%.*s)", LZ_FMT(e->text));
+    return pointer_text(f, e, out);
 }
 
 lz_err *lzg_store(lzg_lower *f, const lzg_c_place *to, lzg_c_expr *e)

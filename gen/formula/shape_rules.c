@@ -4,6 +4,7 @@ static const lzg_shape_rule rules[] = {
     { "pointwise", "", 1, true, false },
     { "pointwise_float", "", 1, true, false },
     { "pointwise_int", "", 1, true, false },
+    { "pointwise_number", "", 1, true, false },
     { "predicate", "", 1, true, true },
     { "select", "condition:Tensor", 1, true, false },
     { "elementwise", "", 1, false, false },

@@ -55,14 +55,15 @@ static lz_err *take(lz_fused *f, uint32_t step, uint32_t item, const lz_ln *n, i
 
 static lz_err *expand_nothing(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
 {
-    (void)f, (void)step, (void)item, (void)ok;
+    (void)f, (void)step, (void)item;
+    *ok = true;
     return NULL;
 }
 
 static lz_err *expand_map(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
 {
     lz_gitem it = *item_of(f, step, item);
-    (void)ok;
+    *ok = true;
     for (int i = 0; i < it.node->nin; i++)
         LZ_TRY(take(f, step, item, it.node->in[i], it.rows, it.mask));
     return NULL;
@@ -77,7 +78,7 @@ static lz_err *expand_index(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
     const int64_t *map = a->v + x->ndim;
     int64_t *rows;
     uint32_t mask = it.mask;
-    (void)ok;
+    *ok = true;
     LZ_TRY(lz_group_rows(g, x->ndim, &rows));
     for (int64_t r = 0; r < x->ndim; r++) {
         int64_t *row = rows + r * lz_group_width(g);
@@ -233,7 +234,7 @@ static lz_err *expand_gather(lz_fused *f, uint32_t step, uint32_t item, bool *ok
 {
     lz_gview view;
     lz_gitem it = *item_of(f, step, item);
-    (void)ok;
+    *ok = true;
     LZ_TRY(lz_fuse_resolve(f, step, it.node->in[0], &view));
     item_of(f, step, item)->view = view;
     group_of(f, step)->n_loads++;
@@ -279,7 +280,6 @@ static expand_fn *const expanders[LZ_L_KINDS] = {
 
 lz_err *lz_fuse_expand(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
 {
-    *ok = true;
     return expanders[item_of(f, step, item)->node->kind](f, step, item, ok);
 }
 

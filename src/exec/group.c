@@ -282,7 +282,7 @@ static int by_stride(const void *a, const void *b)
 
 bool lz_group_covers(const lz_group *g, const int64_t *address, int64_t numel, uint64_t loops)
 {
-    term t[LZ_GROUP_LOOPS];
+    term t[LZ_GROUP_LOOPS] = { { 0 } };
     int64_t next = 1;
     size_t k = 0;
     for (int l = 0; l < g->n_loops; l++)

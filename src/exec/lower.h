@@ -253,7 +253,8 @@ struct lz_lower {
     const lz_ln *stream;    /* i64 scalar node that every stream is counted from, or NULL */
     lz_lower_nonzero_fn *nonzero;
     void *user;
-    const lz_ln **nodes; /* [n_nodes], by id */
+    const struct lz_guard *guards; /* the last one first; of the arena */
+    const lz_ln **nodes;           /* [n_nodes], by id */
     size_t nodes_cap;
     const lz_ln **table; /* open addressing */
     size_t table_cap, table_used;
@@ -357,6 +358,7 @@ typedef enum lz_inner_rule {
     LZ_INNER_POINTWISE,
     LZ_INNER_FLOAT,
     LZ_INNER_INT,
+    LZ_INNER_NUMBER, /* no operand is bool */
     LZ_INNER_PREDICATE,
     LZ_INNER_SELECT, /* the first tensor is the condition */
     LZ_INNER_RULES
@@ -419,6 +421,9 @@ LZ_MUST_USE lz_err *lz_low_wrap_dim(int64_t dim, int64_t ndim, int64_t *out);
 LZ_MUST_USE lz_err *lz_low_wrap_dims(lz_lower *b, const lz_lv *dims, int64_t ndim, lz_lv *out);
 LZ_MUST_USE lz_err *lz_low_broadcast_shapes(lz_lower *b, const lz_lv *shapes, size_t n, lz_lv *out);
 
+/* A check: the error of the message if the condition is false; if it is known at run time
+ * only, plans check it before they run (guard.h). */
+LZ_MUST_USE lz_err *lz_low_require(lz_lower *b, const lz_lv *condition, const lz_lv *parts, size_t n);
 /* The error of a check: texts (LZ_LV_STR) and values one behind the other. */
 LZ_MUST_USE lz_err *lz_low_message(const lz_lv *parts, size_t n);
 void lz_lv_print(const lz_lv *v, lz_text *out);

@@ -1,4 +1,5 @@
 #include "exec/lower_calc.h"
+#include <math.h>
 
 lz_err *lz_calc_check(lz_calc_fault fault)
 {
@@ -57,7 +58,7 @@ lz_err *lz_calc_to_int(const lz_lv *number, int64_t *out)
         return NULL;
     }
     LZ_TRY(lz_lv_get_double(number, &v));
-    if (!(v > -0x1p63 && v < 0x1p63))
+    if (!(fabs(v) < 0x1p63))
         return lz_errf(LZ_ERR_ARG, "a number has no place among 64-bit integers");
     *out = (int64_t)v;
     return NULL;

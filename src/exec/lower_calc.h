@@ -85,13 +85,6 @@ static inline int64_t lz_calc_itemsize(lz_dtype d)
     return lz_low_dtype_attr(d, LZ_DTYPE_ITEMSIZE).number.i;
 }
 
-/* A condition that is known and false does not hold; one that depends on a number
- * known at run time only may. */
-static inline bool lz_calc_may_hold(const lz_lv *truth)
-{
-    return truth->node || truth->number.i != 0;
-}
-
 LZ_MUST_USE lz_err *lz_calc_get_dtype(const lz_lv *v, lz_dtype *out);
 LZ_MUST_USE lz_err *lz_calc_to_int(const lz_lv *number, int64_t *out); /* cut */
 /* A size of a tensor, an int of a list; negative: from the end. */

@@ -53,7 +53,7 @@ lz_err *lz_low_result_type(lz_lower *b, const lz_lv *args, size_t n, lz_dtype *o
 static const lz_promotion promotions[LZ_INNER_RULES] = {
     [LZ_INNER_POINTWISE] = LZ_PROMOTE_COMMON, [LZ_INNER_FLOAT] = LZ_PROMOTE_WHOLE_TO_FLOAT,
     [LZ_INNER_INT] = LZ_PROMOTE_COMMON,       [LZ_INNER_PREDICATE] = LZ_PROMOTE_ALWAYS_BOOL,
-    [LZ_INNER_SELECT] = LZ_PROMOTE_COMMON,
+    [LZ_INNER_NUMBER] = LZ_PROMOTE_COMMON,    [LZ_INNER_SELECT] = LZ_PROMOTE_COMMON,
 };
 
 static size_t condition_of(lz_inner_rule rule, const lz_lv *args, size_t n)
@@ -122,6 +122,9 @@ lz_err *lz_inner_begin(lz_lower *b, const char *name, lz_inner_rule rule, const 
     LZ_TRY(inner_sizes(b, args, n, out));
     for (size_t i = 0; i < n; i++) {
         elements[i] = args[i];
+        if (rule == LZ_INNER_NUMBER && args[i].kind == LZ_LV_TENSOR && args[i].dtype == LZ_BOOL)
+            return lz_errf(LZ_ERR_ARG, "%s is not defined for bool tensors: use logical_xor or logical_not",
+                           name);
         if (i == condition && args[i].dtype != LZ_BOOL && args[i].dtype != LZ_U8)
             return lz_errf(LZ_ERR_ARG,
                            "%s expected condition to be a boolean tensor, but got a tensor with dtype %s",

@@ -1,4 +1,5 @@
 #include "exec/lower_impl.h"
+#include <assert.h>
 
 /* ---- scalar operations ---- */
 
@@ -16,6 +17,7 @@ static bool takes(lz_kop op, const lz_ln *n)
 static lz_err *check_inputs(lz_kop op, const lz_ln *const *in)
 {
     int n = lz_kop_operands(op), first = lz_kop_result(op) == LZ_KR_LAST; /* a select's condition is bool */
+    assert(n >= 1 && n <= 3);
     if (first && in[0]->dtype != LZ_BOOL)
         return lz_errf(LZ_ERR_INTERNAL, "%s of a condition that is not bool", lz_kop_text(op));
     for (int i = 0; i < n; i++) {

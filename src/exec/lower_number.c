@@ -181,13 +181,15 @@ static lz_err *known_op(lz_lower *b, lz_lop op, const lz_lv *args, lz_lv *out)
 /* The node of an operand among elements like `like`. */
 static lz_err *element(lz_lower *b, const lz_lv *v, const lz_ln *like, bool condition, const lz_ln **out)
 {
+    lz_dtype d = condition ? LZ_BOOL : (lz_dtype)like->dtype;
+    const lz_ln *n = NULL;
     if (v->kind == LZ_LV_TENSOR) {
         *out = v->node;
         return NULL;
     }
-    LZ_TRY(number_node(b, v, condition ? LZ_BOOL : (lz_dtype)like->dtype, out));
-    LZ_TRY(lz_low_cast(b, *out, (lz_dtype)(*out)->dtype, out));
-    return lz_low_expand(b, *out, lz_ln_sizes(like), out);
+    LZ_TRY(number_node(b, v, d, &n));
+    LZ_TRY(lz_low_cast(b, n, d, &n));
+    return lz_low_expand(b, n, lz_ln_sizes(like), out);
 }
 
 static const lz_lv *first_element(lz_lop op, const lz_lv *args)

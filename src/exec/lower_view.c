@@ -98,19 +98,22 @@ static lz_err *index_iota(lz_lower *b, const lz_ln *x, const map *m, lz_ints siz
 static lz_err *make_index(lz_lower *b, const lz_ln *x, lz_ints sizes, lz_lindex *attr, map m,
                           const lz_ln *fill, const lz_ln **out)
 {
-    const lz_ln *in[2] = { x, fill };
     tidy(&m, sizes);
+    while (!attr->bounded && !is_identity(&m, lz_ln_sizes(x), sizes) && !b->shape_only
+           && x->kind == LZ_L_INDEX) {
+        map outer = m;
+        LZ_TRY(compose(b, x, &outer, &attr, &m));
+        tidy(&m, sizes);
+        fill = x->nin > 1 ? x->in[1] : NULL;
+        x = x->in[0];
+    }
     if (!attr->bounded && is_identity(&m, lz_ln_sizes(x), sizes)) {
         *out = x;
         return NULL;
     }
     if (!attr->bounded && !b->shape_only && x->kind == LZ_L_IOTA)
         return index_iota(b, x, &m, sizes, out);
-    if (!attr->bounded && !b->shape_only && x->kind == LZ_L_INDEX) {
-        map both;
-        LZ_TRY(compose(b, x, &m, &attr, &both));
-        return make_index(b, x->in[0], sizes, attr, both, x->nin > 1 ? x->in[1] : NULL, out);
-    }
+    const lz_ln *in[2] = { x, fill };
     return lz_low_intern(b,
                          &(lz_low_proto){ .kind = LZ_L_INDEX,
                                           .dtype = (lz_dtype)x->dtype,
@@ -269,7 +272,7 @@ static bool splits(lz_ints from, lz_ints to, const map *m)
         int64_t left = from.v[r], first = c;
         if (left == 1)
             continue;
-        while (c < to.n && left % (to.v[c] ? to.v[c] : 1) == 0 && left > 1)
+        while (c < to.n && left > 1 && to.v[c] > 0 && left % to.v[c] == 0)
             left /= to.v[c++];
         if (left != 1)
             return false;

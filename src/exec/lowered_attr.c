@@ -9,20 +9,24 @@ lz_err *lz_lread_wrong(const lz_lreader *r, const lz_ir_node *n, const char *wha
 
 /* ---- attributes ---- */
 
-static lz_err *find(const lz_lreader *r, const lz_ir_node *n, const char *name, lz_gv_kind kind, lz_gv *out)
+/* The attribute, if it is there and of the kind. */
+static const lz_gv *find(const lz_ir_node *n, const char *name, lz_gv_kind kind)
 {
     const lz_ir_attr *a = lz_ir_attr_find(n, name);
-    if (!a || a->type || a->value.kind != kind)
-        return lz_ir_error(r->g, n, LZ_ERR_MODEL, "attribute '%s' is missing or of another kind", name);
-    *out = a->value;
-    return NULL;
+    return a && !a->type && a->value.kind == kind ? &a->value : NULL;
+}
+
+static lz_err *no_attr(const lz_lreader *r, const lz_ir_node *n, const char *name)
+{
+    return lz_ir_error(r->g, n, LZ_ERR_MODEL, "attribute '%s' is missing or of another kind", name);
 }
 
 lz_err *lz_lread_int(const lz_lreader *r, const lz_ir_node *n, const char *name, int64_t *out)
 {
-    lz_gv v;
-    LZ_TRY(find(r, n, name, LZ_GV_INT, &v));
-    *out = v.i;
+    const lz_gv *v = find(n, name, LZ_GV_INT);
+    if (!v)
+        return no_attr(r, n, name);
+    *out = v->i;
     return NULL;
 }
 
@@ -35,9 +39,10 @@ lz_err *lz_lread_int_or(const lz_lreader *r, const lz_ir_node *n, const char *na
 
 lz_err *lz_lread_str(const lz_lreader *r, const lz_ir_node *n, const char *name, lz_str *out)
 {
-    lz_gv v;
-    LZ_TRY(find(r, n, name, LZ_GV_STR, &v));
-    *out = lz_gv_text(v);
+    const lz_gv *v = find(n, name, LZ_GV_STR);
+    if (!v)
+        return no_attr(r, n, name);
+    *out = lz_gv_text(*v);
     return NULL;
 }
 
@@ -53,18 +58,19 @@ static lz_err *ints_of(const lz_lreader *r, const lz_ir_node *n, const char *nam
 
 lz_err *lz_lread_ints(const lz_lreader *r, const lz_ir_node *n, const char *name, lz_ints *out)
 {
-    lz_gv v;
+    const lz_gv *v = find(n, name, LZ_GV_LIST);
     int64_t *list;
-    LZ_TRY(find(r, n, name, LZ_GV_LIST, &v));
-    LZ_TRY(lz_arena_new(r->b->arena, &list, v.list->len + 1));
-    *out = (lz_ints){ list, (int64_t)v.list->len };
-    return ints_of(r, n, name, v, list);
+    if (!v)
+        return no_attr(r, n, name);
+    LZ_TRY(lz_arena_new(r->b->arena, &list, v->list->len + 1));
+    *out = (lz_ints){ list, (int64_t)v->list->len };
+    return ints_of(r, n, name, *v, list);
 }
 
 lz_err *lz_lread_exactly(const lz_lreader *r, const lz_ir_node *n, const char *name, int64_t count,
                          const int64_t **out)
 {
-    lz_ints v;
+    lz_ints v = { NULL, 0 };
     LZ_TRY(lz_lread_ints(r, n, name, &v));
     *out = v.v;
     if (v.n == count)
@@ -76,15 +82,16 @@ lz_err *lz_lread_exactly(const lz_lreader *r, const lz_ir_node *n, const char *n
 lz_err *lz_lread_rows(const lz_lreader *r, const lz_ir_node *n, const char *name, int64_t *rows,
                       int64_t width, int64_t **out)
 {
-    lz_gv v;
-    LZ_TRY(find(r, n, name, LZ_GV_LIST, &v));
-    if (*rows >= 0 && (int64_t)v.list->len != *rows)
-        return lz_ir_error(r->g, n, LZ_ERR_MODEL, "attribute '%s' has %zu rows, not %lld", name, v.list->len,
+    const lz_gv *v = find(n, name, LZ_GV_LIST);
+    if (!v)
+        return no_attr(r, n, name);
+    if (*rows >= 0 && (int64_t)v->list->len != *rows)
+        return lz_ir_error(r->g, n, LZ_ERR_MODEL, "attribute '%s' has %zu rows, not %lld", name, v->list->len,
                            (long long)*rows);
-    *rows = (int64_t)v.list->len;
+    *rows = (int64_t)v->list->len;
     LZ_TRY(lz_arena_new(r->b->arena, out, (size_t)(*rows * width) + 1));
     for (int64_t i = 0; i < *rows; i++) {
-        lz_gv row = v.list->data[i];
+        lz_gv row = v->list->data[i];
         if (row.kind != LZ_GV_LIST || (int64_t)row.list->len != width)
             return lz_ir_error(r->g, n, LZ_ERR_MODEL, "a row of attribute '%s' has not %lld numbers", name,
                                (long long)width);
@@ -95,7 +102,7 @@ lz_err *lz_lread_rows(const lz_lreader *r, const lz_ir_node *n, const char *name
 
 lz_err *lz_lread_bits(const lz_lreader *r, const lz_ir_node *n, const char *name, uint64_t *out)
 {
-    lz_ints v;
+    lz_ints v = { NULL, 0 };
     *out = 0;
     LZ_TRY(lz_lread_ints(r, n, name, &v));
     for (int64_t i = 0; i < v.n; i++) {

@@ -51,7 +51,7 @@ static lz_err *read_scalar(lz_lreader *r, lz_lreading *at, const lz_ln **out)
     static const lz_dtype dtypes[LZ_TY_COUNT] = {
         [LZ_TY_INT] = LZ_I64, [LZ_TY_FLOAT] = LZ_F64, [LZ_TY_BOOL] = LZ_BOOL
     };
-    int64_t slot;
+    int64_t slot = 0;
     LZ_TRY(lz_lread_slot(r, at->n, true, &slot));
     return lz_low_scalar(r->b, slot, dtypes[r->l->scalars.data[slot].type->kind], out);
 }

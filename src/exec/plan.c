@@ -300,6 +300,7 @@ lz_err *lz_plan_create(const lz_lower *dag, const lz_ln *const *outputs, size_t 
         return lz_err_oom();
     lz_err *e = options && options->separate ? create_fitting(dag, outputs, n, 1, p)
                                              : create_moved(dag, outputs, n, p);
+    e = e ? e : lz_guards_copy(dag->guards, &p->arena, &p->guards);
     if (e)
         lz_plan_destroy(p);
     else

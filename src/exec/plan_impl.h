@@ -4,6 +4,7 @@
 
 #include "exec/emit.h"
 #include "exec/fuse.h"
+#include "exec/guard.h"
 #include "exec/plan.h"
 #include "kernel/kernels.h"
 
@@ -62,6 +63,7 @@ struct lz_plan {
     size_t temp_bytes, peak, donated;
     size_t most_access, most_params;
     bool may_fail;
+    const lz_guard *guards;
 };
 
 /* ---- plan.c ---- */

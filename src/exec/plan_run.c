@@ -125,6 +125,7 @@ static lz_err *run(runner *r, lz_buffer **outputs)
 
 lz_err *lz_plan_run(const lz_plan *p, const lz_run_args *args, lz_buffer **outputs)
 {
+    LZ_TRY(lz_guards_check(p->guards, args->scalars, args->failed));
     runner r = { .p = p, .args = args };
     size_t n = p->n_buffers + 1;
     char *room =

@@ -84,7 +84,7 @@ static lz_err *no_output(const geometry *g, const lz_ln *x, int64_t i)
 static lz_err *output_sizes(const geometry *g, const lz_ln *x, const lz_ln *w, lz_shape *out)
 {
     lz_calc_fault f = 0;
-    out->n = x->ndim;
+    out->n = 2 + g->d;
     out->v[0] = x->sizes[0];
     out->v[1] = g->transposed ? w->sizes[1] * g->groups : w->sizes[0];
     for (int64_t i = 0; i < g->d; i++) {

@@ -51,9 +51,12 @@ static lz_err *check_range(double start, double end, double step)
 /* Integers are counted exactly, whatever their size. */
 static lz_err *whole_count(int64_t start, int64_t end, int64_t step, int64_t *out)
 {
-    uint64_t span = step > 0 ? (uint64_t)end - (uint64_t)start : (uint64_t)start - (uint64_t)end;
-    uint64_t by = step > 0 ? (uint64_t)step : -(uint64_t)step;
-    uint64_t n = span / by + (span % by != 0);
+    uint64_t span = (uint64_t)end - (uint64_t)start, by = (uint64_t)step, n;
+    if (step < 0) {
+        span = -span;
+        by = -by;
+    }
+    n = span / by + (span % by != 0);
     if (n > INT64_MAX)
         return lz_errf(LZ_ERR_LIMIT, "arange of too many elements");
     *out = (int64_t)n;

@@ -7,7 +7,7 @@ typedef struct source {
     const lz_ln *seed, *stream, *index;
 } source;
 
-static lz_err *open(lz_lower *b, lz_ints sizes, source *out)
+static lz_err *open_source(lz_lower *b, lz_ints sizes, source *out)
 {
     int64_t strides[LZ_MAX_DIMS], numel;
     LZ_TRY(lz_shape_check(sizes));
@@ -67,7 +67,7 @@ lz_err *lz_lower_rand(lz_lower *b, const lz_lv *args, lz_lv *results)
     const lz_ln *n;
     LZ_TRY(check_float("rand", d));
     LZ_TRY(lz_lv_get_ints(b, &args[0], &sizes));
-    LZ_TRY(open(b, sizes, &s));
+    LZ_TRY(open_source(b, sizes, &s));
     LZ_TRY(uniform(b, &s, d, &n));
     results[0] = lz_prim_tensor(d, n);
     return NULL;
@@ -101,7 +101,7 @@ lz_err *lz_lower_randn(lz_lower *b, const lz_lv *args, lz_lv *results)
     const lz_ln *n;
     LZ_TRY(check_float("normal_kernel_cpu", d));
     LZ_TRY(lz_lv_get_ints(b, &args[0], &sizes));
-    LZ_TRY(open(b, sizes, &s));
+    LZ_TRY(open_source(b, sizes, &s));
     LZ_TRY(normal(b, &s, d, &n));
     results[0] = lz_prim_tensor(d, n);
     return NULL;

@@ -91,6 +91,7 @@ static lz_err *tensor_at(const texts *t, const lz_json *number, lz_array *out)
 
 static lz_err *read_value(const texts *t, const lz_json *v, int depth, lz_gv *out);
 
+/* NOLINTNEXTLINE(misc-no-recursion): DEPTH deep at most */
 static lz_err *read_list(const texts *t, const lz_json *list, bool tuple, int depth, lz_gv *out)
 {
     lz_gv made, item;
@@ -112,6 +113,7 @@ static lz_err *read_list(const texts *t, const lz_json *list, bool tuple, int de
     return e;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): DEPTH deep at most */
 static lz_err *read_pair(const texts *t, const lz_json *pair, int depth, lz_gv dict)
 {
     lz_gv key, value;
@@ -126,6 +128,7 @@ static lz_err *read_pair(const texts *t, const lz_json *pair, int depth, lz_gv d
     return lz_gv_dict_put(dict, key, value);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): DEPTH deep at most */
 static lz_err *read_dict(const texts *t, const lz_json *pairs, int depth, lz_gv *out)
 {
     lz_err *e = NULL;
@@ -166,6 +169,7 @@ static lz_err *read_plain(const lz_json *v, lz_gv *out)
     return lz_gv_str(s, out);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): DEPTH deep at most */
 static lz_err *read_value(const texts *t, const lz_json *v, int depth, lz_gv *out)
 {
     const lz_json *x;
@@ -208,6 +212,7 @@ static lz_err *same_tensor(texts *t, lz_gv got, lz_gv want, bool *ok)
     return e;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): DEPTH deep at most */
 static lz_err *same_items(texts *t, lz_gv got, lz_gv want, int depth, bool *ok)
 {
     *ok = got.list->len == want.list->len;
@@ -219,6 +224,7 @@ static lz_err *same_items(texts *t, lz_gv got, lz_gv want, int depth, bool *ok)
 }
 
 /* In the same order. */
+/* NOLINTNEXTLINE(misc-no-recursion): DEPTH deep at most */
 static lz_err *same_dict(texts *t, lz_gv got, lz_gv want, int depth, bool *ok)
 {
     lz_map_entry *a = lz_map_next(&got.dict->map, NULL), *b = lz_map_next(&want.dict->map, NULL);
@@ -238,6 +244,7 @@ static bool same_float(double got, double want)
     return got == want || (isnan(got) && isnan(want)) || fabs(got - want) <= 1e-5 + 1e-4 * fabs(want);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): DEPTH deep at most */
 static lz_err *same(texts *t, lz_gv got, lz_gv want, int depth, bool *ok)
 {
     *ok = false;

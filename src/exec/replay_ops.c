@@ -244,6 +244,7 @@ static lz_err *numbered_dtype(const lz_json *v, lz_lv *out)
 static lz_err *value_lv(replayed *c, const lz_type_row *type, const lz_json *v, const lz_array **array,
                         lz_lv *out);
 
+/* NOLINTNEXTLINE(misc-no-recursion): LZ_JSON_DEPTH deep at most */
 static lz_err *list_lv(replayed *c, const lz_type_row *type, const lz_json *list, bool tensors, lz_lv *out)
 {
     lz_type_row element = { .kind = elements[type->kind] ? (uint8_t)elements[type->kind] : type->kind };
@@ -256,6 +257,7 @@ static lz_err *list_lv(replayed *c, const lz_type_row *type, const lz_json *list
     return NULL;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): LZ_JSON_DEPTH deep at most */
 static lz_err *value_lv(replayed *c, const lz_type_row *type, const lz_json *v, const lz_array **array,
                         lz_lv *out)
 {

@@ -45,6 +45,7 @@ static lz_err *add_tensor(lz_seg_call *c, lz_gv v)
     return c->seg->writes ? add_sharing(c, t) : NULL;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): LZ_GV_DEPTH deep at most */
 static lz_err *add_value(lz_seg_call *c, lz_gv v, bool run_time, int depth)
 {
     LZ_TRY(add_int(c, lz_gv_is_tensor(v) ? LZ_GV_TENSOR : v.kind));
@@ -327,6 +328,7 @@ static lz_err *make_tensor(results *r, const lz_stensor *t)
 }
 
 /* The value with real tensors. Lists are new: whoever gets one may change it. */
+/* NOLINTNEXTLINE(misc-no-recursion): LZ_GV_DEPTH deep at most */
 static lz_err *instantiate(results *r, lz_gv pattern, int depth, lz_gv *out)
 {
     lz_gv item, list;

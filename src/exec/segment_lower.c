@@ -120,6 +120,7 @@ static lz_err *mirror_tensor(lowering *l, lz_gv *out)
 }
 
 /* The value with tensors that are only being spoken of; in the order of the key. */
+/* NOLINTNEXTLINE(misc-no-recursion): LZ_GV_DEPTH deep at most */
 static lz_err *mirror(lowering *l, lz_gv v, int depth, lz_gv *out)
 {
     lz_gv made, item;
@@ -435,6 +436,7 @@ static lz_err *make_number(lowering *l, const lz_lv *result, lz_gv *out)
     return NULL;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): an operator gives at most a tuple of lists */
 static lz_err *result_gv(lowering *l, make_fn *make, const void *user, const lz_lv *result, const lz_lv *view,
                          lz_gv *out)
 {
@@ -606,6 +608,7 @@ static lz_err *add_output(lowering *l, const lz_ln *n, int32_t *out)
 }
 
 /* Every tensor of an output has a number, and its cell something to be had from. */
+/* NOLINTNEXTLINE(misc-no-recursion): LZ_GV_DEPTH deep at most */
 static lz_err *find_source(lowering *l, lz_gv v, int depth)
 {
     if ((v.kind == LZ_GV_LIST || v.kind == LZ_GV_TUPLE) && depth > 0)

@@ -128,7 +128,7 @@ lz_err *lz_xtensor_view(lz_xstorage *s, lz_dtype d, lz_ints size, lz_ints stride
 
 lz_err *lz_xtensor_of_array(const lz_array *a, lz_gv *out)
 {
-    lz_xstorage *s;
+    lz_xstorage *s = NULL;
     if (!a->buffer)
         return lz_errf(LZ_ERR_ARG, "the elements of a tensor constant are not in the graph's text");
     LZ_TRY(lz_xstorage_create(lz_buffer_retain(a->buffer), &s));
@@ -141,7 +141,7 @@ lz_err *lz_xtensor_of_array(const lz_array *a, lz_gv *out)
 
 static lz_err *adopt_one(lz_gv *v)
 {
-    lz_gv t;
+    lz_gv t = lz_gv_none();
     if (v->kind != LZ_GV_ARRAY)
         return NULL;
     LZ_TRY(lz_xtensor_of_array(&v->array->array, &t));
@@ -151,6 +151,7 @@ static lz_err *adopt_one(lz_gv *v)
 
 /* Values within values are few and nested at most LZ_GV_DEPTH deep where they may hold
  * tensors; deeper ones stay as they are. */
+/* NOLINTNEXTLINE(misc-no-recursion): LZ_GV_DEPTH deep at most */
 static lz_err *adopt(lz_gv *v, int depth)
 {
     if ((v->kind == LZ_GV_LIST || v->kind == LZ_GV_TUPLE) && depth > 0) {
@@ -168,5 +169,5 @@ static lz_err *adopt(lz_gv *v, int depth)
 
 lz_err *lz_gv_adopt(lz_gv *v)
 {
-    return adopt(v, 16);
+    return adopt(v, LZ_GV_DEPTH);
 }

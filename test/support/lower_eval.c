@@ -20,7 +20,9 @@ static lz_scalar to_scalar(lz_dtype d, lz_cell c)
 
 static lz_cell from_scalar(lz_scalar v)
 {
-    return v.kind == LZ_SCALAR_FLOAT ? (lz_cell){ .f = v.re } : (lz_cell){ .i = v.i };
+    if (v.kind == LZ_SCALAR_FLOAT)
+        return (lz_cell){ .f = v.re };
+    return (lz_cell){ .i = v.i };
 }
 
 /* As an element of the dtype holds it. */
@@ -296,7 +298,7 @@ static lz_err *map_cell(const lz_ln *n, const lz_cell *x, lz_cell *out)
         *out = held(LZ_F64, (lz_cell){ .f = float_op(op, x[0].f, x[1].f, x[2].f) }, d);
     } else {
         LZ_TRY(int_op(op, (int)lz_dtype_size(d) * 8, x[0].i, x[1].i, &out->i));
-        *out = d == LZ_BOOL ? (lz_cell){ .i = out->i & 1 } : held(LZ_I64, *out, d);
+        *out = held(LZ_I64, (lz_cell){ .i = d == LZ_BOOL ? out->i & 1 : out->i }, d);
     }
     return NULL;
 }
@@ -588,8 +590,9 @@ static lz_err *eval_update(lz_eval *e, const lz_ln *n, const lz_cell *const *in,
 
 static lz_cell product(const lz_ln *n, lz_cell sum, lz_cell x, lz_cell y)
 {
-    return is_float(n) ? (lz_cell){ .f = sum.f + x.f * y.f }
-                       : (lz_cell){ .i = (int64_t)((uint64_t)sum.i + (uint64_t)x.i * (uint64_t)y.i) };
+    if (is_float(n))
+        return (lz_cell){ .f = sum.f + x.f * y.f };
+    return (lz_cell){ .i = (int64_t)((uint64_t)sum.i + (uint64_t)x.i * (uint64_t)y.i) };
 }
 
 static lz_cell rounded(const lz_ln *n, lz_cell c)

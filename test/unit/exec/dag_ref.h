@@ -243,8 +243,9 @@ static inline void ref_matmul(const lz_array *x, const lz_array *y, lz_array *ou
 static inline lz_err *ref_node(const dag *d, const lz_ln *n, lz_array *all)
 {
     lz_array *out = &all[n->id];
-    const lz_array *x = n->nin ? &all[n->in[0]->id] : NULL, *y = n->nin > 1 ? &all[n->in[1]->id] : NULL;
-    const lz_array *z = n->nin > 2 ? &all[n->in[2]->id] : NULL;
+    const lz_array none = { 0 };
+    const lz_array *x = n->nin ? &all[n->in[0]->id] : &none, *y = n->nin > 1 ? &all[n->in[1]->id] : &none;
+    const lz_array *z = n->nin > 2 ? &all[n->in[2]->id] : &none;
     LZ_TRY(lz_array_init(out, NULL, (lz_dtype)n->dtype, lz_ln_sizes(n)));
     if (n->kind == LZ_L_INPUT)
         return lz_array_copy(&d->inputs[((const lz_linput *)n->attr)->slot], out);
@@ -283,8 +284,8 @@ static inline lz_err *ref_node(const dag *d, const lz_ln *n, lz_array *all)
                 lz_array_set(out, i, lz_scalar_int(number));
             } else if (n->kind == LZ_L_MAP) {
                 bool real = lz_dtype_is_float(n->op == LZ_K_SELECT ? y->dtype : x->dtype);
-                rv v = ref_map((lz_kop)n->op, real, rv_get(x, i), y ? rv_get(y, i) : rv_of(0),
-                               z ? rv_get(z, i) : rv_of(0));
+                rv v = ref_map((lz_kop)n->op, real, rv_get(x, i), n->nin > 1 ? rv_get(y, i) : rv_of(0),
+                               n->nin > 2 ? rv_get(z, i) : rv_of(0));
                 rv_set(out, i, v);
             } else {
                 fail_msg("the reference has no kind %d", n->kind);

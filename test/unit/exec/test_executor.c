@@ -288,7 +288,7 @@ static lz_err *test_loops_carry_values(void)
 /* A loop over a scalar that changes makes one plan. */
 static void test_scalars_do_not_make_plans(void **state)
 {
-    lz_executor *x;
+    lz_executor *x = NULL;
     lz_gv in, out;
     lz_exec_env env = { 0 };
     (void)state;
@@ -341,7 +341,7 @@ static lz_err *test_errors_name_the_node(void)
 /* Random operators draw other numbers each time, and the same again with the same seed. */
 static void test_random_numbers_follow_the_seed(void **state)
 {
-    lz_executor *x;
+    lz_executor *x = NULL;
     lz_gv first, second, again;
     lz_array a, b, c;
     lz_exec_env env = { .seed = 3 }, env2 = { .seed = 3 };

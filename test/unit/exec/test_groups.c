@@ -122,11 +122,13 @@ static void check_shape(const shape *s)
     lz_err *e = text_of(s, &text);
     e = e ? e : lz_graph_parse(s->name, lz_text_view(&text), &g);
     e = e ? e : lz_graph_improve(g, LZ_STR("fuse"), true);
-    if (e)
+    if (e) {
         fail_msg("%s: %s", s->name, lz_err_text(e));
+        return;
+    }
     count(g, &groups, &runs);
     if (groups != s->groups || runs != s->runs) {
-        e = lz_graph_print(g, LZ_GRAPH_TEXT_PLAIN, &printed);
+        assert_null(lz_graph_print(g, LZ_GRAPH_TEXT_PLAIN, &printed));
         fail_msg("%s: %d groups, %d runs\n%.*s", s->name, groups, runs, LZ_FMT(printed));
     }
     lz_graph_release(g);

@@ -25,7 +25,7 @@ static void test_calls(void **state)
     (void)state;
     for (uint32_t i = 1; i < LZ_OP_COUNT; i++) {
         const lz_op_row *op = &lz_op_table[i];
-        if (!lz_op_can_lower(op) || (only && strcmp(only, op->name)))
+        if (!lz_op_can_lower(op) || (only && strcmp(only, op->name) != 0))
             continue;
         for (long k = 0; k < calls; k++, all++) {
             uint64_t seed = UINT64_C(1000003) * i + (uint64_t)k;
