@@ -75,9 +75,8 @@ static lz_tile_fn *function(const maker *m, const lz_knode *n)
         return t->op[n->op][last];
     if (n->op == LZ_N_CAST)
         return t->cast[last][n->type];
-    if (n->op == LZ_N_NARROW)
-        return t->narrow[n->attr];
-    return n->op == LZ_N_PHILOX ? t->philox[n->attr] : NULL;
+    lz_tile_fn *narrow = n->op == LZ_N_NARROW ? t->narrow[n->attr] : NULL;
+    return n->op == LZ_N_PHILOX ? t->philox[n->attr] : narrow;
 }
 
 /* A reduction or scan gets a state in its walk. */

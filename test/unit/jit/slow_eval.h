@@ -157,8 +157,10 @@ static num slow_cast(int from, int to, num x)
 {
     if (to == LZ_KBOOL)
         return (num){ .i = slow_float(from) ? x.f != 0 : x.i != 0 };
-    if (!slow_float(to))
-        return slow_float(from) ? (num){ .i = slow_whole(to, x.f) } : slow_i(to, (uint64_t)x.i);
+    if (!slow_float(to)) {
+        num whole = { .i = slow_whole(to, x.f) };
+        return slow_float(from) ? whole : slow_i(to, (uint64_t)x.i);
+    }
     if (slow_float(from))
         return slow_f(to, x.f);
     return (num){ .f = to == LZ_KF32 ? (double)(float)x.i : (double)x.i };
