@@ -26,8 +26,9 @@ lz_err *lz_prim_dims(lz_lower *b, const lz_lv *dims, int64_t ndim, bool empty_is
 
 lz_err *lz_prim_cast(lz_lower *b, const lz_lv *x, lz_dtype d, const lz_ln **out)
 {
-    lz_lv v;
-    LZ_TRY(lz_low_cast_to(b, x, d, &v));
+    lz_lv v = *x;
+    if (x->dtype != d) /* what a formula carries in f32 is not rounded on the way */
+        LZ_TRY(lz_low_cast_to(b, x, d, &v));
     *out = v.node;
     return NULL;
 }

@@ -1,40 +1,25 @@
-/* Where PyTorch's choice is arbitrary, the meaning is compared. This is the whole list.
+/* Where PyTorch's choice is arbitrary, the meaning is compared. This is the whole list: all
+ * other indices (of sort, max, argmax, cummax, median, mode, pooling, ...) are compared as
+ * they are.
  *
- * ALONG: an index along a dimension. Of equal elements any may be named, so the element it
- *     names has to be the one that PyTorch's names. (sort, topk and their kin give several
- *     for a row: these must be different.)
- * PLANE: the number of an element in the last two or three dimensions, likewise. */
+ * ALONG: an index along a dimension that a selection found. Of equal elements any may be
+ *     named, so the element it names has to be the one that PyTorch's names.
+ * ALONG_DIFFERENT: likewise; of the several for a row no two are the same. */
 #include "core/convert.h"
 #include "exec/replay_impl.h"
 #include <math.h>
 #include <string.h>
 
-typedef enum rule { EXACT, ALONG, ALONG_DIFFERENT, PLANE2, PLANE3 } rule;
+typedef enum rule { EXACT, ALONG, ALONG_DIFFERENT } rule;
 
 static const struct {
     const char *op; /* the name before the dot */
     size_t output;
     rule rule;
 } rules[] = {
-    { "sort", 1, ALONG_DIFFERENT },
-    { "argsort", 0, ALONG_DIFFERENT },
     { "topk", 1, ALONG_DIFFERENT },
-    { "max", 1, ALONG },
-    { "min", 1, ALONG },
-    { "argmax", 0, ALONG },
-    { "argmin", 0, ALONG },
-    { "median", 1, ALONG },
-    { "nanmedian", 1, ALONG },
-    { "mode", 1, ALONG },
     { "kthvalue", 1, ALONG },
-    { "cummax", 1, ALONG },
-    { "cummin", 1, ALONG },
-    { "max_pool2d_with_indices", 1, PLANE2 },
-    { "adaptive_max_pool2d", 1, PLANE2 },
-    { "fractional_max_pool2d", 1, PLANE2 },
-    { "max_pool3d_with_indices", 1, PLANE3 },
-    { "adaptive_max_pool3d", 1, PLANE3 },
-    { "fractional_max_pool3d", 1, PLANE3 },
+    { "nanmedian", 1, ALONG },
 };
 
 static rule rule_of(const lz_rule_case *c)
@@ -122,30 +107,6 @@ static bool different(const lz_rule_case *c, const lz_array *got, lz_text *why)
     return true;
 }
 
-/* ---- in a plane ---- */
-
-static bool plane(const lz_rule_case *c, int64_t dims, const lz_array *got, const lz_array *want,
-                  lz_text *why)
-{
-    const lz_array *x = c->arrays[0];
-    int64_t in = 1, out = 1;
-    if (!x || x->sizes.n < dims || got->sizes.n < dims)
-        return false;
-    for (int64_t d = 0; d < dims; d++) {
-        in *= x->sizes.v[x->sizes.n - 1 - d];
-        out *= got->sizes.v[got->sizes.n - 1 - d];
-    }
-    for (int64_t i = 0; i < got->numel; i++) {
-        int64_t a = lz_array_get(got, i).i, b = lz_array_get(want, i).i, base = i / out * in;
-        if (a < 0 || a >= in || !same_element(x, base + a, base + b)) {
-            lz_text_printf(why, "index %lld is %lld, which does not name what %lld names", (long long)i,
-                           (long long)a, (long long)b);
-            return false;
-        }
-    }
-    return true;
-}
-
 /* ---- all ---- */
 
 bool lz_replay_equal(const lz_rule_case *c, const lz_array *got, const lz_array *want, lz_text *why)
@@ -155,7 +116,5 @@ bool lz_replay_equal(const lz_rule_case *c, const lz_array *got, const lz_array 
     bool comparable = got->dtype == want->dtype && lz_shape_eq(lz_array_sizes(got), lz_array_sizes(want));
     if (r == EXACT || !comparable)
         return lz_array_equal(got, want, &t, NULL, why);
-    if (r == PLANE2 || r == PLANE3)
-        return plane(c, r == PLANE2 ? 2 : 3, got, want, why);
     return along(c, got, want, why) && (r != ALONG_DIFFERENT || different(c, got, why));
 }
