@@ -75,9 +75,12 @@ static lz_tile_fn *function(const maker *m, const lz_knode *n)
         return t->op[n->op][last];
     if (n->op == LZ_N_CAST)
         return t->cast[last][n->type];
+    lz_tile_fn *fn = NULL;
     if (n->op == LZ_N_NARROW)
-        return t->narrow[n->attr];
-    return n->op == LZ_N_PHILOX ? t->philox[n->attr] : NULL;
+        fn = t->narrow[n->attr];
+    if (n->op == LZ_N_PHILOX)
+        fn = t->philox[n->attr];
+    return fn;
 }
 
 /* A reduction or scan gets a state in its walk. */

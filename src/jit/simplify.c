@@ -11,9 +11,12 @@ static lz_tile_fn *function(const lz_knode *n, lz_ktype last)
         return t->op[n->op][last];
     if (n->op == LZ_N_CAST)
         return t->cast[last][n->type];
+    lz_tile_fn *fn = NULL;
     if (n->op == LZ_N_NARROW)
-        return t->narrow[n->attr];
-    return n->op == LZ_N_PHILOX ? t->philox[n->attr] : NULL;
+        fn = t->narrow[n->attr];
+    if (n->op == LZ_N_PHILOX)
+        fn = t->philox[n->attr];
+    return fn;
 }
 
 static bool divides(const lz_knode *n)

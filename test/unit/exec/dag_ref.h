@@ -229,7 +229,7 @@ static inline void ref_gather(const lz_ln *n, const lz_array *x, const lz_array 
 
 static inline void ref_matmul(const lz_array *x, const lz_array *y, lz_array *out)
 {
-    int64_t m = x->sizes.v[1], k = x->sizes.v[2], n = y->sizes.v[2];
+    int64_t m = out->sizes.v[1], k = x->sizes.v[2], n = out->sizes.v[2];
     for (int64_t i = 0; i < out->numel; i++) {
         rv acc = rv_of(0);
         for (int64_t l = 0; l < k; l++) {

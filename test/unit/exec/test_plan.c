@@ -322,19 +322,26 @@ static void test_random_graphs(void **state)
 
 /* ---- long chains ---- */
 
+static lz_err *make_long_chain(dag *d, int n, const lz_ln **out)
+{
+    const lz_ln *x;
+    LZ_TRY(dag_input(d, LZ_F32, D(4), &x));
+    *out = x;
+    for (int i = 0; i < n; i++)
+        LZ_TRY(map2(d, i % 2 ? LZ_K_SUB : LZ_K_ADD, *out, x, out));
+    return NULL;
+}
+
 static void test_long_chain(void **state)
 {
     enum { N = 20000 };
     dag d;
-    const lz_ln *x = NULL, *t;
+    const lz_ln *t = NULL;
     lz_array got = { 0 };
     size_t launches;
     (void)state;
     dag_init(&d);
-    assert_null(dag_input(&d, LZ_F32, D(4), &x));
-    t = x;
-    for (int i = 0; i < N; i++)
-        assert_null(map2(&d, i % 2 ? LZ_K_SUB : LZ_K_ADD, t, x, &t));
+    assert_null(make_long_chain(&d, N, &t));
     assert_null(dag_run(&d, &t, 1, false, &got, &launches));
     assert_true(launches < N / 20);
     for (int64_t i = 0; i < 4; i++)

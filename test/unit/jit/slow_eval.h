@@ -157,8 +157,10 @@ static num slow_cast(int from, int to, num x)
 {
     if (to == LZ_KBOOL)
         return (num){ .i = slow_float(from) ? x.f != 0 : x.i != 0 };
-    if (!slow_float(to))
-        return slow_float(from) ? (num){ .i = slow_whole(to, x.f) } : slow_i(to, (uint64_t)x.i);
+    if (!slow_float(to)) {
+        num whole = { .i = slow_whole(to, x.f) };
+        return slow_float(from) ? whole : slow_i(to, (uint64_t)x.i);
+    }
     if (slow_float(from))
         return slow_f(to, x.f);
     return (num){ .f = to == LZ_KF32 ? (double)(float)x.i : (double)x.i };
@@ -385,7 +387,8 @@ static num slow_neutral(int kind, int type)
     static const int64_t highest[LZ_KTYPES] = { 1, INT32_MAX, INT64_MAX };
     const double f[LZ_K_REDUCES] = { 0, 1, (double)-INFINITY, (double)INFINITY };
     const int64_t i[LZ_K_REDUCES] = { 0, 1, lowest[type], highest[type], -1, 0, 0 };
-    return slow_float(type) ? (num){ .f = f[kind] } : slow_i(type, (uint64_t)i[kind]);
+    num number = { .f = f[kind] };
+    return slow_float(type) ? number : slow_i(type, (uint64_t)i[kind]);
 }
 
 /* Is x the one to remember instead of best? `ties`: also if it is as good. */

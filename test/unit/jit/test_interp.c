@@ -54,10 +54,11 @@ static void expect_element(const random_kernel *r, int a, const char *want, int6
              (unsigned long long)seed, what, a, (long long)i, x.f, (long long)x.i, y.f, (long long)y.i);
 }
 
+/* `want` has what is stored. */
 static void expect(const random_kernel *r, char *const want[RK_ACCESSES], uint64_t seed, const char *what)
 {
     for (int a = 0; a < r->n_access; a++) {
-        int64_t n = r->stored[a] ? (int64_t)(r->bytes[a] / size_of(r->dtypes[a])) : 0;
+        int64_t n = want[a] ? (int64_t)(r->bytes[a] / size_of(r->dtypes[a])) : 0;
         for (int64_t i = 0; i < n; i++)
             expect_element(r, a, want[a], i, seed, what);
     }

@@ -193,8 +193,9 @@ static lz_err *check_conv(const shape *s, arrays *a, lz_kcall_fn *run, const lz_
     lz_err *e = lz_array_init(&got, NULL, like->dtype, lz_array_sizes(like));
     if (!e)
         e = lz_array_init_zero(&want, NULL, like->dtype, lz_array_sizes(like));
+    lz_kcall c = { .in = { strided(p), strided(q) }, .params = params };
     if (!e) {
-        lz_kcall c = { .in = { strided(p), strided(q) }, .out = strided(&got), .params = params };
+        c.out = strided(&got);
         e = run(&c);
     }
     if (!e) {
