@@ -83,6 +83,8 @@ static const option options[] = {
     { "--consumers", NULL, "also whether every consumer would take them", CHECK, AT(consumers), set_flag },
     { "--target", "T[,T...]", "what to write; 'all' for everything (see below)", EMIT, AT(target), set_text },
     { "--out", "DIR", "the folder to write to", EMIT, AT(out), set_text },
+    { "--backend", "FILE", "a backend's file: what it records, supports and falls back for", EMIT | WHY,
+      AT(backend), set_text },
     { "--headers", "FILE", "a header whose names operators may not have; may be given again", EMIT | WHY,
       AT(headers), add_path },
     { "--shards", "N", "spread functions over N files", EMIT | WHY, AT(shards), set_shards },
@@ -252,4 +254,31 @@ int gen_with_input(const gen_args *a, const gen_paths *files, gen_input_fn *fn)
     int status = gen_print_findings(&in.diag);
     gen_input_deinit(&in);
     return e ? gen_report(e) : status;
+}
+
+static lz_err *load_backend(const gen_args *a, gen_input *in, lzg_backend *b, lzg_emit *e)
+{
+    if (!a->backend)
+        return NULL;
+    e->backend = b;
+    return lzg_backend_load(b, &in->ops, a->backend, true, &in->diag);
+}
+
+lz_err *gen_with_emit(const gen_args *a, gen_input *in, const char *folder, gen_emit_fn *fn)
+{
+    lzg_c_ops c;
+    lzg_emit emit = { 0 };
+    lzg_backend backend;
+    lzg_backend_init(&backend);
+    lz_err *e = lzg_c_ops_init(&c, &in->ops, in->definitions, a->headers.data, &in->diag);
+    if (!e)
+        e = lzg_emit_init(&emit, &c, folder, a->shards);
+    if (!e)
+        e = load_backend(a, in, &backend, &emit);
+    if (!e && !lzg_diag_any(&in->diag))
+        e = fn(a, in, &emit);
+    lzg_emit_deinit(&emit);
+    lzg_backend_deinit(&backend);
+    lzg_c_ops_deinit(&c);
+    return e;
 }

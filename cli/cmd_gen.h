@@ -13,7 +13,7 @@ typedef struct gen_args {
     gen_paths names;  /* whatever is no option */
     gen_paths native; /* operator files */
     gen_paths headers;
-    const char *tags, *lists, *autograd, *what, *target, *out, *depfile;
+    const char *tags, *lists, *autograd, *what, *target, *out, *depfile, *backend;
     uint32_t shards;
     bool own, consumers, dry_run;
 } gen_args;
@@ -43,6 +43,12 @@ void gen_input_deinit(gen_input *in);
  * and those of the files are printed, FILE:LINE:COL: reason. */
 typedef lz_err *gen_input_fn(const gen_args *a, gen_input *in);
 int gen_with_input(const gen_args *a, const gen_paths *files, gen_input_fn *fn);
+
+/* Hands fn what emits code for them, unless something is wrong with names or the backend's
+ * file. */
+struct lzg_emit;
+typedef lz_err *gen_emit_fn(const gen_args *a, gen_input *in, struct lzg_emit *e);
+LZ_MUST_USE lz_err *gen_with_emit(const gen_args *a, gen_input *in, const char *folder, gen_emit_fn *fn);
 
 int gen_report(lz_err *e);                 /* status for an error, after saying it; takes e */
 int gen_print_findings(const lzg_diag *d); /* CLI_FAILED if there are any */

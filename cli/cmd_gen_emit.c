@@ -17,6 +17,8 @@ static lz_err *collect_inputs(const gen_args *a, gen_paths *out)
     LZ_TRY(add_all(out, &a->headers));
     if (a->tags)
         LZ_TRY(lz_vec_push(out, a->tags));
+    if (a->backend)
+        LZ_TRY(lz_vec_push(out, a->backend));
     return a->lists ? lz_vec_push(out, a->lists) : NULL;
 }
 
@@ -55,20 +57,16 @@ static lz_err *finish(const gen_args *a, const lzg_emit *e)
     return NULL;
 }
 
+static lz_err *emit_all(const gen_args *a, gen_input *in, lzg_emit *all)
+{
+    (void)in;
+    LZ_TRY(lzg_emit_targets(all, lz_str_of(a->target)));
+    return finish(a, all);
+}
+
 static lz_err *emit(const gen_args *a, gen_input *in)
 {
-    lzg_c_ops c;
-    lzg_emit all = { 0 };
-    lz_err *e = lzg_c_ops_init(&c, &in->ops, in->definitions, a->headers.data, &in->diag);
-    if (!e)
-        e = lzg_emit_init(&all, &c, a->out, a->shards);
-    if (!e && !lzg_diag_any(&in->diag))
-        e = lzg_emit_targets(&all, lz_str_of(a->target));
-    if (!e && !lzg_diag_any(&in->diag))
-        e = finish(a, &all);
-    lzg_emit_deinit(&all);
-    lzg_c_ops_deinit(&c);
-    return e;
+    return gen_with_emit(a, in, a->out, emit_all);
 }
 
 static int run_emit(const gen_args *a)
@@ -77,7 +75,7 @@ static int run_emit(const gen_args *a)
         return cli_misuse("emit needs a folder: --out DIR");
     if (!a->target)
         return cli_misuse("emit needs a target: --target T[,T...], or all");
-    lz_err *e = lzg_targets_check(lz_str_of(a->target));
+    lz_err *e = lzg_targets_check(lz_str_of(a->target), a->backend != NULL);
     return e ? gen_report(e) : gen_with_input(a, &a->native, emit);
 }
 

@@ -24,23 +24,20 @@ static lz_err *explain(const gen_args *a, const lzg_ops *ops, lzg_emit *emit, lz
     return e;
 }
 
-static lz_err *why(const gen_args *a, gen_input *in)
+static lz_err *print_why(const gen_args *a, gen_input *in, lzg_emit *emit)
 {
-    lzg_c_ops c;
-    lzg_emit emit = { 0 };
     lz_text out = { 0 };
-    lz_err *e = lzg_c_ops_init(&c, &in->ops, in->definitions, a->headers.data, &in->diag);
-    if (!e)
-        e = lzg_emit_init(&emit, &c, "", a->shards);
-    emit.keep = true;
-    if (!e && !lzg_diag_any(&in->diag))
-        e = explain(a, &in->ops, &emit, &in->diag, &out);
+    emit->keep = true;
+    lz_err *e = explain(a, &in->ops, emit, &in->diag, &out);
     if (!e)
         e = gen_print(&out);
     lz_text_deinit(&out);
-    lzg_emit_deinit(&emit);
-    lzg_c_ops_deinit(&c);
     return e;
+}
+
+static lz_err *why(const gen_args *a, gen_input *in)
+{
+    return gen_with_emit(a, in, "", print_why);
 }
 
 static int run_why(const gen_args *a)

@@ -10,6 +10,8 @@ void lzg_backend_deinit(lzg_backend *b)
 {
     lz_map_deinit(&b->index.index);
     lz_map_deinit(&b->autograd_index.index);
+    lz_map_deinit(&b->full_codegen.set);
+    lz_map_deinit(&b->ir_gen.set);
     lz_arena_deinit(&b->arena);
     lzg_backend_init(b);
 }
@@ -305,6 +307,18 @@ lz_err *lzg_backend_read(lzg_backend *b, const lzg_ops *ops, const lzg_yaml *doc
 
 /* ---- lazy backends ---- */
 
+bool lzg_op_list_has(const lzg_op_list *l, lz_str name)
+{
+    return lz_map_get(&l->set, name) != NULL;
+}
+
+static lz_err *fill_set(lzg_op_list *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        LZ_TRY(lz_map_put(&l->set, l->names[i].text, (void *)&l->names[i]));
+    return NULL;
+}
+
 static lz_err *read_op_list(reader *r, size_t field, lzg_op_list *out)
 {
     const lzg_yaml *list;
@@ -323,7 +337,7 @@ static lz_err *read_op_list(reader *r, size_t field, lzg_op_list *out)
         LZ_TRY(take(r, e));
     }
     out->names = names;
-    return NULL;
+    return fill_set(out);
 }
 
 static lz_err *read_properties(lz_arena *a, const lzg_yaml *list, lzg_non_native *out)

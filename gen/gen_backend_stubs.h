@@ -21,6 +21,7 @@ typedef struct lzg_non_native {
 typedef struct lzg_op_list {
     const lzg_op_name *names;
     size_t n;
+    lz_map set; /* their texts */
 } lzg_op_list;
 
 typedef struct lzg_backend {
@@ -35,6 +36,8 @@ typedef struct lzg_backend {
     const lzg_non_native *non_native;
     size_t nnon_native;
 } lzg_backend;
+
+bool lzg_op_list_has(const lzg_op_list *l, lz_str name);
 
 void lzg_backend_init(lzg_backend *b); /* allocates nothing */
 void lzg_backend_deinit(lzg_backend *b);

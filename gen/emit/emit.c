@@ -5,15 +5,22 @@
 #include "gen/emit/c_text.h"
 
 const lzg_target lzg_targets[] = {
-    { "tables", "numbers, schemas and names of all operators: op/op_table.{h,c}", lzg_emit_tables,
+    { "tables", "numbers, schemas and names of all operators: op/op_table.{h,c}", false, lzg_emit_tables,
       lzg_why_tables },
-    { "api", "C functions and keyword macros: include/lazuli/ops.h, api/ops_defaults.c", lzg_emit_api,
+    { "api", "C functions and keyword macros: include/lazuli/ops.h, api/ops_defaults.c", false, lzg_emit_api,
       lzg_why_api },
-    { "boxed", "calls by number with arrays of values: api/boxed_table.{h,c}, api/boxed_N.c", lzg_emit_boxed,
-      lzg_why_boxed },
-    { "dispatch", "kernels by dispatch key: op/dispatch_table.{h,c}", lzg_emit_dispatch, lzg_why_dispatch },
-    { "lower", "what operators are made of: exec/lower_table.{h,c}, exec/lower_FILE.c", lzg_emit_lower,
+    { "boxed", "calls by number with arrays of values: api/boxed_table.{h,c}, api/boxed_N.c", false,
+      lzg_emit_boxed, lzg_why_boxed },
+    { "dispatch", "kernels by dispatch key: op/dispatch_table.{h,c}", false, lzg_emit_dispatch,
+      lzg_why_dispatch },
+    { "lower", "what operators are made of: exec/lower_table.{h,c}, exec/lower_FILE.c", false, lzg_emit_lower,
       lzg_why_lower },
+    { "lazy", "recording: lazy/ops_N.c, lazy/lazy_table.{h,c}, lazy/nodes.h, lazy/nodes_N.c", false,
+      lzg_emit_lazy, lzg_why_lazy },
+    { "functionalization", "what views and writes become: lazy/functional_table.{h,c}", false,
+      lzg_emit_functionalization, lzg_why_functionalization },
+    { "backend-stubs", "a backend to fill in: stubs/NAME_{ops.h,ops.c,stubs.c,backend.c}", true,
+      lzg_emit_backend_stubs, lzg_why_backend_stubs },
     { 0 },
 };
 
@@ -58,17 +65,21 @@ static lz_err *unknown(lz_str name)
 typedef struct walk {
     lz_str rest;
     const lzg_target *row;
-    bool all, more;
+    bool all, more, backend;
 } walk;
 
-static walk walk_begin(lz_str names)
+static walk walk_begin(lz_str names, bool backend)
 {
-    return (walk){ .rest = names, .row = lzg_targets, .all = lz_str_is(names, "all"), .more = true };
+    return (walk){
+        .rest = names, .row = lzg_targets, .all = lz_str_is(names, "all"), .more = true, .backend = backend
+    };
 }
 
 static lz_err *walk_next(walk *w, const lzg_target **out)
 {
     *out = NULL;
+    while (w->all && w->row->backend && !w->backend)
+        w->row++;
     if (w->all) {
         *out = w->row->name ? w->row++ : NULL;
         return NULL;
@@ -77,13 +88,15 @@ static lz_err *walk_next(walk *w, const lzg_target **out)
         return NULL;
     lz_str name = lz_str_trim(lz_str_cut(&w->rest, LZ_STR(","), &w->more));
     *out = lzg_target_find(name);
+    if (*out && (*out)->backend && !w->backend)
+        return lz_errf(LZ_ERR_ARG, "target '%.*s' needs a backend file: --backend FILE", LZ_FMT(name));
     return *out ? NULL : unknown(name);
 }
 
-lz_err *lzg_targets_check(lz_str names)
+lz_err *lzg_targets_check(lz_str names, bool backend)
 {
     const lzg_target *t = lzg_targets;
-    for (walk w = walk_begin(names); t;)
+    for (walk w = walk_begin(names, backend); t;)
         LZ_TRY(walk_next(&w, &t));
     return NULL;
 }
@@ -91,7 +104,7 @@ lz_err *lzg_targets_check(lz_str names)
 lz_err *lzg_emit_targets(lzg_emit *e, lz_str names)
 {
     const lzg_target *t = lzg_targets;
-    for (walk w = walk_begin(names); t;) {
+    for (walk w = walk_begin(names, e->backend != NULL); t;) {
         LZ_TRY(walk_next(&w, &t));
         if (t)
             LZ_TRY(t->emit(e));

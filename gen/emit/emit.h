@@ -10,14 +10,16 @@
 #include "base/file.h"
 #include "gen/emit/c_op.h"
 #include "gen/file_manager.h"
+#include "gen/gen_backend_stubs.h"
 
 enum { LZG_SHARDS_MAX = 256 };
 
 typedef struct lzg_emit {
     const lzg_c_ops *c;
-    lzg_files all;   /* every file, by name only */
-    lzg_files fresh; /* those that the folder has not as they are now, with their texts */
-    bool keep;       /* take every file for fresh */
+    const lzg_backend *backend; /* whose operators are meant, or NULL */
+    lzg_files all;              /* every file, by name only */
+    lzg_files fresh;            /* those that the folder has not as they are now, with their texts */
+    bool keep;                  /* take every file for fresh */
     /* The file being made, its name, and the one on disk: what was made as it is there was
      * dropped from the text, all of the first `same` bytes, unless the two differ. */
     lz_text text;
@@ -43,6 +45,7 @@ typedef LZ_VEC(lzg_use) lzg_uses;
 
 typedef struct lzg_target {
     const char *name, *help;
+    bool backend; /* needs a backend file; "all" leaves it out without one */
     lz_err *(*emit)(lzg_emit *e);
     /* Adds where op appears; texts are the arena's. */
     lz_err *(*why)(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out);
@@ -51,9 +54,10 @@ typedef struct lzg_target {
 extern const lzg_target lzg_targets[];          /* up to one without a name */
 const lzg_target *lzg_target_find(lz_str name); /* or NULL */
 
-/* Runs the rows named in a list with commas, or "all"; LZ_ERR_ARG for an unknown name. */
+/* Runs the rows named in a list with commas, or "all"; LZ_ERR_ARG for an unknown name, or
+ * one that needs a backend file where there is none. */
 LZ_MUST_USE lz_err *lzg_emit_targets(lzg_emit *e, lz_str names);
-LZ_MUST_USE lz_err *lzg_targets_check(lz_str names); /* whether it would know them */
+LZ_MUST_USE lz_err *lzg_targets_check(lz_str names, bool backend); /* whether it would know them */
 
 /* Adds a use; file, symbol and line as in lzg_fill, with the operator's ident for '$'. */
 LZ_MUST_USE
@@ -86,5 +90,11 @@ lz_err *lzg_emit_dispatch(lzg_emit *e);
 lz_err *lzg_why_dispatch(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out);
 lz_err *lzg_emit_lower(lzg_emit *e);
 lz_err *lzg_why_lower(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out);
+lz_err *lzg_emit_lazy(lzg_emit *e);
+lz_err *lzg_why_lazy(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out);
+lz_err *lzg_emit_functionalization(lzg_emit *e);
+lz_err *lzg_why_functionalization(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out);
+lz_err *lzg_emit_backend_stubs(lzg_emit *e);
+lz_err *lzg_why_backend_stubs(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out);
 
 #endif

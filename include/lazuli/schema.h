@@ -100,6 +100,28 @@ typedef struct lz_kin_row {
     uint16_t view, view_copy, view_inplace;
 } lz_kin_row;
 
+/* What a backend's file says of an operator. */
+enum {
+    LZ_LAZY_RECORDED = 1,  /* full_codegen: a node is recorded */
+    LZ_LAZY_SUPPORTED = 2, /* by hand */
+    LZ_LAZY_IR_GEN = 4,    /* has a node, but nothing records it by itself */
+    LZ_LAZY_AUTOGRAD = 8,  /* has a derivative of its own there */
+    LZ_LAZY_SYMINT = 16    /* sizes may be symbolic */
+};
+
+/* What a view or an operator that writes is without memory. */
+typedef struct lz_write_row {
+    uint8_t argument; /* gets */
+    uint8_t result;   /* this result of the functional operator */
+} lz_write_row;
+
+typedef struct lz_functional_row {
+    uint16_t functional; /* the operator that computes what is written, or copies the view; 0: none */
+    uint16_t inverse;    /* of a view: puts a changed view back into its base; 0: the view is turned round */
+    uint8_t nwrites;
+    const lz_write_row *writes; /* in the order of the arguments */
+} lz_functional_row;
+
 enum {
     LZ_KERNEL_STRUCTURED = 1,
     LZ_KERNEL_SYMINT = 2, /* takes symbolic sizes as they are */

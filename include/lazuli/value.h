@@ -249,6 +249,22 @@ static inline lz_opt_bool lz_value_opt_bool(lz_value v)
     return o;
 }
 
+/* The reverse. */
+static inline lz_value lz_value_of_opt_int(lz_opt_int o)
+{
+    return o.has ? lz_value_integer(o.v) : lz_value_none();
+}
+
+static inline lz_value lz_value_of_opt_float(lz_opt_float o)
+{
+    return o.has ? lz_value_real(o.v) : lz_value_none();
+}
+
+static inline lz_value lz_value_of_opt_bool(lz_opt_bool o)
+{
+    return o.has ? lz_value_truth(o.v) : lz_value_none();
+}
+
 #ifdef __cplusplus
 }
 

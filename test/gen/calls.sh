@@ -9,13 +9,14 @@ trap 'rm -rf "$tmp"' EXIT
 warnings='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Werror'
 includes="-I$here/golden -I$here/golden/include -I$source/include -I$source/src"
 
-# Of all the operators the program has only those that it calls.
+# Of all the operators the program has only those that it calls, and of the library what boxed calls need: its own operators
+# have the same names.
 run() { # COMPILER FLAGS...
     compiler=$1
     shift
     # shellcheck disable=SC2086 # lists of options
-    "$compiler" -std=c17 $warnings "$@" $includes "$user" "$here"/golden/api/*.c "$here"/golden/op/*.c -o "$tmp/user" \
-        -Wl,--unresolved-symbols=ignore-all "$build/liblz_static.a" -lz -lm -lpthread
+    "$compiler" -std=c17 $warnings "$@" $includes "$user" "$source/src/op/boxed.c" "$here"/golden/api/*.c \
+        "$here"/golden/op/*.c -o "$tmp/user" -Wl,--unresolved-symbols=ignore-all "$build/liblazuli-gen.a" -lz -lm -lpthread
     "$tmp/user"
 }
 

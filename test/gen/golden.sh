@@ -1,6 +1,6 @@
 #!/bin/sh
 # golden.sh BUILD SOURCE: what is emitted for ops.yaml is golden/, byte for byte; to change it,
-#     build/lazuli-gen emit --native test/gen/ops.yaml --tags test/gen/tags.yaml --target all --out test/gen/golden
+#     cd test/gen && ../../build/lazuli-gen emit --native ops.yaml --tags tags.yaml --backend backend.yaml --target all --out golden
 # Then the manners of emit: what it writes, and above all what it does not.
 set -eu
 
@@ -18,7 +18,7 @@ fail() {
 emit() { # FOLDER OPTIONS...
     out=$1
     shift
-    "$gen" emit --native ops.yaml --tags "$here/tags.yaml" --target all --out "$out" "$@"
+    "$gen" emit --native ops.yaml --tags "$here/tags.yaml" --backend "$here/backend.yaml" --target all --out "$out" "$@"
 }
 
 # says WHAT COMMAND...
@@ -40,28 +40,28 @@ refused() {
 }
 
 cp "$here/ops.yaml" .
-says '9 written, 0 unchanged' emit out
+says '20 written, 0 unchanged' emit out
 diff -r "$here/golden" out >log || fail "not as in golden/: $(head -30 log)"
 
 # Nothing to do: nothing is touched, not even a folder.
 find out -exec touch -d '2001-01-01' {} +
-says '0 written, 9 unchanged' emit out
+says '0 written, 20 unchanged' emit out
 [ -z "$(find out -newermt '2001-01-02')" ] || fail "an unchanged file was touched"
 
 # One entry edited: only what it touches.
 sed 's/CPU: add_cpu$/CPU: add_other/' "$here/ops.yaml" >ops.yaml
-says '1 written, 8 unchanged' emit out
+says '1 written, 19 unchanged' emit out
 [ "$(find out -type f -newermt '2001-01-02')" = out/op/dispatch_table.c ] || fail "more than the dispatch table was written"
 sed 's/^- func: relu(Tensor self)/- func: relu(Tensor x)/' "$here/ops.yaml" >ops.yaml
-says '4 written, 5 unchanged' emit out # dispatch_table.c as it was; op_table.c, ops.h, and the comment in boxed_0.c
+says '7 written, 13 unchanged' emit out # dispatch_table.c as it was; op_table.c, ops.h, the comment in boxed_0.c, recording
 cp "$here/ops.yaml" .
-says '3 written, 6 unchanged' emit out
+says '6 written, 14 unchanged' emit out
 diff -r "$here/golden" out >log || fail "back again, but not as in golden/: $(head -30 log)"
 
 # Some targets; the list of files; a deleted file comes back.
 rm -r out/op
 says '2 written, 0 unchanged' "$gen" emit --native ops.yaml --tags "$here/tags.yaml" --target dispatch --out out
-says '2 written, 7 unchanged' emit out
+says '2 written, 18 unchanged' emit out
 emit never --dry-run >list
 [ ! -e never ] || fail "a dry run made a folder"
 (cd "$here/golden" && find . -type f | sed 's|^\./|never/|' | sort) >files
@@ -77,10 +77,19 @@ for word in out/op/op_table.c out/api/boxed_0.c out/include/lazuli/ops.h out/op/
 done
 
 # Shards hold together what one file held.
-says '4 written, 8 unchanged' emit out --shards 4
+says '12 written, 17 unchanged' emit out --shards 4
 grep -h '^void lz_boxed' out/api/boxed_[0-3].c | sort >shards
 grep -h '^void lz_boxed' "$here/golden/api/boxed_0.c" | sort | cmp -s - shards || fail "shards are not the whole"
 [ "$(grep -l '^void lz_boxed' out/api/boxed_[0-3].c | wc -l)" -gt 1 ] || fail "one shard has it all"
+
+# Without a backend file everything is recorded, and there is nothing to make stubs of.
+"$gen" emit --native ops.yaml --tags "$here/tags.yaml" --target all --out alone >log
+[ ! -e alone/stubs ] || fail "stubs for no backend"
+grep -q 'LZ_OP_mul_Scalar. = LZ_LAZY_RECORDED' alone/lazy/lazy_table.c || fail "not everything is recorded"
+refused 'needs a backend file' "$gen" emit --native ops.yaml --tags "$here/tags.yaml" --target backend-stubs --out none
+printf 'backend: XLA\ncpp_namespace: x\nsupported: [add.Tensor, nosuch]\n' >backend.yaml
+refused "^backend.yaml:.*nosuch" "$gen" emit --native ops.yaml --tags "$here/tags.yaml" --backend backend.yaml --target lazy --out none
+[ ! -e none ] || fail "refused, but something was written"
 
 # What is refused writes nothing.
 try() { # WHY ENTRY

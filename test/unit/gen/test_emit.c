@@ -113,11 +113,14 @@ static lz_err *test_targets(void)
     LZ_TRY(emit("/nowhere", "tables, dispatch", false, &fresh));
     assert_int_equal(fresh, 4);
     LZ_TRY(emit("/nowhere", "all", true, &fresh));
-    assert_int_equal(fresh, 10);
+    assert_int_equal(fresh, 19);
     LZ_TRY(lz_check_err(emit("x", "tables,nothing", true, &fresh), LZ_ERR_ARG,
                         "no target 'nothing'; there are tables"));
-    LZ_TRY(lz_check_err(lzg_targets_check(LZ_STR("api,")), LZ_ERR_ARG, "no target ''"));
-    return lzg_targets_check(LZ_STR("api ,boxed"));
+    LZ_TRY(lz_check_err(lzg_targets_check(LZ_STR("api,"), false), LZ_ERR_ARG, "no target ''"));
+    LZ_TRY(
+        lz_check_err(lzg_targets_check(LZ_STR("backend-stubs"), false), LZ_ERR_ARG, "needs a backend file"));
+    LZ_TRY(lzg_targets_check(LZ_STR("backend-stubs"), true));
+    return lzg_targets_check(LZ_STR("api ,boxed"), false);
 }
 
 static lz_err *write_to(const char *folder, const char *targets, size_t *written)
@@ -141,9 +144,52 @@ static void test_files(void **state)
     assert_null(write_to(folder, "tables,dispatch", &written));
     assert_int_equal(written, 4);
     assert_null(write_to(folder, "all", &written));
-    assert_int_equal(written, 6);
+    assert_int_equal(written, 15);
     assert_null(write_to(folder, "all", &written));
     assert_int_equal(written, 0);
+}
+
+/* ---- a backend's file ---- */
+
+static const char backend_text[] =
+    "backend: XLA\ncpp_namespace: x\nfull_codegen: [add.Tensor]\nsupported: [sub]\n";
+
+static lz_str text_of(const world *w, const char *name)
+{
+    const lzg_file *f = lz_map_get(&w->emit.fresh.by_name, lz_str_of(name));
+    if (!f)
+        fail_msg("no file %s", name);
+    return f ? f->text : (lz_str){ NULL, 0 };
+}
+
+static lz_err *emit_for(world *w, lzg_backend *b)
+{
+    const lzg_yaml *doc;
+    LZ_TRY(lzg_yaml_parse(&b->arena, lz_str_of(backend_text), "backend.yaml", &doc));
+    LZ_TRY(lzg_backend_read(b, &w->ops, doc, &w->diag));
+    LZ_TRY(lzg_backend_read_lazy(b, doc, &w->diag));
+    assert_false(lzg_diag_any(&w->diag));
+    w->emit.backend = b;
+    w->emit.keep = true;
+    LZ_TRY(lzg_emit_targets(&w->emit, LZ_STR("lazy,functionalization,backend-stubs")));
+    lz_str table = text_of(w, "lazy/lazy_table.c"), stubs = text_of(w, "stubs/xla_ops.c");
+    assert_true(lz_str_find(table, LZ_STR("[LZ_OP_add_Tensor] = LZ_LAZY_RECORDED,")) != SIZE_MAX);
+    assert_true(lz_str_find(table, LZ_STR("[LZ_OP_sub] = LZ_LAZY_SUPPORTED,")) != SIZE_MAX);
+    assert_true(lz_str_find(table, LZ_STR("max_dim")) == SIZE_MAX);
+    assert_true(lz_str_find(stubs, LZ_STR("{ \"sub\", xla_sub },")) != SIZE_MAX);
+    return NULL;
+}
+
+static lz_err *test_backend(void)
+{
+    world w;
+    lzg_backend b;
+    lz_err *e = open_world(&w, ops_text, "x");
+    lzg_backend_init(&b);
+    if (!e)
+        e = emit_for(&w, &b);
+    lzg_backend_deinit(&b);
+    return close_world(&w, e);
 }
 
 /* ---- why ---- */
@@ -230,8 +276,8 @@ static lz_err *test_diff(void)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LZ_TEST(test_functions),      LZ_TEST(test_refusals), LZ_TEST(test_targets),
-        cmocka_unit_test(test_files), LZ_TEST(test_why),      LZ_TEST(test_diff),
+        LZ_TEST(test_functions), LZ_TEST(test_refusals), LZ_TEST(test_targets), cmocka_unit_test(test_files),
+        LZ_TEST(test_why),       LZ_TEST(test_diff),     LZ_TEST(test_backend),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
