@@ -8,8 +8,20 @@
 /* id, name, what it means */
 #define LZ_ENV_VARS(X)                                                                                       \
     X(THREADS, "LAZULI_THREADS", "worker threads, from 1; by default one for each CPU the process may use")  \
+    X(TS_CUDA, "LAZULI_TS_CUDA", "set to anything: the TorchScript backend runs graphs on CUDA devices")     \
+    X(LTC_TS_CUDA, "LTC_TS_CUDA", "the same, by its name in PyTorch")                                        \
     X(LOG, "LAZULI_LOG",                                                                                     \
-      "what the command writes to standard error: off (the default), error, warn, info, debug")
+      "what the command writes to standard error: off (the default), error, warn, info, debug")              \
+    X(BACKEND, "LAZULI_BACKEND", "shared objects with backends to load, with colons between")                \
+    X(DEVICE, "LAZULI_DEVICE", "the device of a context that names none: cpu, npu:1")                        \
+    X(FORCE_FALLBACK, "LAZULI_FORCE_FALLBACK",                                                               \
+      "operators that run on the CPU whatever the device can: aten::sub,aten::mul")                          \
+    X(LTC_FORCE_FALLBACK, "LTC_FORCE_FALLBACK", "the same, by its name in the original")                     \
+    X(SAVE_TENSORS_FILE, "LAZULI_SAVE_TENSORS_FILE", "a file to which every synced graph is added")          \
+    X(LTC_SAVE_TENSORS_FILE, "LTC_SAVE_TENSORS_FILE", "the same, by its name in the original")               \
+    X(SAVE_TENSORS_FMT, "LAZULI_SAVE_TENSORS_FMT", "how graphs are saved: text (the default), dot, backend") \
+    X(LTC_SAVE_TENSORS_FMT, "LTC_SAVE_TENSORS_FMT", "the same, by its name in the original")                 \
+    X(INJECT_FAILURE, "LAZULI_INJECT_FAILURE", "an operator that fails whenever a graph with it runs")
 
 typedef enum lz_env_id {
 #define X(id, name, meaning) LZ_ENV_##id,

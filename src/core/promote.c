@@ -53,7 +53,7 @@ lz_arg_type lz_arg_of_scalar(lz_scalar v)
                                     [LZ_SCALAR_INT] = LZ_I64,
                                     [LZ_SCALAR_FLOAT] = LZ_F64,
                                     [LZ_SCALAR_COMPLEX] = LZ_C128 };
-    return (lz_arg_type){ own[v.kind], LZ_ARG_NUMBER };
+    return (lz_arg_type){ own[v.kind], LZ_RANK_NUMBER };
 }
 
 /* Numbers have a category, and no precision of their own. */
@@ -76,13 +76,13 @@ static lz_dtype combine(lz_dtype higher, lz_dtype lower)
 
 lz_dtype lz_dtype_result(const lz_arg_type *args, size_t n, lz_dtype default_float)
 {
-    lz_dtype of_rank[LZ_ARG_RANKS] = { LZ_DTYPE_NONE, LZ_DTYPE_NONE, LZ_DTYPE_NONE };
+    lz_dtype of_rank[LZ_RANKS] = { LZ_DTYPE_NONE, LZ_DTYPE_NONE, LZ_DTYPE_NONE };
     for (size_t i = 0; i < n; i++) {
         lz_arg_rank r = args[i].rank;
         lz_dtype d = args[i].dtype;
-        of_rank[r] = lz_dtype_promote(of_rank[r], r == LZ_ARG_NUMBER ? number_type(d, default_float) : d);
+        of_rank[r] = lz_dtype_promote(of_rank[r], r == LZ_RANK_NUMBER ? number_type(d, default_float) : d);
     }
-    return combine(of_rank[LZ_ARG_TENSOR], combine(of_rank[LZ_ARG_ZERO_DIM], of_rank[LZ_ARG_NUMBER]));
+    return combine(of_rank[LZ_RANK_TENSOR], combine(of_rank[LZ_RANK_ZERO_DIM], of_rank[LZ_RANK_NUMBER]));
 }
 
 static lz_op_types keep(lz_dtype common, lz_dtype default_float)

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "core/dtype.h"
 
-typedef enum lz_arg_rank { LZ_ARG_TENSOR, LZ_ARG_ZERO_DIM, LZ_ARG_NUMBER, LZ_ARG_RANKS } lz_arg_rank;
+typedef enum lz_arg_rank { LZ_RANK_TENSOR, LZ_RANK_ZERO_DIM, LZ_RANK_NUMBER, LZ_RANKS } lz_arg_rank;
 
 typedef struct lz_arg_type {
     lz_dtype dtype; /* LZ_DTYPE_NONE: an absent tensor, which does not count */

@@ -217,12 +217,18 @@ lz_err *lz_guards_copy(const lz_guard *from, lz_arena *arena, const lz_guard **o
 
 /* ---- asking them ---- */
 
+static lz_err *do_steps(const lz_guard *g, const lz_scalar *scalars, lz_scalar *done)
+{
+    for (size_t i = 0; i < g->n_steps; i++)
+        LZ_TRY(do_step(&g->steps[i], scalars, done, &done[i]));
+    return NULL;
+}
+
 static lz_err *check_guard(const lz_guard *g, const lz_scalar *scalars)
 {
     lz_scalar done[MOST_STEPS];
     lz_lv parts[MOST_STEPS];
-    for (size_t i = 0; i < g->n_steps; i++)
-        LZ_TRY(do_step(&g->steps[i], scalars, done, &done[i]));
+    LZ_TRY(do_steps(g, scalars, done));
     if (done[g->condition].i)
         return NULL;
     size_t n = g->n_parts < MOST_STEPS ? g->n_parts : MOST_STEPS;

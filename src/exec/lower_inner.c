@@ -10,12 +10,12 @@ lz_dtype lz_low_opmath(lz_dtype d)
 static lz_arg_type arg_type(const lz_lv *v)
 {
     if (v->kind == LZ_LV_TENSOR)
-        return (lz_arg_type){ v->dtype, v->node->number ? LZ_ARG_NUMBER
-                                        : v->node->ndim ? LZ_ARG_TENSOR
-                                                        : LZ_ARG_ZERO_DIM };
+        return (lz_arg_type){ v->dtype, v->node->number ? LZ_RANK_NUMBER
+                                        : v->node->ndim ? LZ_RANK_TENSOR
+                                                        : LZ_RANK_ZERO_DIM };
     if (v->kind == LZ_LV_NUMBER)
-        return (lz_arg_type){ lz_lv_number_dtype(v), LZ_ARG_NUMBER };
-    return (lz_arg_type){ v->kind == LZ_LV_DTYPE ? v->dtype : LZ_DTYPE_NONE, LZ_ARG_TENSOR };
+        return (lz_arg_type){ lz_lv_number_dtype(v), LZ_RANK_NUMBER };
+    return (lz_arg_type){ v->kind == LZ_LV_DTYPE ? v->dtype : LZ_DTYPE_NONE, LZ_RANK_TENSOR };
 }
 
 static size_t count_types(const lz_lv *args, size_t n)
@@ -119,16 +119,16 @@ lz_err *lz_inner_begin(lz_lower *b, const char *name, lz_inner_rule rule, const 
                        lz_dtype_get(out->type)->name);
     if (rule == LZ_INNER_INT && !lz_dtype_is_whole(out->type))
         return lz_errf(LZ_ERR_ARG, "\"%s\" not implemented for '%s'", name, lz_dtype_get(out->type)->script);
+    if (condition < n && args[condition].dtype != LZ_BOOL && args[condition].dtype != LZ_U8)
+        return lz_errf(LZ_ERR_ARG,
+                       "%s expected condition to be a boolean tensor, but got a tensor with dtype %s", name,
+                       lz_dtype_get(args[condition].dtype)->script);
     LZ_TRY(inner_sizes(b, args, n, out));
     for (size_t i = 0; i < n; i++) {
         elements[i] = args[i];
         if (rule == LZ_INNER_NUMBER && args[i].kind == LZ_LV_TENSOR && args[i].dtype == LZ_BOOL)
             return lz_errf(LZ_ERR_ARG, "%s is not defined for bool tensors: use logical_xor or logical_not",
                            name);
-        if (i == condition && args[i].dtype != LZ_BOOL && args[i].dtype != LZ_U8)
-            return lz_errf(LZ_ERR_ARG,
-                           "%s expected condition to be a boolean tensor, but got a tensor with dtype %s",
-                           name, lz_dtype_get(args[i].dtype)->script);
         if (args[i].kind == LZ_LV_TENSOR || args[i].kind == LZ_LV_NUMBER)
             LZ_TRY(inner_element(b, out, i == condition ? LZ_BOOL : out->type, &args[i], &elements[i]));
     }

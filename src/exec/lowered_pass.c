@@ -89,7 +89,7 @@ static lz_err *views(lz_lowered *l)
     if (l->is_fused)
         return lz_errf(LZ_ERR_ARG, "groups are made already");
     LZ_TRY(lz_arena_new(l->dag->arena, &now, l->outputs.len + 1));
-    LZ_TRY(lz_views(l->dag, l->outputs.data, l->outputs.len, &moved, now));
+    LZ_TRY(lz_move_views(l->dag, l->outputs.data, l->outputs.len, &moved, now));
     for (size_t i = 0; i < l->outputs.len; i++)
         l->outputs.data[i] = now[i];
     lz_low_deinit(l->dag);

@@ -198,8 +198,8 @@ static lz_err *move(mover *m, const lz_ln *const *outputs, size_t n, const lz_ln
     return NULL;
 }
 
-lz_err *lz_views(const lz_lower *dag, const lz_ln *const *outputs, size_t n, lz_lower *out,
-                 const lz_ln **moved)
+lz_err *lz_move_views(const lz_lower *dag, const lz_ln *const *outputs, size_t n, lz_lower *out,
+                      const lz_ln **moved)
 {
     mover m = { .dag = dag, .b = out };
     lz_low_init(out, dag->arena);

@@ -286,7 +286,7 @@ static lz_err *create_moved(const lz_lower *dag, const lz_ln *const *outputs, si
     lz_lower moved;
     const lz_ln **now;
     LZ_TRY(lz_arena_new(dag->arena, &now, n + 1));
-    LZ_TRY(lz_views(dag, outputs, n, &moved, now));
+    LZ_TRY(lz_move_views(dag, outputs, n, &moved, now));
     lz_err *e = create_fitting(&moved, now, n, LZ_GROUP_ITEMS, p);
     lz_low_deinit(&moved);
     return e;

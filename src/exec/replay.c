@@ -36,7 +36,7 @@ lz_err *lz_replay_tally(lz_replay *r, lz_str name, lz_tally **out)
     return lz_map_put(&r->tallies, copy, *out);
 }
 
-static lz_err *say(lz_replay *r)
+lz_err *lz_replay_say(lz_replay *r)
 {
     char *line;
     LZ_TRY(lz_text_take(&r->line, &line));
@@ -52,7 +52,7 @@ lz_err *lz_replay_judge(lz_replay *r, lz_tally *t, lz_verdict v, lz_str id, lz_s
     if (v == LZ_PASSED || !r->options->details)
         return NULL;
     lz_text_printf(&r->line, "  %.*s %s: %.*s", LZ_FMT(id), names[v], LZ_FMT(why));
-    return say(r);
+    return lz_replay_say(r);
 }
 
 lz_err *lz_replay_see(lz_replay *r, lz_str id, const lz_array *a)
@@ -67,7 +67,7 @@ lz_err *lz_replay_see(lz_replay *r, lz_str id, const lz_array *a)
     return NULL;
 }
 
-static lz_err *say_tally(lz_replay *r, const lz_tally *t)
+lz_err *lz_replay_say_tally(lz_replay *r, const lz_tally *t)
 {
     static const char *const names[LZ_VERDICTS] = { "passed", "failed", "unsupported" };
     const char *comma = "";
@@ -78,7 +78,7 @@ static lz_err *say_tally(lz_replay *r, const lz_tally *t)
         lz_text_printf(&r->line, "%s%zu %s", comma, t->count[v], names[v]);
         comma = ", ";
     }
-    return say(r);
+    return lz_replay_say(r);
 }
 
 lz_err *lz_replay_close(lz_replay *r, lz_replay_totals *out)
@@ -86,7 +86,7 @@ lz_err *lz_replay_close(lz_replay *r, lz_replay_totals *out)
     *out = (lz_replay_totals){ 0 };
     for (lz_map_entry *e = lz_map_next(&r->tallies, NULL); e; e = lz_map_next(&r->tallies, e)) {
         const lz_tally *t = e->value;
-        LZ_TRY(say_tally(r, t));
+        LZ_TRY(lz_replay_say_tally(r, t));
         out->passed += t->count[LZ_PASSED];
         out->failed += t->count[LZ_FAILED];
         out->unsupported += t->count[LZ_UNSUPPORTED];
@@ -95,7 +95,7 @@ lz_err *lz_replay_close(lz_replay *r, lz_replay_totals *out)
     }
     lz_text_printf(&r->line, "%zu passed, %zu failed, %zu unsupported", out->passed, out->failed,
                    out->unsupported);
-    return say(r);
+    return lz_replay_say(r);
 }
 
 lz_err *lz_replay_read(const char *path, size_t *len, char **out)

@@ -37,6 +37,9 @@ void lz_replay_deinit(lz_replay *r);
 LZ_MUST_USE lz_err *lz_replay_tally(lz_replay *r, lz_str name, lz_tally **out);
 /* Counts a case; `why` (may be empty) is told where details are wanted. */
 LZ_MUST_USE lz_err *lz_replay_judge(lz_replay *r, lz_tally *t, lz_verdict v, lz_str id, lz_str why);
+/* Tells what r->line holds, and empties it; one name's cases. */
+LZ_MUST_USE lz_err *lz_replay_say(lz_replay *r);
+LZ_MUST_USE lz_err *lz_replay_say_tally(lz_replay *r, const lz_tally *t);
 /* Tells options->seen, if there is anyone. */
 LZ_MUST_USE lz_err *lz_replay_see(lz_replay *r, lz_str id, const lz_array *a);
 /* A line for each name, the sum of all. */

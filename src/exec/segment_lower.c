@@ -1,9 +1,9 @@
 #include "base/mem.h"
-#include "core/device.h"
 #include "core/dtype.h"
 #include "core/promote.h"
 #include "core/shape.h"
 #include "core/strides.h"
+#include "exec/arg.h"
 #include "exec/op_lower.h"
 #include "exec/segment_impl.h"
 #include "exec/views.h"
@@ -168,158 +168,21 @@ static lz_err *mirror_inputs(lowering *l)
 
 /* ---- values of the graph as values of operators ---- */
 
-static lz_err *number_lv(lowering *l, lz_gv v, int64_t scalar, lz_lv *out)
-{
-    lz_scalar s = v.kind == LZ_GV_FLOAT  ? lz_scalar_float(v.f)
-                  : v.kind == LZ_GV_BOOL ? lz_scalar_bool(v.b)
-                                         : lz_scalar_int(v.i);
-    lz_dtype d = s.kind == LZ_SCALAR_FLOAT ? LZ_F64 : s.kind == LZ_SCALAR_BOOL ? LZ_BOOL : LZ_I64;
-    *out = lz_lv_number(s);
-    return scalar < 0 ? NULL : lz_low_scalar(&l->b, scalar, d, &out->node);
-}
-
-static bool is_number(lz_gv v)
-{
-    return v.kind == LZ_GV_INT || v.kind == LZ_GV_FLOAT || v.kind == LZ_GV_BOOL;
-}
-
-static lz_err *tensor_lv(lowering *l, lz_gv v, int64_t scalar, lz_lv *out)
+static lz_err *tensor_lv(void *user, lz_gv v, lz_lv *out)
 {
     const lz_ln *n;
-    lz_lv number;
-    if (v.kind == LZ_GV_NONE) {
-        *out = lz_lv_none();
-        return NULL;
-    }
-    if (is_number(v)) {
-        LZ_TRY(number_lv(l, v, scalar, &number));
-        return lz_low_wrap(&l->b, &number, out);
-    }
     if (!lz_gv_is_stensor(v))
         return lz_errf(LZ_ERR_ARG, "a tensor is needed here");
-    LZ_TRY(node_of(l, lz_stensor_of(v), &n));
+    LZ_TRY(node_of(user, lz_stensor_of(v), &n));
     *out = lz_lv_tensor(n);
     return NULL;
 }
 
-static lz_err *device_lv(lz_gv v, lz_lv *out)
-{
-    lz_device d;
-    if (v.kind != LZ_GV_STR && v.kind != LZ_GV_DEVICE)
-        return lz_errf(LZ_ERR_ARG, "a device is needed here");
-    LZ_TRY(lz_device_parse(lz_gv_text(v), &d));
-    *out = lz_lv_device(d);
-    return NULL;
-}
-
-static const lz_kind elements[LZ_KIND_COUNT] = {
-    [LZ_KIND_INTS] = LZ_KIND_INT,       [LZ_KIND_FLOATS] = LZ_KIND_FLOAT, [LZ_KIND_BOOLS] = LZ_KIND_BOOL,
-    [LZ_KIND_SCALARS] = LZ_KIND_SCALAR, [LZ_KIND_STRS] = LZ_KIND_STR,     [LZ_KIND_TENSORS] = LZ_KIND_TENSOR
-};
-
-static lz_err *one_lv(lowering *l, lz_kind kind, lz_gv v, int64_t scalar, lz_lv *out)
-{
-    *out = lz_lv_none();
-    if (kind == LZ_KIND_TENSOR)
-        return tensor_lv(l, v, scalar, out);
-    if (v.kind == LZ_GV_NONE || kind == LZ_KIND_GENERATOR)
-        return NULL;
-    if (kind == LZ_KIND_DEVICE)
-        return device_lv(v, out);
-    if (kind == LZ_KIND_STR && v.kind == LZ_GV_STR) {
-        *out = lz_lv_str(lz_gv_text(v));
-        return NULL;
-    }
-    if (!is_number(v))
-        return lz_errf(LZ_ERR_ARG, "a number is needed here");
-    if (kind == LZ_KIND_DTYPE)
-        *out = lz_lv_dtype((lz_dtype)v.i);
-    else if (kind == LZ_KIND_LAYOUT)
-        *out = lz_lv_layout((lz_layout)v.i);
-    else if (kind == LZ_KIND_MEMORY_FORMAT)
-        *out = lz_lv_memory_format((lz_memory_format)v.i);
-    else
-        LZ_TRY(number_lv(l, v, scalar, out));
-    return kind == LZ_KIND_FLOAT ? lz_low_convert(&l->b, out, LZ_SCALAR_FLOAT, out) : NULL;
-}
-
-static lz_err *list_lv(lowering *l, const lz_type_row *type, lz_gv v, lz_lv *out)
-{
-    lz_kind element = elements[type->kind];
-    size_t n = v.kind == LZ_GV_LIST || v.kind == LZ_GV_TUPLE ? v.list->len
-               : type->size > 0                              ? (size_t)type->size
-                                                             : 1;
-    lz_lv *items;
-    if (v.kind == LZ_GV_NONE) {
-        *out = lz_lv_none();
-        return NULL;
-    }
-    LZ_TRY(lz_low_list_new(&l->b, n, &items));
-    for (size_t i = 0; i < n; i++) {
-        bool one = v.kind != LZ_GV_LIST && v.kind != LZ_GV_TUPLE; /* for as many as there are */
-        LZ_TRY(one_lv(l, element, one ? v : v.list->data[i], -1, &items[i]));
-    }
-    *out = lz_lv_list(items, n);
-    return NULL;
-}
-
-static lz_err *arg_lv(lowering *l, const lz_type_row *type, lz_gv v, int64_t scalar, lz_lv *out)
-{
-    if (elements[type->kind])
-        return list_lv(l, type, v, out);
-    return one_lv(l, (lz_kind)type->kind, v, scalar, out);
-}
-
-/* ---- defaults ---- */
-
 static lz_err *default_lv(lowering *l, const lz_arg_row *arg, lz_lv *out)
 {
-    const lz_value *v = arg->default_value;
-    lz_lv *items;
-    *out = lz_lv_none();
-    if (!v)
+    if (!arg->default_value)
         return lz_errf(LZ_ERR_ARG, "argument '%s' is missing", arg->name);
-    switch (v->kind) {
-    case LZ_KIND_INT:
-        *out = lz_lv_int(v->integer);
-        break;
-    case LZ_KIND_FLOAT:
-        *out = lz_lv_float(v->real);
-        break;
-    case LZ_KIND_BOOL:
-        *out = lz_lv_bool(v->truth);
-        break;
-    case LZ_KIND_SCALAR:
-        *out = v->scalar.kind ? lz_lv_number(v->scalar) : lz_lv_none();
-        break;
-    case LZ_KIND_STR:
-        *out = v->str ? lz_lv_str(lz_str_of(v->str)) : lz_lv_none();
-        break;
-    case LZ_KIND_DTYPE:
-        *out = lz_lv_dtype(v->dtype);
-        break;
-    case LZ_KIND_LAYOUT:
-        *out = lz_lv_layout(v->layout);
-        break;
-    case LZ_KIND_MEMORY_FORMAT:
-        *out = lz_lv_memory_format(v->memory_format);
-        break;
-    case LZ_KIND_DEVICE:
-        *out = lz_lv_device(v->device);
-        break;
-    case LZ_KIND_INTS:
-        return v->ints.n < 0 ? NULL : lz_low_int_list(&l->b, v->ints, out);
-    case LZ_KIND_BOOLS:
-        LZ_TRY(lz_low_list_new(&l->b, (size_t)(v->bools.n < 0 ? 0 : v->bools.n), &items));
-        for (int64_t i = 0; i < v->bools.n; i++)
-            items[i] = lz_lv_bool(v->bools.v[i]);
-        if (v->bools.n >= 0)
-            *out = lz_lv_list(items, (size_t)v->bools.n);
-        break;
-    default:
-        break;
-    }
-    return NULL;
+    return lz_arg_of_value(&l->b, arg->default_value, out);
 }
 
 /* ---- operators ---- */
@@ -353,8 +216,10 @@ static bool is_traced_number(const calling *c, uint32_t arg, lz_scalar *out)
 static lz_err *find_arg(lowering *l, calling *c, uint32_t i)
 {
     lz_scalar number;
+    lz_arg_source source = { .b = &l->b, .tensor = tensor_lv, .user = l };
     if (!is_traced_number(c, i, &number))
-        return arg_lv(l, c->op->args[i].type, c->given[i], l->scalar_of[c->inst->in[i]], &c->args[i]);
+        return lz_arg_of_gv(&source, c->op->args[i].type, c->given[i], l->scalar_of[c->inst->in[i]],
+                            &c->args[i]);
     lz_lv v = lz_lv_number(number);
     return lz_low_wrap(&l->b, &v, &c->args[i]);
 }

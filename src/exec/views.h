@@ -25,7 +25,7 @@ LZ_MUST_USE lz_err *lz_view_resolve(lz_arena *a, const lz_ln *n, lz_gview *out);
 /* The pass "views" (pass_views.c): another DAG in the same arena, without what nobody
  * needs, where views stand as near to inputs as they can. moved: what the outputs are
  * there; one that was no input does not become one. */
-LZ_MUST_USE lz_err *lz_views(const lz_lower *dag, const lz_ln *const *outputs, size_t n, lz_lower *out,
-                             const lz_ln **moved);
+LZ_MUST_USE lz_err *lz_move_views(const lz_lower *dag, const lz_ln *const *outputs, size_t n, lz_lower *out,
+                                  const lz_ln **moved);
 
 #endif

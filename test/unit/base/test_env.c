@@ -39,10 +39,12 @@ static lz_err *test_words(void)
     return NULL;
 }
 
+/* Ours, and names of the original that mean the same. */
 static lz_err *test_the_table_is_whole(void)
 {
     for (int i = 0; i < LZ_ENV_COUNT; i++) {
-        assert_int_equal(strncmp(lz_env_vars[i].name, "LAZULI_", 7), 0);
+        const char *name = lz_env_vars[i].name;
+        assert_true(strncmp(name, "LAZULI_", 7) == 0 || strncmp(name, "LTC_", 4) == 0);
         assert_true(strlen(lz_env_vars[i].meaning) > 10);
     }
     return NULL;

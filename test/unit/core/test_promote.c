@@ -86,7 +86,7 @@ static lz_arg_type operand(size_t i)
     if (i >= 2 * LZ_DTYPE_COUNT)
         return lz_arg_of_scalar(numbers[i - 2 * LZ_DTYPE_COUNT]);
     return (lz_arg_type){ lz_dtypes[i % LZ_DTYPE_COUNT],
-                          i < LZ_DTYPE_COUNT ? LZ_ARG_TENSOR : LZ_ARG_ZERO_DIM };
+                          i < LZ_DTYPE_COUNT ? LZ_RANK_TENSOR : LZ_RANK_ZERO_DIM };
 }
 
 static lz_err *test_pairs_are_those_of_pytorch(void)
@@ -107,15 +107,15 @@ static lz_err *test_pairs_are_those_of_pytorch(void)
 static lz_dtype slow_result(const lz_arg_type *args, size_t n, lz_dtype default_float)
 {
     lz_dtype all = LZ_DTYPE_NONE;
-    for (int rank = LZ_ARG_RANKS - 1; rank >= 0; rank--) {
+    for (int rank = LZ_RANKS - 1; rank >= 0; rank--) {
         lz_dtype own = LZ_DTYPE_NONE;
         for (size_t i = 0; i < n; i++) {
             lz_dtype d = args[i].dtype;
             if ((int)args[i].rank != rank || d == LZ_DTYPE_NONE)
                 continue;
-            if (rank == LZ_ARG_NUMBER && lz_dtype_is_float(d))
+            if (rank == LZ_RANK_NUMBER && lz_dtype_is_float(d))
                 d = default_float;
-            if (rank == LZ_ARG_NUMBER && lz_dtype_is_complex(d))
+            if (rank == LZ_RANK_NUMBER && lz_dtype_is_complex(d))
                 d = with_parts(default_float);
             own = own == LZ_DTYPE_NONE ? d : rule(own, d);
         }
@@ -154,7 +154,7 @@ static lz_err *test_many_operands(void)
 
 static lz_arg_type arg(lz_dtype d, char rank)
 {
-    return (lz_arg_type){ d, rank == 't' ? LZ_ARG_TENSOR : rank == 'z' ? LZ_ARG_ZERO_DIM : LZ_ARG_NUMBER };
+    return (lz_arg_type){ d, rank == 't' ? LZ_RANK_TENSOR : rank == 'z' ? LZ_RANK_ZERO_DIM : LZ_RANK_NUMBER };
 }
 
 /* Recorded calls of PyTorch 2.15: operator, two operands, the dtype of the result. */

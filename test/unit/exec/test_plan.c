@@ -338,7 +338,7 @@ static void test_long_chain(void **state)
     dag d;
     const lz_ln *t = NULL;
     lz_array got = { 0 };
-    size_t launches;
+    size_t launches = 0;
     (void)state;
     dag_init(&d);
     assert_null(make_long_chain(&d, N, &t));

@@ -150,7 +150,7 @@ static int64_t slow_whole(int type, double x)
 {
     if (type == LZ_KI32)
         return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : INT32_MIN;
-    return x >= -0x1p63 && x < 0x1p63 ? (int64_t)x : INT64_MIN;
+    return fabs(x) < 0x1p63 ? (int64_t)x : INT64_MIN;
 }
 
 static num slow_cast(int from, int to, num x)
@@ -259,7 +259,7 @@ static uint64_t slow_shift(int op, int type, int64_t x, int64_t n)
     bool out = n < 0 || n >= (type == LZ_KI32 ? 32 : 64);
     uint64_t u = type == LZ_KI32 ? (uint32_t)x : (uint64_t)x;
     if (op == LZ_K_SHR)
-        return (uint64_t)(x >> (out ? 63 : n));
+        return !out ? (uint64_t)(x >> n) : x < 0 ? UINT64_MAX : 0;
     return out ? 0 : op == LZ_K_SHL ? u << n : u >> n;
 }
 
@@ -497,7 +497,11 @@ static num slow_const(const lz_knode *n)
     num x = { .i = n->bits };
     memcpy(&f, &n->bits, sizeof f);
     memcpy(&i, &n->bits, sizeof i);
-    return n->type == LZ_KF32 ? (num){ .f = (double)f } : n->type == LZ_KI32 ? (num){ .i = i } : x;
+    if (n->type == LZ_KF32)
+        x.f = (double)f;
+    if (n->type == LZ_KI32)
+        x.i = i;
+    return x;
 }
 
 static num slow_param(const slow *s, const lz_knode *n)

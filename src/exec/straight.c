@@ -1,0 +1,138 @@
+#include "exec/straight.h"
+#include "base/mem.h"
+#include "exec/straight_impl.h"
+#include <string.h>
+
+void lz_straight_destroy(lz_straight *x)
+{
+    if (!x)
+        return;
+    for (size_t i = 0; i < x->steps.len; i++)
+        lz_plan_destroy(x->steps.data[i].plan);
+    lz_vec_deinit(&x->steps);
+    lz_vec_deinit(&x->places);
+    lz_graph_release(x->graph);
+    lz_arena_deinit(&x->arena);
+    lz_mem_free(x);
+}
+
+size_t lz_straight_outputs(const lz_straight *x)
+{
+    return x->n_outputs;
+}
+
+lz_straight_output lz_straight_output_get(const lz_straight *x, size_t i)
+{
+    const lz_splace *p = &x->places.data[x->outputs[i]];
+    return (lz_straight_output){ .dtype = p->dtype, .sizes = p->sizes };
+}
+
+size_t lz_straight_plans(const lz_straight *x)
+{
+    return x->steps.len;
+}
+
+size_t lz_straight_launches(const lz_straight *x)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < x->steps.len; i++)
+        n += lz_plan_launches(x->steps.data[i].plan);
+    return n;
+}
+
+/* ---- running ---- */
+
+typedef struct runner {
+    const lz_straight *x;
+    const lz_straight_run_args *args;
+    lz_run_input *inputs; /* by place; a count of those that are no inputs of the graph */
+    lz_scalar *scalars;   /* by input */
+    lz_buffer **made;     /* of one step */
+} runner;
+
+static void take_inputs(runner *r)
+{
+    const lz_straight *x = r->x;
+    for (size_t i = 0; i < x->n_inputs; i++) {
+        const lz_straight_arg *a = &r->args->in[i];
+        r->inputs[i].buffer = a->buffer;
+        r->scalars[i] = a->number;
+        if (x->places.data[i].is_position)
+            r->scalars[i].i *= LZ_STRAIGHT_DRAWS;
+    }
+}
+
+/* What nobody reads after this step may be computed over. */
+static void donate(runner *r, const lz_sstep *s)
+{
+    for (size_t i = 0; i < s->n_last; i++) {
+        uint32_t at = s->last[i];
+        lz_run_input *in = &r->inputs[at];
+        bool given = at >= r->x->n_inputs || (r->args->in[at].donate && r->x->safe);
+        in->donate = given && lz_buffer_is_exclusive(in->buffer);
+    }
+}
+
+static void drop(runner *r, const lz_sstep *s)
+{
+    for (size_t i = 0; i < s->n_last; i++) {
+        lz_run_input *in = &r->inputs[s->last[i]];
+        if (s->last[i] >= r->x->n_inputs)
+            lz_buffer_release(in->buffer);
+        *in = (lz_run_input){ 0 };
+    }
+}
+
+static lz_err *run_step(runner *r, const lz_sstep *s)
+{
+    uint32_t failed = UINT32_MAX;
+    lz_run_args args = { .inputs = r->inputs,
+                         .scalars = r->scalars,
+                         .memory = r->args->memory,
+                         .threads = r->args->threads,
+                         .failed = &failed };
+    donate(r, s);
+    lz_err *e = lz_plan_run(s->plan, &args, r->made);
+    if (e && failed < s->n_nodes && r->args->failed)
+        *r->args->failed = s->nodes[failed];
+    LZ_TRY(e);
+    drop(r, s);
+    for (size_t i = 0; i < s->n_out; i++)
+        r->inputs[s->first_out + i].buffer = r->made[i];
+    return NULL;
+}
+
+static void release_rest(runner *r)
+{
+    for (size_t i = r->x->n_inputs; i < r->x->places.len; i++)
+        lz_buffer_release(r->inputs[i].buffer);
+}
+
+static lz_err *run(runner *r, lz_buffer **out)
+{
+    const lz_straight *x = r->x;
+    lz_err *e = NULL;
+    take_inputs(r);
+    for (size_t i = 0; !e && i < x->steps.len; i++)
+        e = run_step(r, &x->steps.data[i]);
+    for (size_t i = 0; !e && i < x->n_outputs; i++)
+        out[i] = lz_buffer_retain(r->inputs[x->outputs[i]].buffer);
+    release_rest(r);
+    return e;
+}
+
+lz_err *lz_straight_run(const lz_straight *x, const lz_straight_run_args *args, lz_buffer **out)
+{
+    runner r = { .x = x, .args = args };
+    size_t places = x->places.len + 1, scalars = x->n_inputs + 1, made = x->most_out + 1;
+    char *room = lz_mem_zalloc(1, places * sizeof *r.inputs + scalars * sizeof *r.scalars
+                                      + made * sizeof(lz_buffer *));
+    if (!room)
+        return lz_err_oom();
+    r.inputs = (void *)room;
+    r.scalars = (void *)(r.inputs + places);
+    r.made = (void *)(r.scalars + scalars);
+    lz_err *e = run(&r, out);
+    lz_mem_free(room);
+    return e;
+}
