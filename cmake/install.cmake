@@ -5,7 +5,8 @@ include(CMakePackageConfigHelpers)
 install(TARGETS lazuli EXPORT lazuli-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS lazuli_cli lazuli_gen_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES $<TARGET_FILE:lazuli-gen> DESTINATION ${CMAKE_INSTALL_LIBDIR}) # only through pkg-config: it needs libyaml
-install(DIRECTORY include/lazuli DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY include/lazuli ${LZ_GEN_DIR}/include/lazuli DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    FILES_MATCHING PATTERN "*.h")
 
 set(LZ_PC_DIR ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} OR IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})

@@ -1,31 +1,39 @@
 # Code made from the operator files by lazuli-gen, in build/gen/, and compiled once for the shared and the static library.
 file(GLOB LZ_OP_FILES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ops/*.yaml)
-list(REMOVE_ITEM LZ_OP_FILES ${CMAKE_SOURCE_DIR}/ops/tags.yaml)
+list(REMOVE_ITEM LZ_OP_FILES ${CMAKE_SOURCE_DIR}/ops/tags.yaml ${CMAKE_SOURCE_DIR}/ops/lazy.yaml)
 set(LZ_GEN_DIR ${CMAKE_BINARY_DIR}/gen)
-set(LZ_GEN_HEADERS ${LZ_GEN_DIR}/op/op_table.h ${LZ_GEN_DIR}/exec/lower_table.h)
-set(LZ_GEN_SOURCES ${LZ_GEN_DIR}/op/op_table.c ${LZ_GEN_DIR}/exec/lower_table.c)
+set(LZ_GEN_HEADERS op/op_table.h exec/lower_table.h include/lazuli/ops.h api/boxed_table.h lazy/lazy_table.h
+    lazy/functional_table.h lazy/nodes.h)
+set(LZ_GEN_SOURCES op/op_table.c exec/lower_table.c api/ops_defaults.c api/boxed_table.c api/boxed_0.c lazy/lazy_table.c
+    lazy/functional_table.c lazy/nodes_0.c lazy/ops_0.c)
+list(TRANSFORM LZ_GEN_HEADERS PREPEND ${LZ_GEN_DIR}/)
+list(TRANSFORM LZ_GEN_SOURCES PREPEND ${LZ_GEN_DIR}/)
 foreach(file IN LISTS LZ_OP_FILES)
     get_filename_component(family ${file} NAME_WE)
     list(APPEND LZ_GEN_SOURCES ${LZ_GEN_DIR}/exec/lower_${family}.c)
 endforeach()
 
-set(gen_args --own --tags ${CMAKE_SOURCE_DIR}/ops/tags.yaml)
+set(gen_args --own --tags ${CMAKE_SOURCE_DIR}/ops/tags.yaml --backend ${CMAKE_SOURCE_DIR}/ops/lazy.yaml)
 foreach(file IN LISTS LZ_OP_FILES)
     list(APPEND gen_args --native ${file})
 endforeach()
-foreach(header IN ITEMS base value schema)
+foreach(header IN ITEMS base value schema tensor backend)
     list(APPEND LZ_GEN_INPUTS ${CMAKE_SOURCE_DIR}/include/lazuli/${header}.h)
     list(APPEND gen_args --headers ${CMAKE_SOURCE_DIR}/include/lazuli/${header}.h)
 endforeach()
 # No depfile: every input stands here, and one that named a removed file would stop Ninja.
-list(APPEND LZ_GEN_INPUTS ${LZ_OP_FILES} ${CMAKE_SOURCE_DIR}/ops/tags.yaml)
+list(APPEND LZ_GEN_INPUTS ${LZ_OP_FILES} ${CMAKE_SOURCE_DIR}/ops/tags.yaml ${CMAKE_SOURCE_DIR}/ops/lazy.yaml)
 set(LZ_GEN_FILES ${LZ_GEN_HEADERS} ${LZ_GEN_SOURCES})
 add_custom_command(OUTPUT ${LZ_GEN_FILES}
-    COMMAND lazuli_gen_cli emit --target tables,lower --out ${LZ_GEN_DIR} ${gen_args}
+    COMMAND lazuli_gen_cli emit --target tables,lower,api,boxed,lazy,functionalization --out ${LZ_GEN_DIR} ${gen_args}
     DEPENDS lazuli_gen_cli ${LZ_GEN_INPUTS}
     COMMENT "Making the operators" VERBATIM)
 add_custom_target(lz_made_files DEPENDS ${LZ_GEN_FILES})
 
 add_library(lz_made OBJECT ${LZ_GEN_SOURCES})
+# Lowering runs once for each new graph: there small counts more than fast.
+set(LZ_SELDOM_RUN ${LZ_GEN_SOURCES})
+list(FILTER LZ_SELDOM_RUN EXCLUDE REGEX "/lazy/ops_")
+set_source_files_properties(${LZ_SELDOM_RUN} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
 target_link_libraries(lz_made PRIVATE lz_flags)
-target_include_directories(lz_made PUBLIC ${LZ_GEN_DIR})
+target_include_directories(lz_made PUBLIC ${LZ_GEN_DIR} ${LZ_GEN_DIR}/include)

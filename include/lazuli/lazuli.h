@@ -3,10 +3,13 @@
 #define LAZULI_LAZULI_H
 
 #include <lazuli/array.h>
+#include <lazuli/backend.h>
 #include <lazuli/base.h>
 #include <lazuli/graph.h>
 #include <lazuli/operator.h>
+#include <lazuli/ops.h>
 #include <lazuli/run.h>
+#include <lazuli/tensor.h>
 #include <lazuli/value.h>
 
 #endif

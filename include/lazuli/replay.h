@@ -1,4 +1,4 @@
-/* replay.h - recorded cases of operators and graphs, run and compared.
+/* replay.h - recorded cases of operators, graphs and programs, run and compared.
  *
  * A case is what PyTorch was given and what it answered. Floats are compared with the
  * tolerances of their dtype, everything else exactly; where PyTorch's choice is arbitrary
@@ -14,6 +14,14 @@
 extern "C" {
 #endif
 
+/* When programs are synced, besides at what they read. */
+typedef enum lz_replay_mode {
+    LZ_REPLAY_STATEMENT, /* after every statement */
+    LZ_REPLAY_READ,      /* never */
+    LZ_REPLAY_ASYNC,     /* after every statement, without waiting */
+    LZ_REPLAY_RANDOM     /* now and then, everything or one tensor; the same in every run */
+} lz_replay_mode;
+
 /* A tensor that a case gave: of its elements' bits in row-major order. */
 typedef void lz_replay_seen_fn(void *user, lz_str id, uint64_t hash);
 
@@ -21,9 +29,11 @@ typedef struct lz_replay_options {
     int threads;             /* 0: as many as there are */
     bool separate;           /* nothing is fused */
     bool details;            /* a line for each case that is not right */
-    const char *only;        /* the operator or graph with this name; NULL: all */
+    const char *only;        /* the operator, graph or program with this name; NULL: all */
     lz_replay_seen_fn *seen; /* told each of them; NULL: nobody. For comparing runs with each other */
     void *seen_user;
+    lz_replay_mode mode;
+    const char *device; /* that programs run on; NULL: the default */
 } lz_replay_options;
 
 typedef struct lz_replay_totals {
@@ -43,6 +53,19 @@ LZ_API LZ_MUST_USE lz_err *lz_replay_ops(const char *path, const lz_replay_optio
  * refused; either may be missing. Tells a line for each graph. */
 LZ_API LZ_MUST_USE lz_err *lz_replay_graphs(const char *folder, const lz_replay_options *options,
                                             lz_replay_line_fn *tell, void *user, lz_replay_totals *out);
+
+/* PROGRAMS.jsonl or PROGRAMS.jsonl.gz: calls one after the other, with views and writes,
+ * and what variables held meanwhile and in the end; or the last call must be refused, with
+ * a stated reason and without changing anything. Tells a line for each tag; `names` counts
+ * tags. */
+LZ_API LZ_MUST_USE lz_err *lz_replay_programs(const char *path, const lz_replay_options *options,
+                                              lz_replay_line_fn *tell, void *user, lz_replay_totals *out);
+
+/* A shared object with a backend, or the name of one that is there, beside the CPU: data,
+ * operators, programs made up as it goes, failures, threads. Operators that it leaves to
+ * the CPU count as unsupported. */
+LZ_API LZ_MUST_USE lz_err *lz_replay_backend(const char *path, const lz_replay_options *options,
+                                             lz_replay_line_fn *tell, void *user, lz_replay_totals *out);
 
 #ifdef __cplusplus
 }

@@ -66,8 +66,10 @@ static double digamma(double x)
         return NAN;
     if (x < 0)
         return digamma(1 - x) - M_PI / tan(M_PI * x);
-    for (; x < 12; x += 1)
-        r -= 1 / x;
+    int steps = x < 12 ? (int)ceil(12 - x) : 0;
+    for (int i = 0; i < steps; i++)
+        r -= 1 / (x + i);
+    x += steps;
     double y = 1 / (x * x);
     return r + log(x) - 0.5 / x
            - y * (1.0 / 12 - y * (1.0 / 120 - y * (1.0 / 252 - y * (1.0 / 240 - y * (1.0 / 132)))));

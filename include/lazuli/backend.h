@@ -1,0 +1,324 @@
+/* backend.h - what a device must be able to do, as one table of C functions.
+ *
+ * A backend owns the memory of its device and knows how to compile a recorded graph for
+ * it. Of the table at most ten entries are required (they are marked so); an entry that is
+ * NULL has the default that its comment states. Every function gets `self` of the table,
+ * may be called from any thread, and reports failure by an error it makes with lz_error,
+ * never by printing or ending the process. What a backend hands out is an opaque pointer
+ * of its own, a payload; counting, waiting and sharing are the library's business. */
+#ifndef LAZULI_BACKEND_H
+#define LAZULI_BACKEND_H
+
+#include <lazuli/schema.h>
+#include <lazuli/value.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A table of another major version is refused. One of an older or newer minor version is
+ * fine: struct_size says how much of it there is; the rest counts as NULL. */
+enum { LZ_BACKEND_ABI = 1, LZ_BACKEND_ABI_MINOR = 0 };
+
+/* ---- devices ---- */
+
+/* The hardware behind a virtual device: "CPU" 0, "CUDA" 1, or what the backend says. */
+typedef struct lz_backend_device {
+    int8_t type;
+    int64_t ordinal;
+} lz_backend_device;
+
+typedef struct lz_memory_info {
+    int64_t free_bytes, total_bytes; /* of the device; -1: unknown */
+    int64_t used_bytes, peak_bytes;  /* by this backend; -1: unknown */
+} lz_memory_info;
+
+/* ---- data ---- */
+
+typedef struct lz_data_type {
+    lz_dtype dtype;
+    lz_ints sizes;
+} lz_data_type;
+
+/* Elements in the memory of the host. */
+typedef struct lz_host_tensor {
+    lz_data_type type;
+    lz_ints strides; /* in elements */
+    void *data;
+    void (*drop)(void *owner); /* NULL: borrowed for the call. Otherwise the callee may keep the memory, */
+    void *owner;               /* and calls drop once, from any thread, when it needs it no more. */
+} lz_host_tensor;
+
+/* ---- nodes: what was recorded ---- */
+
+typedef struct lz_node lz_node;
+
+typedef struct lz_output {
+    const lz_node *node;
+    uint32_t index;
+} lz_output;
+
+typedef enum lz_node_kind {
+    LZ_NODE_OP,  /* an operator */
+    LZ_NODE_DATA /* data of the device: a parameter of the graph */
+} lz_node_kind;
+
+/* An argument of an operator's schema, as it was given. */
+typedef enum lz_arg_kind {
+    LZ_ARG_NONE,    /* an absent option */
+    LZ_ARG_VALUE,   /* fixed: part of the graph */
+    LZ_ARG_TENSOR,  /* one output of another node */
+    LZ_ARG_TENSORS, /* a list; node NULL stands for an absent one */
+    LZ_ARG_SCALAR,  /* a number that differs from run to run: only its kind is known */
+    LZ_ARG_RANDOM   /* seed and position of a random operator: two numbers that differ from run to run */
+} lz_arg_kind;
+
+typedef struct lz_node_arg {
+    lz_arg_kind kind;
+    uint32_t number;          /* SCALAR: which of the node's run-time numbers; RANDOM: the first of two */
+    lz_scalar_kind scalar;    /* SCALAR */
+    lz_value value;           /* VALUE */
+    const lz_output *tensors; /* TENSOR, TENSORS */
+    size_t n;
+} lz_node_arg;
+
+LZ_API lz_node_kind lz_node_kind_of(const lz_node *n);
+LZ_API const lz_op_row *lz_node_op(const lz_node *n);                    /* NULL: data */
+LZ_API lz_node_arg lz_node_arg_get(const lz_node *n, size_t i);          /* of the schema, in its order */
+LZ_API size_t lz_node_operands(const lz_node *n, const lz_output **out); /* all tensors among them */
+LZ_API size_t lz_node_numbers(const lz_node *n);                         /* run-time numbers among them */
+LZ_API size_t lz_node_outputs(const lz_node *n);
+LZ_API lz_data_type lz_node_type(const lz_node *n, size_t output);
+LZ_API lz_loc lz_node_loc(const lz_node *n);        /* the line of the user's program */
+LZ_API const char *lz_node_scope(const lz_node *n); /* "" without one */
+
+/* ---- lowering context: a graph to be compiled ---- */
+
+typedef struct lz_lowering lz_lowering;
+
+typedef enum lz_emission { LZ_NOT_EMITTED, LZ_EMITTING, LZ_EMITTED } lz_emission;
+
+/* A parameter is data (number 0), or run-time number `number` of an operator. */
+typedef struct lz_parameter {
+    const lz_node *node;
+    uint32_t number;
+    lz_scalar_kind scalar; /* LZ_SCALAR_NONE: data */
+    lz_data_type type;     /* of data */
+} lz_parameter;
+
+typedef struct lz_alias_pair {
+    uint32_t output, parameter; /* the parameter's memory may become the output's */
+    bool must;
+} lz_alias_pair;
+
+LZ_API const char *lz_lowering_name(const lz_lowering *l);
+LZ_API lz_backend_device lz_lowering_device(const lz_lowering *l);
+/* Operands come before those who use them; every parameter is there too. */
+LZ_API size_t lz_lowering_nodes(const lz_lowering *l, const lz_node *const **out);
+LZ_API size_t lz_lowering_results(const lz_lowering *l, const lz_output **out);
+LZ_API size_t lz_lowering_parameters(const lz_lowering *l, const lz_parameter **out);
+LZ_API size_t lz_lowering_aliases(const lz_lowering *l, const lz_alias_pair **out);
+/* A node's place among the nodes. */
+LZ_API size_t lz_lowering_index(const lz_lowering *l, const lz_node *n);
+
+/* For whoever lowers by hand: what has been emitted, and as what. */
+LZ_API lz_emission lz_lowering_emission(const lz_lowering *l, const lz_node *n);
+LZ_API void lz_lowering_set_emission(lz_lowering *l, const lz_node *n, lz_emission e);
+
+/* Adds a result and returns its place; adds a node and all it needs. */
+LZ_API LZ_MUST_USE lz_err *lz_lowering_add_result(lz_lowering *l, lz_output o, size_t *out);
+LZ_API LZ_MUST_USE lz_err *lz_lowering_set_up_alias(lz_lowering *l, lz_alias_pair pair);
+LZ_API void *lz_lowering_payload(const lz_lowering *l); /* what create_lowering_context put there */
+
+/* ---- running ---- */
+
+/* Of a parameter: data, or a number. */
+typedef struct lz_argument {
+    void *data; /* payload; NULL for a number */
+    lz_scalar number;
+    /* Nobody needs the data afterwards: its memory may be used for results, but only by a run that
+     * cannot fail any more: after a failure the arguments are as they were. It is released as ever. */
+    bool donated;
+} lz_argument;
+
+typedef struct lz_execution {
+    const lz_argument *arguments; /* in the order of the parameters */
+    size_t n;
+    lz_backend_device device;
+    void **results; /* payloads, to be set, in the order of the results; on entry the placeholders */
+    size_t n_results;
+    /* To be set to the place of the node that failed, where it is known. Places are those of
+     * lz_lowering_index when the graph was compiled: a later sync has other nodes, in the same
+     * places. */
+    size_t *failed;
+} lz_execution;
+
+/* ---- IR builder: how the core makes nodes that no user recorded ---- */
+
+typedef struct lz_ir lz_ir; /* where nodes are made: a recording context */
+
+/* What stands for one tensor argument: an output (node NULL: absent), or a list of them. */
+typedef struct lz_operands {
+    const lz_output *v;
+    size_t n;
+} lz_operands;
+typedef struct lz_data lz_data;
+
+/* Each gives one count of a node. Lists of tensors are arguments, not nodes. Sizes are known
+ * when a graph is recorded: the node of one is a number, as a tensor without dimensions. */
+typedef struct lz_ir_builder {
+    size_t struct_size;
+    lz_err *(*make_device_data)(void *self, lz_ir *ir, lz_data *data, lz_output *out);
+    lz_err *(*make_scalar)(void *self, lz_ir *ir, lz_scalar value, lz_dtype dtype, lz_output *out);
+    lz_err *(*make_expand)(void *self, lz_ir *ir, lz_output x, lz_ints sizes, bool is_scalar, lz_output *out);
+    lz_err *(*make_cast)(void *self, lz_ir *ir, lz_output x, lz_dtype to, lz_output *out);
+    lz_err *(*make_generic)(void *self, lz_ir *ir, const lz_op_row *op, const lz_value *args,
+                            const lz_operands *in, size_t n, lz_output *out);
+    lz_err *(*make_size_node)(void *self, lz_ir *ir, lz_output x, int64_t dim, lz_output *out);
+    lz_err *(*make_size_add)(void *self, lz_ir *ir, lz_output a, lz_output b, lz_output *out);
+    lz_err *(*make_size_mul)(void *self, lz_ir *ir, lz_output a, lz_output b, lz_output *out);
+    lz_err *(*make_size_div)(void *self, lz_ir *ir, lz_output a, lz_output b, lz_output *out);
+} lz_ir_builder;
+
+/* ---- streams, events, pinned memory: for devices that have them ---- */
+
+typedef struct lz_event lz_event;
+
+typedef struct lz_async_entries {
+    size_t struct_size;
+    lz_err *(*stream_create)(void *self, lz_backend_device d, void **stream);
+    void (*stream_destroy)(void *self, void *stream);
+    lz_err *(*stream_wait)(void *self, void *stream); /* the host waits */
+    lz_err *(*event_record)(void *self, void *stream, void **event);
+    lz_err *(*event_wait)(void *self, void *event, void *stream); /* stream NULL: the host waits */
+    void (*event_destroy)(void *self, void *event);
+    lz_err *(*pinned_alloc)(void *self, size_t bytes, void **out);
+    void (*pinned_free)(void *self, void *ptr);
+    lz_err *(*copy_to_device)(void *self, const lz_host_tensor *from, void *data, void *stream);
+    lz_err *(*copy_to_host)(void *self, void *data, const lz_host_tensor *to, void *stream);
+} lz_async_entries;
+
+/* ---- collectives ---- */
+
+typedef enum lz_reduction {
+    LZ_REDUCE_SUM,
+    LZ_REDUCE_PROD,
+    LZ_REDUCE_MIN,
+    LZ_REDUCE_MAX,
+    LZ_REDUCE_MEAN
+} lz_reduction;
+
+typedef struct lz_collective_entries {
+    size_t struct_size;
+    lz_err *(*group_create)(void *self, const int32_t *ranks, size_t n, void **group);
+    void (*group_destroy)(void *self, void *group);
+    lz_err *(*all_reduce)(void *self, void *group, lz_reduction how, void *const *data, size_t n, void **out);
+    lz_err *(*all_gather)(void *self, void *group, void *data, int64_t dim, void **out);
+    lz_err *(*reduce_scatter)(void *self, void *group, lz_reduction how, void *data, int64_t dim, void **out);
+    lz_err *(*broadcast)(void *self, void *group, int32_t root, void *data, void **out);
+    lz_err *(*all_to_all)(void *self, void *group, void *data, int64_t split, int64_t concat, void **out);
+} lz_collective_entries;
+
+/* ---- the table ---- */
+
+typedef struct lz_metric_value {
+    const char *name;
+    int64_t value;
+} lz_metric_value;
+
+typedef struct lz_backend {
+    size_t struct_size; /* sizeof(lz_backend) where it was compiled */
+    uint32_t abi;       /* LZ_BACKEND_ABI << 16 | LZ_BACKEND_ABI_MINOR */
+    const char *name;   /* of its virtual devices: letters and underscores, "npu" for npu:0 */
+    void *self;         /* no two backends have the same; NULL: the library puts something there */
+
+    /* Required: memory. */
+    lz_err *(*get_backend_devices)(void *self, lz_backend_device *out, size_t room, size_t *n);
+    lz_err *(*make_computation_data_from_tensor)(void *self, const lz_host_tensor *t, lz_backend_device d,
+                                                 void **out);
+    /* Fills memory of the host; the dtype there is the logical one, which may differ from the data's. */
+    lz_err *(*make_tensor_from_computation_data)(void *self, void *data, lz_dtype logical_scalar_type,
+                                                 const lz_host_tensor *out);
+    void (*release_data)(void *self, void *data);
+    /* Required: code. As many computations come out as went in, in the same order. */
+    lz_err *(*compile)(void *self, lz_lowering *const *instances, size_t n, void **out);
+    lz_err *(*execute_computation)(void *self, void *computation, const lz_execution *x);
+    void (*release_computation)(void *self, void *computation);
+
+    /* Life. Defaults: nothing happens. */
+    lz_err *(*initialize_aten_bindings)(void *self);    /* once, before anything else */
+    void (*prepare_to_exit)(void *self);                /* once, when the process ends by exit */
+    lz_err *(*set_rng_seed)(void *self, uint64_t seed); /* when a program gives one */
+    /* Recording. Default: the library's own builder. */
+    const lz_ir_builder *(*get_ir_builder)(void *self);
+    /* Data. Defaults: a tensor without dimensions is uploaded; NULL; the data of a leaf. */
+    lz_err *(*make_computation_data_from_scalar)(void *self, lz_scalar value, lz_backend_device d,
+                                                 void **out);
+    lz_err *(*create_data_placeholder)(void *self, lz_backend_device d, const lz_data_type *t, void **out);
+    lz_data *(*get_computation_data_from_node)(void *self, const lz_node *n);
+    /* Default: the elements go through the host. */
+    lz_err *(*copy_data)(void *self, void *data, lz_backend_device from, lz_backend_device to, void **out);
+    /* Lowering. Without post order (n 0) an empty context, to be filled by lz_lowering_add_result.
+     * Default: no payload. */
+    lz_err *(*create_lowering_context)(void *self, lz_lowering *l, const lz_node *const *post_order, size_t n,
+                                       void **payload);
+    void (*release_lowering_context)(void *self, void *payload);
+    /* Whether it can compile this operator for these dtypes. Default: yes. */
+    bool (*supports)(void *self, const lz_node *n);
+    /* Before a graph for `device` is compiled: what it is compiled for (n is 1), to be changed in
+     * place; lz_lowering_device tells it. It runs on `device`. Default: the devices as they are. */
+    lz_err *(*get_compilation_devices)(void *self, lz_backend_device device, lz_backend_device *devices,
+                                       size_t n);
+    const char *(*get_computation_backend_text)(void *self, void *computation); /* default: "" */
+    /* Devices. Defaults: type 0 and ordinal 0, kept by the library; type 0; the one with the index. */
+    int8_t (*get_default_device_type)(void *self);
+    lz_err *(*set_default_device_type)(void *self, int8_t type);
+    int64_t (*get_default_device_ordinal)(void *self);
+    lz_err *(*set_default_device_ordinal)(void *self, int64_t ordinal);
+    /* Type of the CPU backend's device that runs what falls back; its first, if it has none such. */
+    int8_t (*eager_fallback_device_type)(void *self);
+    lz_err *(*get_backend_device)(void *self, lz_device virtual_device, lz_backend_device *out);
+    const char *(*device_type_name)(void *self, int8_t type); /* default: "Unknown" */
+    /* Reports. Defaults: "", none, unknown. */
+    const char *(*create_metric_report)(void *self);
+    size_t (*get_metrics)(void *self, lz_metric_value *out, size_t room);
+    lz_err *(*get_memory_info)(void *self, lz_backend_device d, lz_memory_info *out);
+    /* Defaults: none; work is done when the call returns. */
+    const lz_async_entries *async;
+    const lz_collective_entries *collectives;
+} lz_backend;
+
+/* ---- registration ---- */
+
+/* The table stays the caller's and must live as long as the process. Its name must be new.
+ * *type: of its virtual devices. */
+LZ_API LZ_MUST_USE lz_err *lz_backend_register(const lz_backend *b, int16_t *type);
+
+/* A shared object exports one function of this name and type. The table may depend on
+ * the host's version, which it is told. */
+#define LZ_BACKEND_SYMBOL "lazuli_backend"
+typedef const lz_backend *lz_backend_entry_fn(uint32_t host_abi);
+
+LZ_API LZ_MUST_USE lz_err *lz_backend_load(const char *path, int16_t *type);
+
+/* Registers those that come with the library, and loads those that LAZULI_BACKEND names, unless
+ * they are there. lz_open does the same. */
+LZ_API LZ_MUST_USE lz_err *lz_backends_ready(void);
+
+LZ_API bool lz_has_backend(const char *name); /* NULL: any */
+/* Complete, defaults filled in (copy_data, async and collectives may still be NULL); NULL: there is
+ * none. name NULL: the first. */
+LZ_API const lz_backend *lz_get_backend(const char *name);
+LZ_API const lz_backend *lz_backend_of(int16_t type);
+LZ_API const lz_ir_builder *lz_get_ir_builder(const char *name);
+/* The i-th entry that may be left out, whether the backend has it: for people. NULL: no such i. */
+LZ_API const char *lz_backend_entry_name(size_t i);
+LZ_API bool lz_backend_has_entry(const lz_backend *b, size_t i);
+
+/* An error of one's own; printf's format. */
+LZ_API lz_err *lz_error(lz_code code, const char *format, ...) LZ_PRINTF(2, 3);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

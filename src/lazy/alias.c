@@ -1,0 +1,242 @@
+#include "lazy/ctx.h"
+#include "lazy/ir.h"
+#include "op/op_table.h"
+
+/* ---- the list of the context: pending ones first ---- */
+
+static void unlink_alias(lz_alias *a)
+{
+    lz_ctx *c = a->ctx;
+    *(a->prev ? &a->prev->next : &c->live) = a->next;
+    *(a->next ? &a->next->prev : &c->last) = a->prev;
+}
+
+static void link_first(lz_alias *a)
+{
+    lz_ctx *c = a->ctx;
+    a->prev = NULL;
+    a->next = c->live;
+    *(c->live ? &c->live->prev : &c->last) = a;
+    c->live = a;
+}
+
+static void link_last(lz_alias *a)
+{
+    lz_ctx *c = a->ctx;
+    a->next = NULL;
+    a->prev = c->last;
+    *(c->last ? &c->last->next : &c->live) = a;
+    c->last = a;
+}
+
+/* ---- life ---- */
+
+lz_err *lz_alias_create(lz_ctx *c, const lz_spec *s, lz_alias **out)
+{
+    lz_alias *a = lz_slab_take(&c->aliases);
+    if (!a)
+        return lz_err_oom();
+    *a = (lz_alias){ .ctx = c, .refs = 1, .id = ++c->next_id, .spec = s, .device = c->device };
+    link_last(a);
+    *out = a;
+    return NULL;
+}
+
+lz_err *lz_alias_pending(lz_ctx *c, const lz_spec *s, lz_output v, lz_alias **out)
+{
+    lz_alias *a = lz_slab_take(&c->aliases);
+    if (!a)
+        return lz_err_oom();
+    a->ctx = c;
+    a->refs = a->version = 1;
+    a->id = ++c->next_id;
+    a->spec = s;
+    a->value = v;
+    a->data = NULL;
+    a->leaf = NULL;
+    a->views = NULL;
+    a->device = c->device;
+    a->is_inert = false;
+    link_first(a);
+    c->n_pending++;
+    *out = a;
+    return NULL;
+}
+
+static void release_output(lz_ctx *c, lz_output *o)
+{
+    lz_node_release(c->nodes, (lz_node *)o->node);
+    o->node = NULL;
+}
+
+static void forget_value(lz_alias *a)
+{
+    if (a->value.node) {
+        a->ctx->n_pending--;
+        release_output(a->ctx, &a->value);
+    }
+    if (a->leaf)
+        lz_node_release(a->ctx->nodes, a->leaf);
+    if (a->data)
+        lz_data_release(a->data);
+    a->leaf = NULL;
+    a->data = NULL;
+}
+
+void lz_alias_release(lz_alias *a)
+{
+    if (--a->refs > 0)
+        return;
+    forget_value(a);
+    unlink_alias(a);
+    lz_slab_give(&a->ctx->aliases, a);
+}
+
+/* ---- values ---- */
+
+void lz_alias_set(lz_alias *a, lz_output v)
+{
+    if (!a->value.node) {
+        unlink_alias(a);
+        link_first(a);
+    }
+    forget_value(a);
+    a->ctx->n_pending++;
+    a->value = v;
+    a->version++;
+}
+
+void lz_alias_hold(lz_alias *a, lz_data *d)
+{
+    forget_value(a);
+    unlink_alias(a);
+    link_last(a);
+    a->data = d;
+    a->version++;
+    lz_infer_restart(a->ctx->infer);
+    for (lz_tensor *t = a->views; t; t = t->next)
+        release_output(a->ctx, &t->value);
+}
+
+static lz_err *built_leaf(lz_alias *a)
+{
+    lz_ctx *c = a->ctx;
+    lz_output o;
+    LZ_TRY(c->builder->make_device_data(c->backend->self, lz_ir_of(c), a->data, &o));
+    a->leaf = (lz_node *)o.node;
+    return NULL;
+}
+
+static lz_err *own_leaf(lz_alias *a)
+{
+    lz_data *d = lz_data_retain(a->data);
+    lz_err *e = lz_node_data(a->ctx->nodes, d, a->spec, a->ctx->at, &a->leaf);
+    if (e)
+        lz_data_release(d);
+    return e;
+}
+
+lz_err *lz_alias_leaf(lz_alias *a, lz_node **out)
+{
+    if (!a->leaf)
+        LZ_TRY(a->ctx->builder ? built_leaf(a) : own_leaf(a));
+    *out = a->leaf;
+    return NULL;
+}
+
+lz_err *lz_alias_value(lz_alias *a, lz_output *out)
+{
+    lz_node *leaf;
+    *out = a->value;
+    if (a->value.node)
+        return NULL;
+    LZ_TRY(lz_alias_leaf(a, &leaf));
+    *out = (lz_output){ leaf, 0 };
+    return NULL;
+}
+
+static lz_window window_of(const lz_tensor *t)
+{
+    const lz_ctx *c = t->ctx;
+    return (lz_window){ t->alias->spec, t->spec, t->offset, c->at, c->scope->path };
+}
+
+lz_err *lz_tensor_value(lz_tensor *t, lz_output *out)
+{
+    lz_output base, value;
+    if (!lz_tensor_is_base(t) && lz_tensor_is_current(t)) {
+        *out = t->value;
+        return NULL;
+    }
+    LZ_TRY(lz_alias_value(t->alias, &base));
+    if (!lz_tensor_is_base(t)) {
+        lz_window w = window_of(t);
+        LZ_TRY(lz_views_read(t->ctx->views, &w, base, &value));
+        release_output(t->ctx, &t->value);
+        t->value = base = value;
+        t->version = t->alias->version;
+    }
+    *out = base;
+    return NULL;
+}
+
+lz_err *lz_tensor_write(lz_tensor *t, lz_output v, lz_loc at)
+{
+    lz_output base, value;
+    t->ctx->at = at;
+    if (t->spec->numel == 0)
+        return NULL;
+    lz_node_retain((lz_node *)v.node);
+    if (lz_tensor_is_base(t)) {
+        lz_alias_set(t->alias, v);
+        return NULL;
+    }
+    lz_window w = window_of(t);
+    lz_err *e = lz_alias_value(t->alias, &base);
+    if (!e)
+        e = lz_views_write(t->ctx->views, &w, base, v, &value);
+    if (e) {
+        release_output(t->ctx, &v);
+        return e;
+    }
+    lz_alias_set(t->alias, value);
+    release_output(t->ctx, &t->value);
+    t->value = v;
+    t->version = t->alias->version;
+    return NULL;
+}
+
+/* ---- more room ---- */
+
+/* Operators that make one tensor from another, with fixed arguments. */
+static lz_err *derive(lz_ctx *c, lz_op op, const lz_value *args, lz_output x, const lz_spec *s, lz_node **out)
+{
+    return lz_node_op_create(c->nodes, &lz_op_table[op], args, &x, 1, &s, 1, c->at, out);
+}
+
+/* The storage as one run of elements: the old ones where they were, then zeros. */
+lz_err *lz_alias_grow(lz_alias *a, int64_t n)
+{
+    lz_ctx *c = a->ctx;
+    const lz_spec *flat, *more;
+    lz_output old, run;
+    lz_node *padded;
+    lz_value self = lz_value_tensor((lz_tensor *)(void *)a), zero = lz_value_scalar(lz_scalar_int(0));
+    int64_t used = a->spec->numel;
+    lz_dtype d = (lz_dtype)a->spec->dtype;
+    if (n <= used)
+        return NULL;
+    LZ_TRY(lz_spec_get(c->specs, d, LZ_DIMS(used), (lz_ints){ NULL, 0 }, &flat));
+    LZ_TRY(lz_spec_get(c->specs, d, LZ_DIMS(n), (lz_ints){ NULL, 0 }, &more));
+    LZ_TRY(lz_alias_value(a, &old));
+    lz_window w = { a->spec, flat, 0, c->at, NULL };
+    LZ_TRY(lz_views_read(c->views, &w, old, &run));
+    lz_value args[] = { self, lz_value_ints(LZ_INTS(0, n - used)), zero };
+    lz_err *e = derive(c, LZ_OP_constant_pad_nd, args, run, more, &padded);
+    release_output(c, &run);
+    if (e)
+        return e;
+    lz_alias_set(a, (lz_output){ padded, 0 });
+    a->spec = more;
+    return NULL;
+}

@@ -1,0 +1,124 @@
+#include "lazy/call_lv.h"
+
+typedef struct packed {
+    lz_lower *b;
+    const lz_call *c;
+    const lz_spec *const *in;
+} packed;
+
+static lz_err *tensor_lv(const packed *f, uint32_t operand, lz_lv *out)
+{
+    const lz_spec *s = f->in[operand];
+    const lz_ln *n;
+    *out = lz_lv_none();
+    if (!s)
+        return NULL;
+    LZ_TRY(lz_low_input(f->b, operand, (lz_dtype)s->dtype, lz_spec_sizes(s), lz_spec_strides(s), 0, &n));
+    *out = lz_lv_tensor(n);
+    return NULL;
+}
+
+static lz_err *tensors_lv(const packed *f, const lz_slot *s, lz_lv *out)
+{
+    lz_lv *items;
+    LZ_TRY(lz_low_list_new(f->b, s->n, &items));
+    for (uint32_t i = 0; i < s->n; i++)
+        LZ_TRY(tensor_lv(f, s->first + i, &items[i]));
+    *out = lz_lv_list(items, s->n);
+    return NULL;
+}
+
+static lz_err *number_lv(const packed *f, const lz_slot *s, lz_lv *out)
+{
+    *out = lz_lv_number(f->c->numbers[s->first]);
+    return lz_low_scalar(f->b, s->first, lz_lv_number_dtype(out), &out->node);
+}
+
+static lz_err *list_lv(const packed *f, const lz_value *v, lz_lv *out)
+{
+    lz_lv *items;
+    int64_t n = v->kind == LZ_KIND_FLOATS  ? v->floats.n
+                : v->kind == LZ_KIND_BOOLS ? v->bools.n
+                                           : v->scalars.n;
+    LZ_TRY(lz_low_list_new(f->b, (size_t)n, &items));
+    for (int64_t i = 0; i < n; i++)
+        items[i] = v->kind == LZ_KIND_FLOATS  ? lz_lv_float(v->floats.v[i])
+                   : v->kind == LZ_KIND_BOOLS ? lz_lv_bool(v->bools.v[i])
+                                              : lz_lv_number(v->scalars.v[i]);
+    *out = lz_lv_list(items, (size_t)n);
+    return NULL;
+}
+
+static lz_err *fixed_lv(const packed *f, const lz_value *v, lz_lv *out)
+{
+    *out = lz_lv_none();
+    switch (v->kind) {
+    case LZ_KIND_INT:
+        *out = lz_lv_int(v->integer);
+        break;
+    case LZ_KIND_FLOAT:
+        *out = lz_lv_float(v->real);
+        break;
+    case LZ_KIND_BOOL:
+        *out = lz_lv_bool(v->truth);
+        break;
+    case LZ_KIND_SCALAR:
+        *out = lz_lv_number(v->scalar);
+        break;
+    case LZ_KIND_STR:
+        *out = lz_lv_str(lz_str_of(v->str));
+        break;
+    case LZ_KIND_DTYPE:
+        *out = lz_lv_dtype(v->dtype);
+        break;
+    case LZ_KIND_LAYOUT:
+        *out = lz_lv_layout(v->layout);
+        break;
+    case LZ_KIND_MEMORY_FORMAT:
+        *out = lz_lv_memory_format(v->memory_format);
+        break;
+    case LZ_KIND_DEVICE:
+        *out = lz_lv_device(v->device);
+        break;
+    case LZ_KIND_INTS:
+        return lz_low_int_list(f->b, v->ints, out);
+    case LZ_KIND_FLOATS:
+    case LZ_KIND_BOOLS:
+    case LZ_KIND_SCALARS:
+        return list_lv(f, v, out);
+    default:
+        break;
+    }
+    return NULL;
+}
+
+static lz_err *arg_lv(const packed *f, uint32_t i, lz_lv *out)
+{
+    const lz_slot *s = &f->c->slots[i];
+    lz_value v;
+    *out = lz_lv_none();
+    switch ((lz_arg_kind)s->kind) {
+    case LZ_ARG_TENSOR:
+        return tensor_lv(f, s->first, out);
+    case LZ_ARG_TENSORS:
+        return tensors_lv(f, s, out);
+    case LZ_ARG_SCALAR:
+        return number_lv(f, s, out);
+    case LZ_ARG_VALUE:
+        v = lz_unpack(f->c->words.data, s->first);
+        return fixed_lv(f, &v, out);
+    default:
+        return NULL;
+    }
+}
+
+lz_err *lz_call_lvs(lz_lower *b, const lz_call *c, const lz_spec *const *in, lz_lv *out)
+{
+    packed f = { b, c, in };
+    for (uint32_t i = 0; i < c->op->nargs; i++) {
+        lz_err *e = arg_lv(&f, i, &out[i]);
+        if (e)
+            return lz_err_wrap(e, "argument '%s'", c->op->args[i].name);
+    }
+    return NULL;
+}

@@ -1,0 +1,133 @@
+#include "lazy/closures.h"
+#include "base/mem.h"
+#include "base/queue.h"
+#include "base/vec.h"
+#include <pthread.h>
+
+typedef struct closure {
+    lz_closure_fn *fn;
+    void *user;
+    bool async;
+} closure;
+
+typedef LZ_VEC(closure) closures;
+
+struct lz_closures {
+    closures next;   /* for the end of this step */
+    lz_queue *queue; /* NULL: nobody asked for it yet */
+    pthread_mutex_t lock;
+    lz_err *error; /* of one on the thread */
+};
+
+typedef struct errand {
+    lz_closures *of;
+    closure closure;
+} errand;
+
+lz_err *lz_closures_create(lz_closures **out)
+{
+    lz_closures *c = lz_mem_zalloc(1, sizeof *c);
+    if (!c)
+        return lz_err_oom();
+    pthread_mutex_init(&c->lock, NULL);
+    *out = c;
+    return NULL;
+}
+
+void lz_closures_destroy(lz_closures *c)
+{
+    if (!c)
+        return;
+    if (c->queue) {
+        lz_queue_wait(c->queue);
+        lz_queue_destroy(c->queue);
+    }
+    lz_err_free(c->error);
+    lz_vec_deinit(&c->next);
+    pthread_mutex_destroy(&c->lock);
+    lz_mem_free(c);
+}
+
+lz_err *lz_closures_add(lz_closures *c, lz_closure_fn *fn, void *user, bool async)
+{
+    return lz_vec_push(&c->next, (closure){ fn, user, async });
+}
+
+static lz_err *take_error(lz_closures *c)
+{
+    pthread_mutex_lock(&c->lock);
+    lz_err *e = c->error;
+    c->error = NULL;
+    pthread_mutex_unlock(&c->lock);
+    return e;
+}
+
+static bool has_failed(lz_closures *c)
+{
+    pthread_mutex_lock(&c->lock);
+    bool is = c->error != NULL;
+    pthread_mutex_unlock(&c->lock);
+    return is;
+}
+
+static void drop_errand(void *user)
+{
+    lz_mem_free(user);
+}
+
+static void run_errand(void *user)
+{
+    errand *r = user;
+    lz_closures *c = r->of;
+    lz_err *e = has_failed(c) ? NULL : r->closure.fn(r->closure.user);
+    if (e) {
+        pthread_mutex_lock(&c->lock);
+        c->error = lz_err_first(c->error, e);
+        pthread_mutex_unlock(&c->lock);
+    }
+    lz_mem_free(r);
+}
+
+static lz_err *hand_over(lz_closures *c, closure x)
+{
+    if (!c->queue)
+        LZ_TRY(lz_queue_create(1, &c->queue));
+    errand *r = lz_mem_alloc(sizeof *r);
+    if (!r)
+        return lz_err_oom();
+    *r = (errand){ c, x };
+    lz_err *e = lz_queue_push(c->queue, run_errand, drop_errand, r);
+    if (e)
+        lz_mem_free(r);
+    return e;
+}
+
+/* Those that do not wait go first, as they would otherwise wait for the others. */
+static lz_err *run_list(lz_closures *c, const closure *v, size_t n)
+{
+    LZ_TRY(take_error(c));
+    for (size_t i = 0; i < n; i++)
+        if (v[i].async)
+            LZ_TRY(hand_over(c, v[i]));
+    for (size_t i = 0; i < n; i++)
+        if (!v[i].async)
+            LZ_TRY(v[i].fn(v[i].user));
+    return NULL;
+}
+
+/* A closure may add others, which belong to the next step. */
+lz_err *lz_closures_run(lz_closures *c)
+{
+    closures now = c->next;
+    c->next = (closures){ 0 };
+    lz_err *e = run_list(c, now.data, now.len);
+    lz_vec_deinit(&now);
+    return e;
+}
+
+lz_err *lz_closures_wait(lz_closures *c)
+{
+    if (c->queue)
+        lz_queue_wait(c->queue);
+    return take_error(c);
+}

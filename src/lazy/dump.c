@@ -1,0 +1,144 @@
+/* Graphs as text: on demand, and into a file. */
+#include "base/mem.h"
+#include "lazy/flat_text.h"
+#include "lazy/save.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+static void put_stages(const lz_recipe *r, lz_text *out)
+{
+    for (size_t i = 0; i < r->nstages; i++) {
+        const lz_stage *s = &r->stages[i];
+        if (!s->computation)
+            continue;
+        if (r->nstages > 1)
+            lz_text_printf(out, "# stage %zu on %s\n", i, s->backend->name);
+        lz_text_puts(out, s->backend->get_computation_backend_text(s->backend->self, s->computation));
+        if (out->len && out->ptr[out->len - 1] != '\n')
+            lz_text_putc(out, '\n');
+    }
+}
+
+lz_err *lz_walk_text(const lz_walk *w, const lz_recipe *r, lz_dump_form form, lz_text *out)
+{
+    lz_arena a;
+    lz_places p;
+    if (form == LZ_DUMP_BACKEND) {
+        put_stages(r, out);
+        return lz_text_check(out);
+    }
+    lz_arena_init(&a);
+    lz_err *e = lz_places_init(&a, w->flat.words, &p);
+    if (!e)
+        (form == LZ_DUMP_DOT ? lz_flat_dot : lz_flat_text)(out, &p, w->locs.data);
+    lz_arena_deinit(&a);
+    return e ? e : lz_text_check(out);
+}
+
+/* ---- on demand ---- */
+
+static lz_err *walk_tensors(lz_ctx *c, lz_tensor *const *t, size_t n, bool with_data)
+{
+    lz_syncer *s = c->syncer;
+    s->outputs.len = 0;
+    for (size_t i = 0; i < n; i++) {
+        lz_output v;
+        if (!t[i] || !t[i]->alias || t[i]->ctx != c)
+            return lz_errf(LZ_ERR_ARG, "tensor %zu is none of this context", i);
+        LZ_TRY(lz_tensor_value(t[i], &v));
+        s->device = t[i]->alias->device;
+        if (with_data || v.node->op)
+            LZ_TRY(lz_vec_push(&s->outputs, v));
+    }
+    return lz_walk_run(&s->walk, s->outputs.data, s->outputs.len, s->device, s->fence);
+}
+
+static lz_err *compiled(lz_ctx *c, lz_recipe **out)
+{
+    const lz_walk *w = &c->syncer->walk;
+    *out = lz_cache_peek(c->shared->cache, &w->flat);
+    if (*out)
+        return NULL;
+    lz_order o = { .words = w->flat.words, .locs = w->locs.data, .forced = c->syncer->forced };
+    return lz_recipe_compile(&o, out);
+}
+
+static lz_err *dump(lz_ctx *c, lz_tensor *const *t, size_t n, lz_dump_form form, lz_text *out)
+{
+    lz_recipe *r = NULL;
+    LZ_TRY(walk_tensors(c, t, n, form != LZ_DUMP_BACKEND));
+    if (form == LZ_DUMP_BACKEND && !c->syncer->walk.results.len)
+        return NULL;
+    if (form == LZ_DUMP_BACKEND)
+        LZ_TRY(compiled(c, &r));
+    lz_err *e = lz_walk_text(&c->syncer->walk, r, form, out);
+    lz_recipe_release(r);
+    return e;
+}
+
+lz_err *lz_dump(lz_ctx *c, lz_tensor *const *t, size_t n, lz_dump_form form, char **out)
+{
+    lz_text text = { 0 };
+    lz_err *e =
+        c->syncer ? dump(c, t, n, form, &text) : lz_errf(LZ_ERR_NOT_FOUND, "the context has no device");
+    if (!e)
+        e = lz_text_take(&text, out);
+    lz_text_deinit(&text);
+    return e;
+}
+
+/* ---- into a file ---- */
+
+/* In one piece, so that several processes may add to one file. */
+static lz_err *append(const char *path, lz_str text)
+{
+    int f = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (f < 0)
+        return lz_err_errno(errno, "open", path);
+    lz_err *e = NULL;
+    while (!e && text.len) {
+        ssize_t n = write(f, text.ptr, text.len);
+        if (n < 0 && errno != EINTR)
+            e = lz_err_errno(errno, "write", path);
+        if (n > 0)
+            text = lz_str_sub(text, (size_t)n, text.len);
+    }
+    close(f);
+    return e;
+}
+
+static void put_lines(const lz_walk *w, lz_text *out)
+{
+    for (size_t i = 0; i < w->results.len; i++) {
+        lz_text_puts(out, "  ");
+        lz_put_loc(out, lz_node_loc(w->results.data[i].node));
+        lz_text_putc(out, '\n');
+    }
+}
+
+static lz_err *entry(const lz_walk *w, const lz_recipe *r, int form, lz_loc at, lz_text *out)
+{
+    char hash[LZ_HASH_CHARS];
+    lz_text_puts(out, "[SyncTensorsGraph]\nSync: ");
+    lz_put_loc(out, at);
+    lz_text_puts(out, "\nRecorded:\n");
+    put_lines(w, out);
+    lz_hash_print(w->flat.hash, hash);
+    lz_text_printf(out, "\nHashes: (%s)\n\n## BEGIN_GRAPH\n", hash);
+    LZ_TRY(lz_walk_text(w, r, (lz_dump_form)form, out));
+    lz_text_puts(out, "## END_GRAPH\n\n");
+    return lz_text_check(out);
+}
+
+lz_err *lz_save_graph(lz_ctx *c, const lz_recipe *r, lz_loc at)
+{
+    lz_text text = { 0 };
+    if (!c->shared->save_file)
+        return NULL;
+    lz_err *e = entry(&c->syncer->walk, r, c->shared->save_form, at, &text);
+    if (!e)
+        e = append(c->shared->save_file, lz_text_view(&text));
+    lz_text_deinit(&text);
+    return e;
+}

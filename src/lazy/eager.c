@@ -1,0 +1,159 @@
+#include "lazy/eager.h"
+#include "base/mem.h"
+#include "core/convert.h"
+#include "exec/op_lower.h"
+#include "exec/views.h"
+#include "lazy/call_lv.h"
+
+typedef struct running {
+    lz_ctx *c;
+    lz_lower b;
+    lz_arena arena;
+    LZ_VEC(lz_array) fetched;      /* operands, then what was found on the way */
+    LZ_VEC(lz_run_input) inputs;   /* the same */
+    LZ_VEC(const lz_spec *) specs; /* of operands, as they were fetched */
+    lz_lv args[LZ_ARGS_MAX], results[LZ_ARGS_MAX];
+    size_t n;
+} running;
+
+/* ---- what goes in ---- */
+
+/* Takes the array over. */
+static lz_err *add_input(running *r, lz_array *a)
+{
+    lz_run_input in = { .buffer = a->buffer, .offset = (size_t)a->offset * lz_dtype_size(a->dtype) };
+    lz_err *e = lz_vec_push(&r->fetched, *a);
+    if (e)
+        lz_array_deinit(a);
+    return e ? e : lz_vec_push(&r->inputs, in);
+}
+
+static lz_err *fetch(running *r, lz_tensor *t)
+{
+    lz_array a = { 0 };
+    const lz_spec *s = NULL;
+    if (t) {
+        LZ_TRY(lz_tensor_fetch(t, r->c->at, &a));
+        lz_err *e = lz_spec_get(r->c->specs, a.dtype, lz_array_sizes(&a), lz_array_strides(&a), &s);
+        if (e) {
+            lz_array_deinit(&a);
+            return e;
+        }
+    }
+    LZ_TRY(add_input(r, &a));
+    return lz_vec_push(&r->specs, s);
+}
+
+static lz_run_args run_args(const running *r)
+{
+    return (lz_run_args){ .inputs = r->inputs.data, .scalars = r->c->call.numbers };
+}
+
+static lz_err *nonzero(void *user, lz_lower *b, const lz_ln *x, const lz_ln **out)
+{
+    running *r = user;
+    lz_array found;
+    lz_run_args args = run_args(r);
+    int64_t slot = (int64_t)r->inputs.len;
+    LZ_TRY(lz_op_nonzero(b, x, &args, &found));
+    lz_err *e = lz_low_input(b, slot, LZ_I64, lz_array_sizes(&found), lz_array_strides(&found), 0, out);
+    if (e) {
+        lz_array_deinit(&found);
+        return e;
+    }
+    return add_input(r, &found);
+}
+
+/* ---- what comes out ---- */
+
+static lz_err *upload(running *r, const lz_ln *n, lz_buffer *data, lz_tensor **out)
+{
+    lz_ctx *c = r->c;
+    lz_data *d;
+    const lz_spec *s;
+    LZ_TRY(lz_spec_get(c->specs, (lz_dtype)n->dtype, lz_ln_sizes(n), (lz_ints){ NULL, 0 }, &s));
+    lz_host_tensor h = { { (lz_dtype)n->dtype, lz_ln_sizes(n) }, lz_spec_strides(s), data->data, NULL, NULL };
+    LZ_TRY(lz_ctx_upload(c, c->backend, c->device, &h, &d));
+    return lz_tensor_of_data(c, s, c->device, d, out);
+}
+
+static lz_err *compute(running *r, const lz_ln *n, lz_buffer **out)
+{
+    lz_plan *p;
+    lz_run_args args = run_args(r);
+    LZ_TRY(lz_low_copy(&r->b, n, &n));
+    LZ_TRY(lz_plan_create(&r->b, &n, 1, NULL, &p));
+    lz_err *e = lz_plan_run(p, &args, out);
+    lz_plan_destroy(p);
+    return e;
+}
+
+static lz_err *tensor_result(running *r, const lz_lv *v, lz_tensor **out)
+{
+    lz_buffer *data;
+    LZ_TRY(compute(r, v->node, &data));
+    lz_err *e = upload(r, v->node, data, out);
+    lz_buffer_release(data);
+    return e;
+}
+
+static lz_err *number_result(running *r, const lz_lv *v, lz_value *out)
+{
+    lz_buffer *data;
+    *out = lz_value_scalar(v->number);
+    if (!v->node)
+        return NULL;
+    LZ_TRY(compute(r, v->node, &data));
+    out->scalar = lz_element_get((lz_dtype)v->node->dtype, data->data);
+    lz_buffer_release(data);
+    return NULL;
+}
+
+static lz_err *give_results(running *r, lz_value *out)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        out[i] = lz_value_none();
+        if (r->results[i].kind == LZ_LV_NUMBER)
+            LZ_TRY(number_result(r, &r->results[i], &out[i]));
+        if (r->results[i].kind == LZ_LV_LIST)
+            return lz_errf(LZ_ERR_UNSUPPORTED, "%s: a list of unknown sizes", r->c->call.op->name);
+        if (r->results[i].kind != LZ_LV_TENSOR)
+            continue;
+        out[i] = lz_value_tensor(NULL);
+        LZ_TRY(tensor_result(r, &r->results[i], &out[i].tensor));
+    }
+    return NULL;
+}
+
+static lz_err *run_call(running *r, lz_value *out)
+{
+    const lz_call *call = &r->c->call;
+    for (size_t i = 0; i < call->tensors.len; i++)
+        LZ_TRY(fetch(r, call->tensors.data[i]));
+    LZ_TRY(lz_call_lvs(&r->b, call, r->specs.data, r->args));
+    LZ_TRY(lz_op_lower(&r->b, call->op, r->args, r->results, &r->n));
+    return give_results(r, out);
+}
+
+lz_err *lz_eager_call(lz_ctx *c, lz_value *results, size_t *n)
+{
+    running *r = lz_mem_zalloc(1, sizeof *r);
+    if (!r)
+        return lz_err_oom();
+    r->c = c;
+    lz_arena_init(&r->arena);
+    lz_low_init(&r->b, &r->arena);
+    r->b.nonzero = nonzero;
+    r->b.user = r;
+    lz_err *e = run_call(r, results);
+    *n = r->n;
+    for (size_t i = 0; i < r->fetched.len; i++)
+        lz_array_deinit(&r->fetched.data[i]);
+    lz_vec_deinit(&r->fetched);
+    lz_vec_deinit(&r->inputs);
+    lz_vec_deinit(&r->specs);
+    lz_low_deinit(&r->b);
+    lz_arena_deinit(&r->arena);
+    lz_mem_free(r);
+    return e;
+}

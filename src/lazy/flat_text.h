@@ -1,0 +1,23 @@
+/* flat_text.h - flat graphs and their parts as text, for people. */
+#ifndef LZ_LAZY_FLAT_TEXT_H
+#define LZ_LAZY_FLAT_TEXT_H
+
+#include "base/text.h"
+#include "lazy/cut.h"
+
+void lz_put_type(lz_text *out, lz_data_type t);     /* "Float[3,4]" */
+void lz_put_value(lz_text *out, const lz_value *v); /* "[1, 2]", "'sum'", "True" */
+void lz_put_loc(lz_text *out, lz_loc at);           /* "model.c:12"; "an unknown line" */
+
+/* "aten::add", "lazy_tensors::device_data"; `full` with the overload. */
+void lz_put_op(lz_text *out, const lz_flat_node *n, bool full);
+/* Argument i of the schema as it is in the graph: a value, "%3", "a float", ... */
+void lz_put_arg(lz_text *out, const lz_flat_node *n, uint32_t i);
+const char *lz_arg_name(const lz_flat_node *n, uint32_t i);
+
+/* IR { ... }; locs may be NULL. */
+void lz_flat_text(lz_text *out, const lz_places *p, const lz_loc *locs);
+/* digraph G { ... } */
+void lz_flat_dot(lz_text *out, const lz_places *p, const lz_loc *locs);
+
+#endif

@@ -1,0 +1,422 @@
+#include "lazy/job.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "op/op_table.h"
+#include <string.h>
+
+static void *part(char **at, size_t n, size_t size)
+{
+    void *p = *at;
+    *at += (n * size + 15) / 16 * 16;
+    return p;
+}
+
+lz_err *lz_job_create(lz_runtime *r, lz_recipe *p, lz_job_sizes n, lz_job **out)
+{
+    size_t args = (size_t)n.leaves + n.numbers;
+    size_t size = sizeof(lz_job) + args * sizeof(lz_argument) + n.leaves * sizeof(lz_data *)
+                  + n.results * (sizeof(lz_data *) + sizeof(void *)) + n.nodes * sizeof(lz_loc)
+                  + (size_t)7 * 16;
+    lz_job *j = lz_mem_alloc(size);
+    if (!j)
+        return lz_err_oom();
+    char *at = (char *)j;
+    *(lz_job *)part(&at, 1, sizeof *j) = (lz_job){ .runtime = r,
+                                                   .recipe = lz_recipe_retain(p),
+                                                   .nleaves = n.leaves,
+                                                   .nargs = (uint32_t)args,
+                                                   .nresults = n.results };
+    atomic_init(&j->count, 1);
+    j->args = part(&at, args, sizeof *j->args);
+    j->leaves = part(&at, n.leaves, sizeof *j->leaves);
+    j->results = part(&at, n.results, sizeof *j->results);
+    j->payloads = part(&at, n.results, sizeof *j->payloads);
+    j->locs = part(&at, n.nodes, sizeof *j->locs);
+    memset(j->leaves, 0, (size_t)(at - (char *)j->leaves) - n.nodes * sizeof *j->locs);
+    *out = j;
+    return NULL;
+}
+
+lz_job *lz_job_retain(lz_job *j)
+{
+    atomic_fetch_add_explicit(&j->count, 1, memory_order_relaxed);
+    return j;
+}
+
+static void let_go(lz_job *j)
+{
+    for (uint32_t i = 0; i < j->nleaves; i++)
+        lz_data_release(j->leaves[i]);
+    for (uint32_t i = 0; i < j->nresults; i++)
+        lz_data_release(j->results[i]);
+    j->nleaves = j->nresults = 0;
+    lz_recipe_release(j->recipe);
+    j->recipe = NULL;
+}
+
+void lz_job_release(lz_job *j)
+{
+    if (!j || atomic_fetch_sub_explicit(&j->count, 1, memory_order_acq_rel) != 1)
+        return;
+    let_go(j);
+    lz_err_free(j->error);
+    lz_mem_free(j);
+}
+
+/* ---- running ---- */
+
+static void drop_placeholder(lz_job *j, uint32_t i)
+{
+    const lz_backend *b = j->results[i]->backend;
+    if (j->payloads[i])
+        b->release_data(b->self, j->payloads[i]);
+    j->payloads[i] = NULL;
+}
+
+static void lose(lz_job *j, uint32_t i, const lz_err *why)
+{
+    if (!j->results[i] || lz_data_look(j->results[i]) != LZ_DATA_EMPTY)
+        return;
+    drop_placeholder(j, i);
+    lz_data_fail(j->results[i], why);
+}
+
+/* What LAZULI_INJECT_FAILURE names fails before anything is computed. */
+static lz_err *injected(const lz_job *j, const bool *needed, size_t *failed)
+{
+    const char *name = j->runtime->inject;
+    if (!*name)
+        return NULL;
+    const lz_recipe *p = j->recipe;
+    const uint64_t *at = lz_flat_first(p->words);
+    for (uint32_t i = 0, n = lz_flat_nodes(p->words); i < n; i++) {
+        lz_flat_node x = lz_flat_read(at);
+        at = x.end;
+        if (x.op && (!needed || needed[i]) && strcmp(lz_op_table[x.op].name, name) == 0) {
+            *failed = i;
+            return lz_errf(LZ_ERR_INTERNAL, "a failure that was asked for");
+        }
+    }
+    return NULL;
+}
+
+static lz_err *execute(lz_job *j, const lz_recipe *p, const bool *needed, void **payloads, size_t *failed)
+{
+    uint64_t start = lz_clock_ns();
+    lz_err *e = injected(j, needed, failed);
+    if (!e)
+        e = lz_recipe_run(p, j->args, j->leaves, payloads, failed);
+    lz_series_add_since(j->runtime->execute, start);
+    return e;
+}
+
+/* ---- after a failure ---- */
+
+/* Results that are still to be computed, and how the graph looks by place. */
+typedef struct rescue {
+    lz_job *job;
+    lz_arena arena;
+    lz_places places;
+    uint32_t *todo; /* results */
+    size_t n;
+} rescue;
+
+static lz_err *name_failure(const lz_job *j, const lz_places *p, size_t place, lz_err *why)
+{
+    lz_flat_node x = lz_flat_read(p->at[place]);
+    const lz_op_row *op = &lz_op_table[x.op];
+    lz_err *e = lz_err_at(lz_err_code(why), j->locs[place], "%s::%s: %s", op->ns, op->name, lz_err_text(why));
+    lz_err_free(why);
+    return e;
+}
+
+/* by place: it is the failed one, or depends on it */
+static lz_err *spoilt(rescue *r, size_t place, bool **out)
+{
+    bool *is;
+    LZ_TRY(lz_arena_new(&r->arena, &is, r->places.n));
+    is[place] = true;
+    for (uint32_t i = (uint32_t)place + 1; i < r->places.n; i++) {
+        lz_flat_node x = lz_flat_read(r->places.at[i]);
+        for (uint32_t k = 0; !is[i] && k < x.nin; k++)
+            is[i] = x.in[k] && is[lz_flat_ref_place(x.in[k])];
+    }
+    *out = is;
+    return NULL;
+}
+
+static uint32_t place_of_result(const rescue *r, uint32_t result)
+{
+    return lz_flat_ref_place(r->places.roots[result]);
+}
+
+/* Takes from the list what depends on a place; whether that was anything. */
+static lz_err *give_up(rescue *r, size_t place, const lz_err *why, bool *any)
+{
+    bool *lost;
+    size_t kept = 0;
+    LZ_TRY(spoilt(r, place, &lost));
+    for (size_t i = 0; i < r->n; i++) {
+        uint32_t k = r->todo[i];
+        if (lost[place_of_result(r, k)])
+            lose(r->job, k, why);
+        else
+            r->todo[kept++] = k;
+    }
+    *any = kept < r->n;
+    r->n = kept;
+    return NULL;
+}
+
+static void report(lz_job *j, lz_err *e)
+{
+    j->error = lz_err_first(j->error, e);
+}
+
+/* Computes results todo[0..n) with a recipe of their own. */
+static lz_err *compute(rescue *r, const uint32_t *todo, size_t n, size_t *failed, bool *compiled)
+{
+    lz_job *j = r->job;
+    uint64_t *refs;
+    void **payloads;
+    bool *needed;
+    lz_recipe *p;
+    *failed = SIZE_MAX;
+    LZ_TRY(lz_arena_new(&r->arena, &refs, n));
+    LZ_TRY(lz_arena_new(&r->arena, &payloads, n));
+    for (size_t i = 0; i < n; i++)
+        refs[i] = r->places.roots[todo[i]];
+    LZ_TRY(lz_cut_reach(&r->arena, &r->places, refs, n, &needed));
+    lz_order o = {
+        .words = j->recipe->words, .locs = j->locs, .roots = refs, .nroots = n, .forced = j->forced
+    };
+    LZ_TRY(lz_recipe_compile(&o, &p));
+    *compiled = true;
+    lz_err *e = execute(j, p, needed, payloads, failed);
+    for (size_t i = 0; !e && i < n; i++) {
+        drop_placeholder(j, todo[i]);
+        lz_data_fill(j->results[todo[i]], payloads[i]);
+    }
+    lz_recipe_release(p);
+    return e;
+}
+
+/* Whether the first k of the needed nodes can be compiled. */
+static lz_err *try_prefix(rescue *r, const uint32_t *needed, size_t k)
+{
+    uint64_t *refs;
+    lz_recipe *p;
+    lz_arena_mark mark = lz_arena_save(&r->arena);
+    LZ_TRY(lz_arena_new(&r->arena, &refs, k));
+    for (size_t i = 0; i < k; i++)
+        refs[i] = lz_flat_ref(needed[i], 0);
+    lz_order o = { .words = r->job->recipe->words, .roots = refs, .nroots = k, .forced = r->job->forced };
+    lz_err *e = lz_recipe_compile(&o, &p);
+    if (!e)
+        lz_recipe_release(p);
+    lz_arena_rewind(&r->arena, mark);
+    return e;
+}
+
+/* A backend that cannot compile a graph does not say why. The first node without which it can is
+ * found by halving. */
+static lz_err *find_culprit(rescue *r, uint32_t result, size_t *place)
+{
+    bool *is;
+    uint32_t *needed;
+    size_t n = 0, most;
+    uint64_t ref = r->places.roots[result];
+    LZ_TRY(lz_cut_reach(&r->arena, &r->places, &ref, 1, &is));
+    LZ_TRY(lz_arena_new(&r->arena, &needed, r->places.n));
+    for (uint32_t i = 0; i < r->places.n; i++)
+        if (is[i] && lz_flat_read(r->places.at[i]).op)
+            needed[n++] = i;
+    size_t least = 0; /* so many can be compiled, `most` cannot */
+    for (most = n; most > least + 1;) {
+        size_t half = least + (most - least) / 2;
+        lz_err *e = try_prefix(r, needed, half);
+        *(e ? &most : &least) = half;
+        lz_err_free(e);
+    }
+    *place = needed[most - 1];
+    return NULL;
+}
+
+/* Nobody knows what failed: each result for itself. */
+static void compute_each(rescue *r, lz_err *why)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        size_t failed;
+        bool compiled = false;
+        lz_err *e = compute(r, &r->todo[i], 1, &failed, &compiled);
+        size_t place = failed != SIZE_MAX ? failed : place_of_result(r, r->todo[i]);
+        if (!e)
+            continue;
+        if (!compiled && lz_err_code(e) != LZ_ERR_MEMORY)
+            lz_err_free(find_culprit(r, r->todo[i], &place));
+        e = name_failure(r->job, &r->places, place, e);
+        lose(r->job, r->todo[i], e);
+        report(r->job, e);
+    }
+    r->n = 0;
+    lz_err_free(why);
+}
+
+/* One failure more; takes it. */
+static lz_err *survive(rescue *r, lz_err *why, size_t failed)
+{
+    bool any = false;
+    if (failed == SIZE_MAX) {
+        compute_each(r, why);
+        return NULL;
+    }
+    why = name_failure(r->job, &r->places, failed, why);
+    lz_err *e = give_up(r, failed, why, &any);
+    if (!e && !any)
+        compute_each(r, NULL);
+    report(r->job, why);
+    return e;
+}
+
+static lz_err *rescue_all(rescue *r, lz_err *why, size_t failed)
+{
+    bool compiled;
+    lz_err *e = survive(r, why, failed);
+    while (!e && r->n) {
+        why = compute(r, r->todo, r->n, &failed, &compiled);
+        if (!why)
+            return NULL;
+        e = survive(r, why, failed);
+    }
+    return e;
+}
+
+/* Leaves that failed before: what depends on them is lost for the same reason, which was told
+ * already. */
+static lz_err *give_up_leaves(rescue *r)
+{
+    uint32_t leaf = 0;
+    for (uint32_t i = 0; i < r->places.n; i++) {
+        bool any;
+        if (lz_flat_read(r->places.at[i]).op)
+            continue;
+        lz_data *d = r->job->leaves[leaf++];
+        if (lz_data_look(d) != LZ_DATA_FAILED)
+            continue;
+        lz_err *why = lz_data_failure(d);
+        lz_err *e = give_up(r, i, why, &any);
+        lz_err_free(why);
+        LZ_TRY(e);
+    }
+    return NULL;
+}
+
+static lz_err *rescue_init(rescue *r, lz_job *j)
+{
+    *r = (rescue){ .job = j, .n = j->nresults };
+    lz_arena_init(&r->arena);
+    LZ_TRY(lz_places_init(&r->arena, j->recipe->words, &r->places));
+    LZ_TRY(lz_arena_new(&r->arena, &r->todo, r->n));
+    for (uint32_t i = 0; i < j->nresults; i++)
+        r->todo[i] = i;
+    for (uint32_t i = 0; i < j->nleaves; i++)
+        j->args[i].donated = false;
+    return NULL;
+}
+
+static lz_err *after_bad_leaves(rescue *r)
+{
+    size_t failed;
+    bool compiled;
+    LZ_TRY(give_up_leaves(r));
+    lz_err *why = r->n ? compute(r, r->todo, r->n, &failed, &compiled) : NULL;
+    return why ? rescue_all(r, why, failed) : NULL;
+}
+
+/* why NULL: some leaves have failed. Takes it. */
+static void recover(lz_job *j, lz_err *why, size_t failed)
+{
+    rescue r;
+    lz_err *e = rescue_init(&r, j);
+    if (!e)
+        e = why ? rescue_all(&r, why, failed) : after_bad_leaves(&r);
+    else
+        lz_err_free(why);
+    for (uint32_t i = 0; e && i < j->nresults; i++)
+        lose(j, i, e);
+    report(j, e);
+    lz_arena_deinit(&r.arena);
+}
+
+/* ---- the whole run ---- */
+
+static bool take_leaves(lz_job *j)
+{
+    bool good = true;
+    for (uint32_t i = 0; i < j->nleaves; i++) {
+        lz_data *d = j->leaves[i];
+        if (lz_data_look(d) == LZ_DATA_EMPTY)
+            lz_err_free(lz_data_wait(d));
+        good = good && lz_data_look(d) == LZ_DATA_FULL;
+        j->args[i].data = d->payload;
+        j->args[i].donated = !d->read_only && lz_data_is_sole(d);
+    }
+    return good;
+}
+
+/* As in data.c: of the one who waits and the one who ends, one sees the other. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    atomic_int waiters;
+} over = { .lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER };
+
+static void finish(lz_job *j)
+{
+    let_go(j);
+    atomic_store(&j->done, true);
+    if (atomic_load(&over.waiters) == 0)
+        return;
+    pthread_mutex_lock(&over.lock);
+    pthread_cond_broadcast(&over.change);
+    pthread_mutex_unlock(&over.lock);
+}
+
+void lz_job_wait(lz_job *j)
+{
+    if (lz_job_is_done(j))
+        return;
+    pthread_mutex_lock(&over.lock);
+    atomic_fetch_add(&over.waiters, 1);
+    while (!atomic_load(&j->done))
+        pthread_cond_wait(&over.change, &over.lock);
+    atomic_fetch_sub(&over.waiters, 1);
+    pthread_mutex_unlock(&over.lock);
+}
+
+void lz_job_run(lz_job *j)
+{
+    size_t failed = SIZE_MAX;
+    bool good = take_leaves(j);
+    lz_err *e = good ? execute(j, j->recipe, NULL, j->payloads, &failed) : NULL;
+    if (e || !good)
+        recover(j, e, failed);
+    else
+        for (uint32_t i = 0; i < j->nresults; i++)
+            lz_data_fill(j->results[i], j->payloads[i]);
+    finish(j);
+}
+
+void lz_job_drop(lz_job *j)
+{
+    lz_err *e = lz_errf(LZ_ERR_BUSY, "the device was closed before this was computed");
+    for (uint32_t i = 0; i < j->nresults; i++)
+        lose(j, i, e);
+    report(j, e);
+    finish(j);
+}
+
+bool lz_job_is_done(const lz_job *j)
+{
+    return atomic_load_explicit(&j->done, memory_order_acquire);
+}

@@ -1,0 +1,219 @@
+/* Counters and timers of the process under their names. */
+#include "base/mem.h"
+#include "lazy/ctx.h"
+#include "lazy/registry.h"
+#include "lazy/runtime.h"
+#include "op/op_table.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const plain[] = {
+#define X(id, name) name,
+    LZ_COUNT_NAMES(X)
+#undef X
+};
+
+/* The counters of operators: lazy:: adds up overloads, as the original does. */
+typedef struct family {
+    const char *prefix;
+    size_t first;
+    bool overloads;
+} family;
+
+static const family families[] = { { "lazy::", LZ_COUNT_OPS, false },
+                                   { "IrNodeReused_", LZ_COUNT_REUSED, true },
+                                   { "aten::", LZ_COUNT_FELL_BACK, true } };
+
+enum { FAMILIES = sizeof families / sizeof *families };
+
+static int64_t sum(const int64_t *n, const family *f, lz_str op)
+{
+    int64_t all = 0;
+    for (size_t i = 1; i < LZ_OP_COUNT; i++) {
+        const lz_op_row *row = &lz_op_table[i];
+        bool is =
+            lz_str_is(op, row->name) || (!f->overloads && lz_str_eq(op, (lz_str){ row->name, row->base }));
+        all += is ? n[f->first + i] : 0;
+    }
+    return all;
+}
+
+static int64_t *read_all(lz_runtime *r)
+{
+    int64_t *n = lz_mem_zalloc(LZ_COUNTS, sizeof *n);
+    if (n)
+        lz_runtime_counters(r, n);
+    return n;
+}
+
+static bool find(const int64_t *n, lz_str name, int64_t *out)
+{
+    for (size_t i = 0; i < LZ_COUNT_OPS; i++)
+        if (lz_str_is(name, plain[i])) {
+            *out = n[i];
+            return n[i] != 0;
+        }
+    for (size_t i = 0; i < FAMILIES; i++) {
+        lz_str prefix = lz_str_of(families[i].prefix);
+        if (!lz_str_starts(name, prefix))
+            continue;
+        *out = sum(n, &families[i], lz_str_sub(name, prefix.len, name.len));
+        return *out != 0;
+    }
+    return false;
+}
+
+bool lz_counter_value(const char *name, int64_t *value)
+{
+    lz_runtime *r = lz_runtime_if_there();
+    int64_t *n = r ? read_all(r) : NULL, v = 0;
+    bool is = n && (find(n, lz_str_of(name), &v) || lz_metrics_value(r->metrics, lz_str_of(name), &v));
+    if (is && value)
+        *value = v;
+    lz_mem_free(n);
+    lz_runtime_release(r);
+    return is && v != 0;
+}
+
+/* ---- lists ---- */
+
+static lz_err *add(lz_metrics *m, lz_str name, int64_t v)
+{
+    lz_counter *c;
+    LZ_TRY(lz_metrics_counter(m, name, &c));
+    atomic_fetch_add(&c->value, v);
+    return NULL;
+}
+
+static lz_err *add_op(lz_metrics *m, const family *f, size_t op, int64_t v)
+{
+    char name[256];
+    lz_text t = { 0 };
+    const lz_op_row *row = &lz_op_table[op];
+    lz_text_printf(&t, "%s%.*s", f->prefix, f->overloads ? (int)strlen(row->name) : row->base, row->name);
+    lz_err *e = lz_text_check(&t);
+    size_t n = t.len < sizeof name ? t.len : sizeof name;
+    if (!e) {
+        memcpy(name, t.ptr, n);
+        e = add(m, (lz_str){ name, n }, v);
+    }
+    lz_text_deinit(&t);
+    return e;
+}
+
+/* The counters go into the metrics for as long as somebody looks. */
+static lz_err *fill(lz_metrics *m, const int64_t *n)
+{
+    for (size_t i = 0; i < LZ_COUNT_OPS; i++)
+        if (n[i])
+            LZ_TRY(add(m, lz_str_of(plain[i]), n[i]));
+    for (size_t k = 0; k < FAMILIES; k++)
+        for (size_t i = 1; i < LZ_OP_COUNT; i++)
+            if (n[families[k].first + i])
+                LZ_TRY(add_op(m, &families[k], i, n[families[k].first + i]));
+    return NULL;
+}
+
+static lz_err *counters_of(lz_runtime *r, lz_metrics **out)
+{
+    int64_t *n = read_all(r);
+    lz_err *e = n ? lz_metrics_create(1, out) : lz_err_oom();
+    if (!e) {
+        e = fill(*out, n);
+        if (e)
+            lz_metrics_destroy(*out);
+    }
+    lz_mem_free(n);
+    return e;
+}
+
+static lz_err *list_names(lz_runtime *r)
+{
+    lz_metrics *m;
+    const lz_reading *all;
+    size_t n;
+    LZ_TRY(counters_of(r, &m));
+    lz_arena_deinit(&r->names);
+    lz_arena_init(&r->names);
+    r->nnames = 0;
+    lz_err *e = lz_metrics_snapshot(m, &r->names, &all, &n);
+    if (!e)
+        e = lz_arena_new(&r->names, &r->name, n);
+    for (size_t i = 0; !e && i < n; i++) {
+        lz_str copy;
+        e = lz_arena_copy(&r->names, all[i].metric.name, &copy);
+        if (!e)
+            r->name[r->nnames++] = copy.ptr;
+    }
+    lz_metrics_destroy(m);
+    return e;
+}
+
+const char *lz_counter_name(size_t i)
+{
+    lz_runtime *r = lz_runtime_if_there();
+    if (!r)
+        return NULL;
+    pthread_mutex_lock(&r->names_lock);
+    if (i == 0)
+        lz_err_free(list_names(r));
+    const char *name = i < r->nnames ? r->name[i] : NULL;
+    pthread_mutex_unlock(&r->names_lock);
+    lz_runtime_release(r);
+    return name;
+}
+
+void lz_metrics_clear(void)
+{
+    lz_runtime *r = lz_runtime_if_there();
+    if (!r)
+        return;
+    lz_runtime_clear(r);
+    lz_metrics_reset(r->metrics);
+    lz_runtime_release(r);
+}
+
+/* ---- the report ---- */
+
+static void put_backends(lz_text *out)
+{
+    for (int type = 0; type < LZ_BACKEND_TYPES; type++) {
+        const lz_backend *b = lz_backend_of((int16_t)type);
+        const char *text = b ? b->create_metric_report(b->self) : "";
+        lz_metric_value values[64];
+        size_t n = b ? b->get_metrics(b->self, values, 64) : 0;
+        for (size_t i = 0; i < n && i < 64; i++)
+            lz_text_printf(out, "Backend %s: %s\n  Value: %lld\n", b->name, values[i].name,
+                           (long long)values[i].value);
+        if (text && *text)
+            lz_text_printf(out, "%s\n", text);
+    }
+}
+
+static lz_err *report(lz_runtime *r, lz_text *out)
+{
+    lz_metrics *m;
+    LZ_TRY(lz_metrics_report(r->metrics, out));
+    LZ_TRY(counters_of(r, &m));
+    lz_err *e = lz_metrics_report(m, out);
+    lz_metrics_destroy(m);
+    put_backends(out);
+    return e;
+}
+
+lz_err *lz_metrics_text(char **out)
+{
+    lz_text t = { 0 };
+    lz_runtime *r = lz_runtime_if_there();
+    lz_err *e = r ? report(r, &t) : NULL;
+    lz_runtime_release(r);
+    if (!e)
+        e = lz_text_take(&t, out);
+    lz_text_deinit(&t);
+    return e;
+}
+
+void lz_text_free(char *text)
+{
+    lz_mem_free(text);
+}

@@ -1,0 +1,32 @@
+/* pack.h - the arguments of a call, sorted into tensors, run-time numbers and fixed values.
+ *
+ * Fixed values are written as 64-bit words: the same values always give the same words, so
+ * that calls can be compared and hashed as memory. A number is a run-time one if its type is
+ * Scalar and the schema does not call it fixed. */
+#ifndef LZ_LAZY_PACK_H
+#define LZ_LAZY_PACK_H
+
+#include "base/vec.h"
+#include "lazy/node.h"
+
+typedef struct lz_call {
+    const lz_op_row *op;
+    uint32_t nslots, nnumbers;
+    lz_slot slots[LZ_ARGS_MAX + 1];
+    lz_scalar numbers[LZ_ARGS_MAX + 2];
+    LZ_VEC(lz_tensor *) tensors; /* operands in order; in a list NULL is an absent one */
+    LZ_VEC(uint64_t) words;      /* fixed values */
+} lz_call;
+
+void lz_call_init(lz_call *c);
+void lz_call_deinit(lz_call *c);
+
+/* statics: all numbers are fixed. Handles stay borrowed. */
+LZ_MUST_USE lz_err *lz_call_pack(lz_call *c, const lz_op_row *op, const lz_value *args, bool statics);
+/* Appends the two numbers of a random operator. */
+void lz_call_add_random(lz_call *c, uint64_t seed, uint64_t position);
+
+/* The value that begins at a word; lists and texts are looked at, not copied. */
+lz_value lz_unpack(const uint64_t *words, uint32_t first);
+
+#endif

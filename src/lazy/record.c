@@ -1,0 +1,343 @@
+#include "base/clock.h"
+#include "core/strides.h"
+#include "lazy/eager.h"
+#include "lazy/record_impl.h"
+#include "lazy/runtime.h"
+#include "op/op_table.h"
+#include <assert.h>
+#include <string.h>
+
+/* ---- the parts of recording ---- */
+
+lz_err *lz_record_check(const lz_ctx *c, const lz_tensor *t, bool *ok)
+{
+    if (t->ctx != c)
+        return lz_errf(LZ_ERR_ARG, "a tensor belongs to another context: lz_share it");
+    if (!t->alias)
+        *ok = false;
+    return NULL;
+}
+
+static lz_err *other_device(void)
+{
+    return lz_errf(LZ_ERR_ARG, "Expected all tensors to be on the same device");
+}
+
+/* Specs of the operands. */
+static lz_err *look_at_operands(lz_ctx *c, bool *ok)
+{
+    size_t n = c->call.tensors.len;
+    const lz_tensor *first = NULL;
+    *ok = true;
+    if (c->operand_specs.cap < n) {
+        c->operand_specs.len = 0;
+        LZ_TRY(lz_vec_reserve(&c->operand_specs, n));
+    }
+    c->operand_specs.len = n;
+    for (size_t i = 0; i < n; i++) {
+        const lz_tensor *t = c->call.tensors.data[i];
+        c->operand_specs.data[i] = t ? t->spec : NULL;
+        if (!t)
+            continue;
+        if (t->ctx != c || !t->alias) {
+            *ok = false;
+            return lz_record_check(c, t, ok);
+        }
+        first = first ? first : t;
+        if (t->alias->device.type != first->alias->device.type
+            || t->alias->device.index != first->alias->device.index)
+            return other_device();
+    }
+    return NULL;
+}
+
+lz_err *lz_record_pack(lz_ctx *c, const lz_op_row *op, const lz_value *in, bool *ok)
+{
+    LZ_TRY(lz_call_pack(&c->call, op, in, lz_infer_is_static(c->infer, op)));
+    return look_at_operands(c, ok);
+}
+
+lz_err *lz_record_infer(lz_ctx *c, const lz_value *in, const lz_inferred **out)
+{
+    const lz_op_row *op = c->call.op;
+    lz_err *e = lz_infer_call(c->infer, &c->call, c->operand_specs.data, out);
+    if (!e || c->call.nnumbers == 0 || !lz_infer_is_static(c->infer, op))
+        return e;
+    lz_err_free(e);
+    LZ_TRY(lz_call_pack(&c->call, op, in, true));
+    return lz_infer_call(c->infer, &c->call, c->operand_specs.data, out);
+}
+
+static lz_err *find_operands(lz_ctx *c)
+{
+    size_t n = c->call.tensors.len;
+    if (c->operands.cap < n) {
+        c->operands.len = 0;
+        LZ_TRY(lz_vec_reserve(&c->operands, n));
+    }
+    c->operands.len = n;
+    for (size_t i = 0; i < n; i++) {
+        lz_tensor *t = c->call.tensors.data[i];
+        lz_output *to = &c->operands.data[i];
+        *to = (lz_output){ NULL, 0 };
+        if (t && t->alias->value.node && lz_tensor_is_base(t))
+            *to = t->alias->value;
+        else if (t)
+            LZ_TRY(lz_tensor_value(t, to));
+    }
+    return NULL;
+}
+
+static void count_op(lz_ctx *c, const lz_op_row *op)
+{
+    size_t i = (size_t)(op - lz_op_table);
+    lz_trail trail = lz_infer_trail(c->infer);
+    lz_ctx_count(c, LZ_COUNT_OPS + i);
+    if (trail == LZ_TRAIL_KEPT)
+        lz_ctx_count(c, LZ_COUNT_REUSED + i);
+    if (trail == LZ_TRAIL_FORKED)
+        lz_ctx_count(c, LZ_COUNT_FORKED);
+}
+
+lz_err *lz_record_node(lz_ctx *c, const lz_inferred *x, lz_node **out)
+{
+    LZ_TRY(find_operands(c));
+    if (x->streams)
+        lz_call_add_random(&c->call, c->seed, c->next_random);
+    LZ_TRY(lz_node_make(c->nodes, &x->form, c->operands.data, c->call.numbers, c->at, c->scope->path, out));
+    c->next_random += x->streams;
+    count_op(c, x->form.op);
+    return NULL;
+}
+
+static lz_err *fresh_tensor(lz_ctx *c, const lz_result *r, const lz_node *node, uint32_t index,
+                            lz_tensor **out)
+{
+    lz_alias *a;
+    assert(node); /* only views do without: needs_node */
+    LZ_TRY(lz_alias_pending(c, r->spec, (lz_output){ node, index }, &a));
+    lz_node_retain((lz_node *)node);
+    if (c->call.tensors.len && c->call.tensors.data[0])
+        a->device = c->call.tensors.data[0]->alias->device;
+    lz_err *e = lz_tensor_create(a, r->spec, 0, out);
+    lz_alias_release(a);
+    return e;
+}
+
+lz_err *lz_record_tensor(lz_ctx *c, const lz_result *r, const lz_node *node, uint32_t index, lz_tensor **out)
+{
+    if (r->viewed < 0)
+        return fresh_tensor(c, r, node, index, out);
+    lz_tensor *t = c->call.tensors.data[r->viewed];
+    if (r->same) {
+        *out = t;
+        return lz_scope_share(c->scope, t);
+    }
+    LZ_TRY(lz_tensor_create(t->alias, r->spec, t->offset + r->offset, out));
+    if (!node || lz_tensor_is_base(*out))
+        return NULL;
+    lz_node_retain((lz_node *)node);
+    (*out)->value = (lz_output){ node, index };
+    (*out)->version = t->alias->version;
+    return NULL;
+}
+
+/* ---- operators that write nothing ---- */
+
+/* A view's node is the operator itself where that is a function of one current value; else it
+ * is found from the storage when it is asked for. */
+static bool needs_node(const lz_ctx *c, const lz_inferred *x)
+{
+    bool views = x->form.nout > 0;
+    for (uint32_t i = 0; views && i < x->form.nout; i++)
+        views = x->results[i].viewed >= 0;
+    if (views && x->results[0].same)
+        return false;
+    return !views || (c->call.tensors.len == 1 && lz_tensor_is_current(c->call.tensors.data[0]));
+}
+
+static lz_value number_value(lz_kind kind, lz_scalar s)
+{
+    if (kind == LZ_KIND_INT)
+        return lz_value_integer(s.i);
+    if (kind == LZ_KIND_BOOL)
+        return lz_value_truth(s.kind == LZ_SCALAR_FLOAT ? s.re != 0 : s.i != 0);
+    if (kind == LZ_KIND_FLOAT)
+        return lz_value_real(s.kind == LZ_SCALAR_FLOAT ? s.re : (double)s.i);
+    return lz_value_scalar(s);
+}
+
+static lz_err *give_list(lz_ctx *c, const lz_inferred *x, const lz_returned *r, const lz_node *node,
+                         lz_value *out)
+{
+    lz_tensor **list = lz_scope_alloc(c->scope, (r->n + 1) * sizeof *list);
+    if (!list)
+        return lz_err_oom();
+    for (uint32_t i = 0; i < r->n; i++)
+        LZ_TRY(lz_record_tensor(c, &x->results[r->first + i], node, r->first + i, &list[i]));
+    *out = lz_value_tensors((lz_tensors){ list, r->n });
+    return NULL;
+}
+
+static lz_err *give_results(lz_ctx *c, const lz_op_row *op, const lz_inferred *x, const lz_node *node,
+                            lz_value *out)
+{
+    for (uint32_t i = 0; i < op->nreturns && i < x->nreturns; i++) {
+        const lz_returned *r = &x->returns[i];
+        lz_tensor *t = NULL;
+        if (r->kind == LZ_KIND_TENSORS) {
+            LZ_TRY(give_list(c, x, r, node, &out[i]));
+        } else if (r->kind == LZ_KIND_TENSOR) {
+            LZ_TRY(lz_record_tensor(c, &x->results[r->first], node, r->first, &t));
+            out[i] = lz_value_tensor(t);
+        } else if (r->kind == LZ_KIND_SCALAR) {
+            out[i] = number_value((lz_kind)op->returns[i].type->kind, r->number);
+        }
+    }
+    return NULL;
+}
+
+static lz_err *run_now(lz_ctx *c, const lz_op_row *op, lz_value *out)
+{
+    lz_value results[LZ_ARGS_MAX];
+    size_t n;
+    lz_ctx_count(c, LZ_COUNT_OPS + (size_t)(op - lz_op_table));
+    LZ_TRY(lz_eager_call(c, results, &n));
+    for (size_t i = 0; i < n && i < op->nreturns; i++)
+        out[i] = results[i].kind == LZ_KIND_SCALAR
+                     ? number_value((lz_kind)op->returns[i].type->kind, results[i].scalar)
+                     : results[i];
+    return NULL;
+}
+
+static lz_err *record_plain(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok)
+{
+    const lz_inferred *x;
+    lz_node *node = NULL;
+    LZ_TRY(lz_record_pack(c, op, in, ok));
+    if (!*ok)
+        return NULL;
+    LZ_TRY(lz_record_infer(c, in, &x));
+    if (x->dynamic)
+        return run_now(c, op, out);
+    if (x->form.nout && needs_node(c, x))
+        LZ_TRY(lz_record_node(c, x, &node));
+    else
+        lz_ctx_count(c, LZ_COUNT_OPS + (size_t)(op - lz_op_table)); /* a view that needs no node yet */
+    lz_err *e = give_results(c, op, x, node, out);
+    lz_node_release(c->nodes, node);
+    return e;
+}
+
+/* ---- as_strided, which looks at the storage, whatever its argument looks at ---- */
+
+static lz_err *strided_spec(lz_ctx *c, const lz_tensor *t, const lz_value *in, const lz_spec **spec,
+                            int64_t *offset)
+{
+    lz_ints sizes = in[1].ints, strides = in[2].ints;
+    const lz_spec *base = t->alias->spec;
+    size_t element = lz_dtype_size((lz_dtype)base->dtype);
+    *offset = in[3].kind == LZ_KIND_INT ? in[3].integer : t->offset;
+    LZ_TRY(lz_shape_check(sizes));
+    for (int64_t i = 0; i < strides.n; i++)
+        if (strides.v[i] < 0)
+            return lz_errf(LZ_ERR_ARG, "as_strided: Negative strides are not supported at the moment");
+    LZ_TRY(lz_strides_check(sizes, strides, *offset, element, (size_t)base->numel * element));
+    return lz_spec_get(c->specs, (lz_dtype)base->dtype, sizes, strides, spec);
+}
+
+static lz_err *record_strided(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok)
+{
+    lz_tensor *t = in[0].tensor, *made = NULL;
+    const lz_spec *spec = NULL;
+    int64_t offset = 0;
+    if (!t)
+        return lz_errf(LZ_ERR_ARG, "as_strided(): argument 'self' must be a tensor, not none");
+    LZ_TRY(lz_record_check(c, t, ok));
+    if (!*ok)
+        return NULL;
+    LZ_TRY(strided_spec(c, t, in, &spec, &offset));
+    lz_ctx_count(c, LZ_COUNT_OPS + (size_t)(op - lz_op_table));
+    out[0] = in[0];
+    if (op->flags & LZ_OPF_MUTABLE) {
+        lz_tensor_look(t, t->alias, spec, offset);
+        return NULL;
+    }
+    LZ_TRY(lz_tensor_create(t->alias, spec, offset, &made));
+    out[0] = lz_value_tensor(made);
+    return NULL;
+}
+
+/* ---- operators that make their argument look at its storage in another way: t_ ---- */
+
+static lz_err *record_look(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok)
+{
+    const lz_op_row *view = &lz_op_table[lz_op_kin[op - lz_op_table].view];
+    lz_value made = lz_value_tensor(NULL);
+    LZ_TRY(record_plain(c, view, in, &made, ok));
+    if (!*ok || !made.tensor)
+        return NULL;
+    lz_tensor *t = in[0].tensor, *v = made.tensor;
+    lz_output value = v->value;
+    uint32_t version = v->version;
+    v->value.node = NULL;
+    lz_tensor_look(t, v->alias, v->spec, v->offset);
+    t->value = value;
+    t->version = version;
+    lz_release(v);
+    out[0] = in[0];
+    return NULL;
+}
+
+/* ---- any operator ---- */
+
+typedef lz_err *record_fn(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok);
+
+static record_fn *recorder_of(const lz_op_row *op)
+{
+    if (op == &lz_op_table[LZ_OP_as_strided] || op == &lz_op_table[LZ_OP_as_strided_])
+        return record_strided;
+    if (op->kind == LZ_SCHEMA_FUNCTIONAL)
+        return record_plain;
+    return op->flags & LZ_OPF_INPLACE_VIEW ? record_look : lz_record_write;
+}
+
+static void give_inert(lz_ctx *c, const lz_op_row *op, lz_value *out)
+{
+    for (uint32_t i = 0; i < op->nreturns; i++) {
+        lz_kind kind = (lz_kind)op->returns[i].type->kind;
+        out[i] = kind == LZ_KIND_TENSOR    ? lz_value_tensor(c->inert)
+                 : kind == LZ_KIND_TENSORS ? lz_value_tensors((lz_tensors){ NULL, 0 })
+                                           : number_value(kind, lz_scalar_none());
+    }
+}
+
+static bool is_too_long(const lz_ctx *c)
+{
+    return lz_nodes_live(c->nodes) > c->options.trim_nodes
+           || lz_nodes_bytes(c->nodes) > c->options.trim_bytes;
+}
+
+/* One call in many is timed: a clock costs as much as a call. */
+static lz_err *record_timed(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok)
+{
+    uint64_t start = lz_clock_ns();
+    lz_err *e = recorder_of(op)(c, op, in, out, ok);
+    if (c->shared)
+        lz_series_add_since(c->shared->record, start);
+    return e;
+}
+
+void lz_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+{
+    enum { TIMED = 1024 };
+    bool ok = true;
+    c->at = at;
+    lz_err *e = (c->recorded++ % TIMED ? recorder_of(op) : record_timed)(c, op, in, out, &ok);
+    if (e || !ok)
+        give_inert(c, op, out);
+    if (!e && is_too_long(c))
+        e = lz_ctx_sync(c, NULL, 0, LZ_CAUSE_TRIM, at);
+    if (e)
+        lz_ctx_fail(c, at, op, e);
+}

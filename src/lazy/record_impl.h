@@ -1,0 +1,26 @@
+/* record_impl.h - what record.c and write.c share: the parts of recording one call, in order.
+ * The call that is being recorded is the context's. */
+#ifndef LZ_LAZY_RECORD_IMPL_H
+#define LZ_LAZY_RECORD_IMPL_H
+
+#include "lazy/ctx.h"
+
+/* Packs the arguments and looks at the operands. *ok false: one of them is inert, so nothing
+ * is to be done. */
+LZ_MUST_USE lz_err *lz_record_pack(lz_ctx *c, const lz_op_row *op, const lz_value *in, bool *ok);
+/* What the packed call gives; packs again where numbers turn out to be fixed. */
+LZ_MUST_USE lz_err *lz_record_infer(lz_ctx *c, const lz_value *in, const lz_inferred **out);
+/* The node of the packed call; one count is the caller's. */
+LZ_MUST_USE lz_err *lz_record_node(lz_ctx *c, const lz_inferred *x, lz_node **out);
+/* A new tensor for a result, or one that looks at an operand. node NULL: its value is found
+ * when it is asked for. */
+LZ_MUST_USE lz_err *lz_record_tensor(lz_ctx *c, const lz_result *r, const lz_node *node, uint32_t index,
+                                     lz_tensor **out);
+/* t may be used in this context: *ok as above. */
+LZ_MUST_USE lz_err *lz_record_check(const lz_ctx *c, const lz_tensor *t, bool *ok);
+
+/* Operators that write to arguments (write.c). */
+LZ_MUST_USE lz_err *lz_record_write(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out,
+                                    bool *ok);
+
+#endif

@@ -1,0 +1,242 @@
+#include "lazy/runtime.h"
+#include "base/env.h"
+#include "base/mem.h"
+#include "core/device.h"
+#include "lazy/ctx.h"
+#include "lazy/registry.h"
+#include <stdio.h>
+#include <string.h>
+
+/* The process has one, while somebody holds it. */
+static struct {
+    pthread_mutex_t lock;
+    lz_runtime *runtime;
+    size_t count;
+} process = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+enum { DEFAULT_CACHE = 1024 };
+
+static lz_err *name_series(lz_runtime *r)
+{
+    const struct {
+        lz_str name;
+        lz_unit unit;
+        lz_series **to;
+    } all[] = {
+        { LZ_STR("Record"), LZ_UNIT_TIME, &r->record },
+        { LZ_STR("Lower"), LZ_UNIT_TIME, &r->lower },
+        { LZ_STR("Compile"), LZ_UNIT_TIME, &r->compile },
+        { LZ_STR("Execute"), LZ_UNIT_TIME, &r->execute },
+        { LZ_STR("Sync"), LZ_UNIT_TIME, &r->sync },
+        { LZ_STR("TensorsGraphSize"), LZ_UNIT_PLAIN, &r->graph_size },
+        { LZ_STR("DeviceLockWait"), LZ_UNIT_TIME, &r->lock_wait },
+        { LZ_STR("IrValueTensorToDataHandle"), LZ_UNIT_TIME, &r->to_data },
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        LZ_TRY(lz_metrics_series(r->metrics, all[i].name, all[i].unit, all[i].to));
+    return NULL;
+}
+
+static void destroy(lz_runtime *r)
+{
+    while (r->threads) {
+        lz_device_thread *t = r->threads;
+        r->threads = t->next;
+        lz_queue_wait(t->queue);
+        lz_queue_destroy(t->queue);
+        lz_mem_free(t);
+    }
+    lz_cache_destroy(r->cache);
+    if (r->metrics)
+        lz_metrics_destroy(r->metrics);
+    lz_mem_free(r->closed);
+    lz_mem_free(r->save_file);
+    lz_arena_deinit(&r->names);
+    pthread_mutex_destroy(&r->names_lock);
+    pthread_mutex_destroy(&r->lock);
+    lz_mem_free(r);
+}
+
+void lz_runtime_inject(lz_runtime *r, const char *op)
+{
+    lz_str name = lz_str_of(op);
+    if (lz_str_starts(name, LZ_STR("aten::")))
+        name = lz_str_sub(name, 6, name.len);
+    snprintf(r->inject, sizeof r->inject, "%.*s", LZ_FMT(name));
+}
+
+/* By our names, or those of the original. */
+static lz_err *choose_file(lz_runtime *r)
+{
+    static const char *const forms[] = { "text", "dot", "backend", NULL };
+    const char *ours = lz_env_text(LZ_ENV_SAVE_TENSORS_FILE);
+    const char *path = ours ? ours : lz_env_text(LZ_ENV_LTC_SAVE_TENSORS_FILE);
+    LZ_TRY(lz_env_word(LZ_ENV_LTC_SAVE_TENSORS_FMT, forms, &r->save_form));
+    LZ_TRY(lz_env_word(LZ_ENV_SAVE_TENSORS_FMT, forms, &r->save_form));
+    size_t n = path ? strlen(path) + 1 : 0;
+    if (!n)
+        return NULL;
+    r->save_file = lz_mem_alloc(n);
+    if (!r->save_file)
+        return lz_err_oom();
+    memcpy(r->save_file, path, n);
+    return NULL;
+}
+
+static lz_err *fill(lz_runtime *r)
+{
+    LZ_TRY(choose_file(r));
+    lz_runtime_inject(r, lz_env_text(LZ_ENV_INJECT_FAILURE));
+    r->closed = lz_mem_zalloc(LZ_COUNTS, sizeof *r->closed);
+    if (!r->closed)
+        return lz_err_oom();
+    LZ_TRY(lz_cache_create(DEFAULT_CACHE, &r->cache));
+    LZ_TRY(lz_metrics_create(0, &r->metrics));
+    LZ_TRY(name_series(r));
+    return lz_backends_ready();
+}
+
+static lz_err *create(lz_runtime **out)
+{
+    lz_runtime *r = lz_mem_zalloc(1, sizeof *r);
+    if (!r)
+        return lz_err_oom();
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_mutex_init(&r->names_lock, NULL);
+    lz_err *e = fill(r);
+    if (e) {
+        destroy(r);
+        return e;
+    }
+    *out = r;
+    return NULL;
+}
+
+lz_err *lz_runtime_retain(lz_runtime **out)
+{
+    pthread_mutex_lock(&process.lock);
+    lz_err *e = process.count ? NULL : create(&process.runtime);
+    process.count += !e;
+    if (!e)
+        *out = process.runtime;
+    pthread_mutex_unlock(&process.lock);
+    return e;
+}
+
+lz_runtime *lz_runtime_if_there(void)
+{
+    pthread_mutex_lock(&process.lock);
+    lz_runtime *r = process.count ? process.runtime : NULL;
+    process.count += r != NULL;
+    pthread_mutex_unlock(&process.lock);
+    return r;
+}
+
+void lz_runtime_release(lz_runtime *r)
+{
+    if (!r)
+        return;
+    pthread_mutex_lock(&process.lock);
+    if (--process.count == 0) {
+        process.runtime = NULL;
+        destroy(r);
+    }
+    pthread_mutex_unlock(&process.lock);
+}
+
+/* ---- devices ---- */
+
+lz_err *lz_runtime_device(const char *name, lz_device *out, const lz_backend **backend)
+{
+    const lz_backend *first = lz_backend_first();
+    lz_device d = { first ? lz_backend_type(first) : 0, -1 };
+    if (!name)
+        name = lz_env_text(LZ_ENV_DEVICE);
+    if (name)
+        LZ_TRY(lz_device_parse(lz_str_of(name), &d));
+    LZ_TRY(lz_backend_device_of(d, out));
+    *backend = lz_backend_of(out->type);
+    return NULL;
+}
+
+static lz_err *start_thread(lz_runtime *r, lz_device d, lz_device_thread **out)
+{
+    lz_device_thread *t = lz_mem_zalloc(1, sizeof *t);
+    if (!t)
+        return lz_err_oom();
+    lz_err *e = lz_queue_create(1, &t->queue);
+    if (e) {
+        lz_mem_free(t);
+        return e;
+    }
+    t->device = d;
+    t->next = r->threads;
+    *out = r->threads = t;
+    return NULL;
+}
+
+lz_err *lz_runtime_queue(lz_runtime *r, lz_device d, lz_queue **out)
+{
+    pthread_mutex_lock(&r->lock);
+    lz_err *e = NULL;
+    lz_device_thread *t = r->threads;
+    while (t && !lz_device_eq(t->device, d))
+        t = t->next;
+    if (!t)
+        e = start_thread(r, d, &t);
+    if (!e)
+        *out = t->queue;
+    pthread_mutex_unlock(&r->lock);
+    return e;
+}
+
+/* ---- counters ---- */
+
+lz_err *lz_runtime_count(lz_runtime *r, lz_counted **out)
+{
+    lz_counted *c = lz_mem_zalloc(1, sizeof *c + LZ_COUNTS * sizeof *c->n);
+    if (!c)
+        return lz_err_oom();
+    pthread_mutex_lock(&r->lock);
+    c->next = r->counted;
+    if (c->next)
+        c->next->prev = c;
+    r->counted = c;
+    pthread_mutex_unlock(&r->lock);
+    *out = c;
+    return NULL;
+}
+
+void lz_runtime_uncount(lz_runtime *r, lz_counted *c)
+{
+    pthread_mutex_lock(&r->lock);
+    *(c->prev ? &c->prev->next : &r->counted) = c->next;
+    if (c->next)
+        c->next->prev = c->prev;
+    for (size_t i = 0; i < LZ_COUNTS; i++)
+        r->closed[i] += (int64_t)atomic_load_explicit(&c->n[i], memory_order_relaxed);
+    pthread_mutex_unlock(&r->lock);
+    lz_mem_free(c);
+}
+
+void lz_runtime_counters(lz_runtime *r, int64_t *out)
+{
+    pthread_mutex_lock(&r->lock);
+    for (size_t i = 0; i < LZ_COUNTS; i++)
+        out[i] = r->closed[i];
+    for (lz_counted *c = r->counted; c; c = c->next)
+        for (size_t i = 0; i < LZ_COUNTS; i++)
+            out[i] += (int64_t)atomic_load_explicit(&c->n[i], memory_order_relaxed);
+    pthread_mutex_unlock(&r->lock);
+}
+
+void lz_runtime_clear(lz_runtime *r)
+{
+    pthread_mutex_lock(&r->lock);
+    for (size_t i = 0; i < LZ_COUNTS; i++)
+        r->closed[i] = 0;
+    for (lz_counted *c = r->counted; c; c = c->next)
+        for (size_t i = 0; i < LZ_COUNTS; i++)
+            atomic_store_explicit(&c->n[i], 0, memory_order_relaxed);
+    pthread_mutex_unlock(&r->lock);
+}

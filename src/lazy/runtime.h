@@ -1,0 +1,64 @@
+/* runtime.h - what all contexts of the process share: compiled graphs, threads of devices,
+ * metrics.
+ *
+ * It is there as long as a context is; any thread may use it. */
+#ifndef LZ_LAZY_RUNTIME_H
+#define LZ_LAZY_RUNTIME_H
+
+#include "base/metrics.h"
+#include "base/queue.h"
+#include "lazy/cache.h"
+#include <pthread.h>
+
+/* What a context counts, as the runtime sees it. */
+typedef struct lz_counted {
+    struct lz_counted *next, *prev;
+    atomic_uint_fast64_t n[]; /* [LZ_COUNTS] */
+} lz_counted;
+
+typedef struct lz_device_thread {
+    struct lz_device_thread *next;
+    lz_device device;
+    lz_queue *queue;
+} lz_device_thread;
+
+typedef struct lz_runtime {
+    pthread_mutex_t lock;
+    lz_cache *cache;
+    lz_metrics *metrics;
+    lz_series *record, *lower, *compile, *execute, *sync, *graph_size, *lock_wait, *to_data;
+    lz_counted *counted;       /* of all open contexts */
+    int64_t *closed;           /* [LZ_COUNTS] of those that are closed */
+    lz_device_thread *threads; /* one for each device that was asked for */
+    pthread_mutex_t names_lock;
+    lz_arena names; /* what lz_counter_name gave out last */
+    const char **name;
+    size_t nnames;
+    char *save_file; /* every graph that runs is added to it; NULL: none */
+    int save_form;   /* lz_dump_form */
+    char inject[64]; /* "mul.Tensor": graphs with it fail, for tests; "": none */
+} lz_runtime;
+
+/* The first one makes it, and loads the backends that LAZULI_BACKEND names; the last release
+ * ends its threads and frees it. */
+LZ_MUST_USE lz_err *lz_runtime_retain(lz_runtime **out);
+void lz_runtime_release(lz_runtime *r); /* NULL does nothing */
+/* One more count if there is a runtime, or NULL. */
+lz_runtime *lz_runtime_if_there(void);
+
+/* "cpu", "npu:1"; NULL: LAZULI_DEVICE, or the default device of the first backend. */
+LZ_MUST_USE lz_err *lz_runtime_device(const char *name, lz_device *out, const lz_backend **backend);
+
+/* The jobs of a device run one after the other; its thread starts when first asked for. */
+LZ_MUST_USE lz_err *lz_runtime_queue(lz_runtime *r, lz_device d, lz_queue **out);
+
+/* Graphs with this operator fail from now on; NULL: none does. While nothing runs. */
+void lz_runtime_inject(lz_runtime *r, const char *op);
+
+/* Counters of one more context. */
+LZ_MUST_USE lz_err *lz_runtime_count(lz_runtime *r, lz_counted **out);
+void lz_runtime_uncount(lz_runtime *r, lz_counted *c); /* what was counted stays */
+void lz_runtime_counters(lz_runtime *r, int64_t *out); /* [LZ_COUNTS] */
+void lz_runtime_clear(lz_runtime *r);                  /* all counters to 0 */
+
+#endif

@@ -1,0 +1,122 @@
+#include "base/mem.h"
+#include "lazy/ctx.h"
+
+typedef struct lz_scope_block {
+    struct lz_scope_block *next;
+    size_t pad; /* what follows is aligned */
+} block;
+
+lz_err *lz_scope_share(lz_scope *s, lz_tensor *t)
+{
+    lz_extra *x = lz_mem_alloc(sizeof *x);
+    if (!x)
+        return lz_err_oom();
+    *x = (lz_extra){ .t = t, .scope = s, .next = t->extras, .scope_next = s->extras };
+    if (s->extras)
+        s->extras->scope_prev = x;
+    s->extras = t->extras = x;
+    t->count++;
+    return NULL;
+}
+
+static void free_extra(lz_extra *x)
+{
+    lz_extra **p = &x->t->extras;
+    while (*p != x)
+        p = &(*p)->next;
+    *p = x->next;
+    *(x->scope_prev ? &x->scope_prev->scope_next : &x->scope->extras) = x->scope_next;
+    if (x->scope_next)
+        x->scope_next->scope_prev = x->scope_prev;
+    lz_mem_free(x);
+}
+
+void lz_scope_unshare(lz_tensor *t)
+{
+    free_extra(t->extras);
+}
+
+void *lz_scope_alloc(lz_scope *s, size_t size)
+{
+    block *b = lz_mem_alloc(sizeof *b + size);
+    if (!b)
+        return NULL;
+    b->next = s->blocks;
+    s->blocks = b;
+    return b + 1;
+}
+
+lz_err *lz_scope_begin(lz_ctx *c, lz_scope **out)
+{
+    lz_scope *s = lz_mem_zalloc(1, sizeof *s);
+    if (!s)
+        return lz_err_oom();
+    s->ctx = c;
+    s->outer = c->scope;
+    s->path = c->scope ? c->scope->path : NULL;
+    c->scope = *out = s;
+    return NULL;
+}
+
+void lz_scope_end(lz_ctx *c)
+{
+    lz_scope *s = c->scope;
+    while (s->extras) {
+        lz_tensor *t = s->extras->t;
+        free_extra(s->extras);
+        lz_release(t);
+    }
+    while (s->tensors) {
+        lz_tensor *t = s->tensors;
+        lz_scope_remove(t);
+        lz_release(t);
+    }
+    while (s->blocks) {
+        block *next = s->blocks->next;
+        lz_mem_free(s->blocks);
+        s->blocks = next;
+    }
+    c->scope = s->outer;
+    lz_mem_free(s);
+}
+
+lz_scope *lz_scope_push(lz_ctx *c)
+{
+    lz_scope *s = NULL;
+    lz_err *e = lz_scope_begin(c, &s);
+    if (e)
+        lz_ctx_fail(c, (lz_loc){ 0 }, NULL, e);
+    return s;
+}
+
+lz_scope *lz_scope_push_as(lz_ctx *c, const char *name)
+{
+    lz_scope *s = lz_scope_push(c);
+    lz_str path;
+    if (!s || !c->options.scopes_in_graph)
+        return s;
+    lz_err *e = lz_arena_printf(&c->names, &path, "%s%s%s.%lld", s->path ? s->path : "", s->path ? "/" : "",
+                                name, (long long)++s->outer->inner);
+    if (e)
+        lz_ctx_fail(c, (lz_loc){ 0 }, NULL, e);
+    else
+        s->path = path.ptr;
+    return s;
+}
+
+static bool is_open(const lz_ctx *c, const lz_scope *s)
+{
+    for (const lz_scope *x = c->scope; x; x = x->outer)
+        if (x == s)
+            return true;
+    return false;
+}
+
+void lz_scope_pop(lz_scope *s)
+{
+    if (!s || !s->outer)
+        return;
+    lz_ctx *c = s->ctx;
+    while (is_open(c, s))
+        lz_scope_end(c);
+}

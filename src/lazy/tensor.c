@@ -1,0 +1,473 @@
+#include "base/mem.h"
+#include "core/array_print.h"
+#include "core/convert.h"
+#include "core/device.h"
+#include "core/strides.h"
+#include "lazy/ctx.h"
+#include <string.h>
+
+/* ---- life ---- */
+
+static void link_view(lz_tensor *t)
+{
+    t->prev = NULL;
+    t->next = t->alias->views;
+    if (t->next)
+        t->next->prev = t;
+    t->alias->views = t;
+}
+
+static void unlink_view(lz_tensor *t)
+{
+    *(t->prev ? &t->prev->next : &t->alias->views) = t->next;
+    if (t->next)
+        t->next->prev = t->prev;
+}
+
+lz_err *lz_tensor_create(lz_alias *a, const lz_spec *s, int64_t offset, lz_tensor **out)
+{
+    lz_ctx *c = a->ctx;
+    lz_tensor *t = lz_slab_take(&c->tensors);
+    if (!t)
+        return lz_err_oom();
+    t->count = 1;
+    t->version = 0;
+    t->ctx = c;
+    t->alias = a;
+    t->spec = s;
+    t->offset = offset;
+    t->id = ++c->next_id;
+    t->value.node = NULL;
+    t->extras = NULL;
+    a->refs++;
+    link_view(t);
+    lz_scope_add(c->scope, t);
+    lz_ctx_count(c, LZ_COUNT_CREATE);
+    *out = t;
+    return NULL;
+}
+
+void lz_tensor_destroy(lz_tensor *t)
+{
+    lz_ctx *c = t->ctx;
+    lz_scope_remove(t);
+    while (t->extras)
+        lz_scope_unshare(t);
+    unlink_view(t);
+    lz_node_release(c->nodes, (lz_node *)t->value.node);
+    lz_alias_release(t->alias);
+    lz_slab_give(&c->tensors, t);
+    lz_ctx_count(c, LZ_COUNT_DESTROY);
+}
+
+lz_tensor *lz_retain(lz_tensor *t)
+{
+    if (t && t->alias)
+        t->count++;
+    return t;
+}
+
+static uint32_t counts_of_scopes(const lz_tensor *t)
+{
+    uint32_t n = t->scope != NULL;
+    for (const lz_extra *x = t->extras; x; x = x->next)
+        n++;
+    return n;
+}
+
+void lz_release(lz_tensor *t)
+{
+    if (!t || !t->alias)
+        return;
+    if (--t->count == 0)
+        lz_tensor_destroy(t);
+    else if (t->extras && t->count < counts_of_scopes(t))
+        lz_scope_unshare(t);
+}
+
+void lz_tensor_look(lz_tensor *t, lz_alias *a, const lz_spec *s, int64_t offset)
+{
+    lz_alias *old = t->alias;
+    a->refs++;
+    unlink_view(t);
+    lz_node_release(t->ctx->nodes, (lz_node *)t->value.node);
+    t->value.node = NULL;
+    t->alias = a;
+    t->spec = s;
+    t->offset = offset;
+    link_view(t);
+    lz_alias_release(old);
+}
+
+lz_err *lz_tensor_of_data(lz_ctx *c, const lz_spec *s, lz_device d, lz_data *data, lz_tensor **out)
+{
+    lz_alias *a;
+    lz_err *e = lz_alias_create(c, s, &a);
+    if (e) {
+        lz_data_release(data);
+        return e;
+    }
+    a->device = d;
+    a->data = data;
+    e = lz_tensor_create(a, s, 0, out);
+    lz_alias_release(a);
+    if (!e) /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without an error there is a tensor */
+        data->tensor_id = (*out)->id;
+    return e;
+}
+
+/* ---- from memory ---- */
+
+static lz_err *upload(lz_ctx *c, const lz_host_tensor *h, lz_tensor **out)
+{
+    const lz_spec *s;
+    lz_data *d;
+    if (!c->backend)
+        return lz_errf(LZ_ERR_NOT_FOUND, "the context has no device");
+    LZ_TRY(lz_spec_get(c->specs, h->type.dtype, h->type.sizes, (lz_ints){ NULL, 0 }, &s));
+    LZ_TRY(lz_ctx_upload(c, c->backend, c->device, h, &d));
+    return lz_tensor_of_data(c, s, c->device, d, out);
+}
+
+/* Whether all went well. */
+static bool told(lz_ctx *c, lz_err *e)
+{
+    bool ok = !e;
+    lz_ctx_fail(c, (lz_loc){ 0 }, NULL, e);
+    return ok;
+}
+
+static lz_tensor *give(lz_ctx *c, lz_err *e, lz_tensor *t)
+{
+    return told(c, e) ? t : c->inert;
+}
+
+static lz_err *check_memory(lz_dtype d, lz_ints sizes, const void *data)
+{
+    int64_t numel;
+    if (!lz_dtype_size(d))
+        return lz_errf(LZ_ERR_ARG, "there is no dtype %d", (int)d);
+    LZ_TRY(lz_shape_check(sizes));
+    LZ_TRY(lz_shape_numel(sizes, &numel));
+    return data || numel == 0 ? NULL : lz_errf(LZ_ERR_ARG, "no memory is given");
+}
+
+lz_tensor *lz_from_memory(lz_ctx *c, lz_dtype d, lz_ints sizes, const void *data)
+{
+    lz_tensor *t = NULL;
+    lz_shape strides;
+    lz_err *e = check_memory(d, sizes, data);
+    if (!e)
+        e = lz_strides_contiguous(sizes, &strides);
+    if (!e) {
+        lz_host_tensor h = { { d, sizes }, lz_shape_ints(&strides), (void *)data, NULL, NULL };
+        e = upload(c, &h, &t);
+    }
+    return give(c, e, t);
+}
+
+lz_tensor *lz_from_foreign(lz_ctx *c, lz_dtype d, lz_ints sizes, lz_ints strides, void *data,
+                           void (*drop)(void *owner), void *owner)
+{
+    lz_tensor *t = NULL;
+    lz_shape dense;
+    lz_err *e = check_memory(d, sizes, data);
+    if (!e && !strides.v) {
+        e = lz_strides_contiguous(sizes, &dense);
+        strides = lz_shape_ints(&dense);
+    }
+    if (!e && strides.n != sizes.n)
+        e = lz_errf(LZ_ERR_ARG, "mismatch in length of strides and shape");
+    if (!e) {
+        lz_host_tensor h = { { d, sizes }, strides, data, drop, owner };
+        e = upload(c, &h, &t);
+    }
+    return give(c, e, t);
+}
+
+/* ---- to memory ---- */
+
+static lz_err *fetch_data(lz_data *d, const lz_spec *s, lz_array *out)
+{
+    LZ_TRY(lz_array_init(out, NULL, (lz_dtype)s->dtype, lz_spec_sizes(s)));
+    lz_host_tensor h = {
+        { out->dtype, lz_array_sizes(out) }, lz_array_strides(out), out->buffer->data, NULL, NULL
+    };
+    lz_err *e = lz_data_read(d, out->dtype, &h);
+    if (e)
+        lz_array_deinit(out);
+    return e;
+}
+
+static lz_err *hold(lz_alias *a, lz_loc at)
+{
+    bool wait = a->ctx->options.async; /* a failure is told by the read that meets it, not again later */
+    return a->value.node || wait ? lz_ctx_sync(a->ctx, &a, 1, LZ_CAUSE_READ, at) : NULL;
+}
+
+/* A view of something large is computed where it is. */
+static lz_err *fetch_part(lz_tensor *t, lz_loc at, lz_array *out)
+{
+    const lz_spec *dense;
+    lz_alias *a;
+    lz_output v;
+    LZ_TRY(lz_spec_get(t->ctx->specs, (lz_dtype)t->spec->dtype, lz_spec_sizes(t->spec), (lz_ints){ NULL, 0 },
+                       &dense));
+    LZ_TRY(lz_tensor_value(t, &v));
+    LZ_TRY(lz_alias_create(t->ctx, dense, &a));
+    lz_node_retain((lz_node *)v.node);
+    lz_alias_set(a, v);
+    a->device = t->alias->device;
+    lz_err *e = hold(a, at);
+    if (!e)
+        e = fetch_data(a->data, dense, out);
+    lz_alias_release(a);
+    return e;
+}
+
+/* Of a base that lies row-major, as its data does. */
+static lz_err *fetch_view(lz_tensor *t, lz_array *out)
+{
+    lz_array base;
+    LZ_TRY(fetch_data(t->alias->data, t->alias->spec, &base));
+    lz_err *e = lz_array_init_view(out, base.buffer, base.dtype, lz_spec_sizes(t->spec),
+                                   lz_spec_strides(t->spec), t->offset);
+    lz_array_deinit(&base);
+    return e;
+}
+
+static lz_err *check_copy(const lz_ctx *c)
+{
+    return c->forbidden & LZ_COPY
+               ? lz_errf(LZ_ERR_ARG, "a copy between devices or to the host is forbidden here")
+               : NULL;
+}
+
+lz_err *lz_tensor_fetch(lz_tensor *t, lz_loc at, lz_array *out)
+{
+    enum { SMALL = 1 << 18 };
+    lz_alias *a = t->alias;
+    t->ctx->at = at;
+    LZ_TRY(check_copy(t->ctx));
+    if (t->spec->numel == 0)
+        return lz_array_init(out, NULL, (lz_dtype)t->spec->dtype, lz_spec_sizes(t->spec));
+    LZ_TRY(hold(a, at));
+    if (lz_tensor_is_base(t))
+        return fetch_data(a->data, a->spec, out);
+    if (a->spec->contiguous && a->spec->numel <= SMALL)
+        return fetch_view(t, out);
+    return fetch_part(t, at, out);
+}
+
+static lz_err *read_all(lz_tensor *t, void *data, size_t size)
+{
+    lz_array from, to;
+    lz_buffer *memory;
+    lz_shape strides;
+    size_t need;
+    LZ_TRY(lz_shape_bytes(lz_spec_sizes(t->spec), lz_dtype_size((lz_dtype)t->spec->dtype), &need));
+    if (size < need)
+        return lz_errf(LZ_ERR_ARG, "%zu bytes are not enough for %zu", size, need);
+    LZ_TRY(lz_strides_contiguous(lz_spec_sizes(t->spec), &strides));
+    LZ_TRY(lz_tensor_fetch(t, (lz_loc){ 0 }, &from));
+    lz_err *e = lz_buffer_wrap(data, need, false, NULL, NULL, &memory);
+    if (!e) {
+        e = lz_array_init_view(&to, memory, from.dtype, lz_array_sizes(&from), lz_shape_ints(&strides), 0);
+        if (!e) {
+            e = lz_array_copy(&from, &to);
+            lz_array_deinit(&to);
+        }
+        lz_buffer_release(memory);
+    }
+    lz_array_deinit(&from);
+    return e;
+}
+
+bool lz_read(lz_tensor *t, void *data, size_t size)
+{
+    if (!t || !t->alias)
+        return false;
+    return told(t->ctx, read_all(t, data, size));
+}
+
+lz_scalar lz_item(lz_tensor *t)
+{
+    char element[16];
+    if (!t || !t->alias)
+        return lz_scalar_none();
+    lz_err *e = t->spec->numel == 1
+                    ? read_all(t, element, sizeof element)
+                    : lz_errf(LZ_ERR_ARG, "a Tensor with %lld elements cannot be converted to Scalar",
+                              (long long)t->spec->numel);
+    return told(t->ctx, e) ? lz_element_get((lz_dtype)t->spec->dtype, element) : lz_scalar_none();
+}
+
+const char *lz_print(lz_tensor *t)
+{
+    lz_array a;
+    if (!t || !t->alias)
+        return "";
+    lz_ctx *c = t->ctx;
+    lz_text_clear(&c->printed);
+    lz_err *e = lz_tensor_fetch(t, (lz_loc){ 0 }, &a);
+    if (!e) {
+        e = lz_array_print(&a, NULL, &c->printed);
+        lz_array_deinit(&a);
+    }
+    lz_text_putc(&c->printed, '\0');
+    if (!e)
+        e = lz_text_check(&c->printed);
+    return told(c, e) ? c->printed.ptr : "";
+}
+
+/* ---- what it looks like ---- */
+
+lz_dtype lz_tensor_dtype(const lz_tensor *t)
+{
+    return t->spec ? (lz_dtype)t->spec->dtype : LZ_DTYPE_NONE;
+}
+
+int64_t lz_tensor_ndim(const lz_tensor *t)
+{
+    return t->spec ? t->spec->ndim : 0;
+}
+
+lz_ints lz_tensor_sizes(const lz_tensor *t)
+{
+    return t->spec ? lz_spec_sizes(t->spec) : (lz_ints){ NULL, 0 };
+}
+
+lz_ints lz_tensor_strides(const lz_tensor *t)
+{
+    return t->spec ? lz_spec_strides(t->spec) : (lz_ints){ NULL, 0 };
+}
+
+int64_t lz_tensor_offset(const lz_tensor *t)
+{
+    return t->offset;
+}
+
+int64_t lz_tensor_numel(const lz_tensor *t)
+{
+    return t->spec ? t->spec->numel : 0;
+}
+
+lz_device lz_tensor_device(const lz_tensor *t)
+{
+    return t->alias ? t->alias->device : LZ_DEVICE_NONE;
+}
+
+int64_t lz_tensor_id(const lz_tensor *t)
+{
+    return t->id;
+}
+
+bool lz_tensor_is_inert(const lz_tensor *t)
+{
+    return !t->alias;
+}
+
+bool lz_tensor_is_held(const lz_tensor *t)
+{
+    return t->alias && t->alias->data;
+}
+
+bool lz_is_alias_of(const lz_tensor *a, const lz_tensor *b)
+{
+    return a->alias && a->alias == b->alias;
+}
+
+/* ---- elsewhere ---- */
+
+/* Specs belong to contexts. */
+static lz_err *spec_in(lz_ctx *c, const lz_spec *s, const lz_spec **out)
+{
+    return lz_spec_get(c->specs, (lz_dtype)s->dtype, lz_spec_sizes(s), lz_spec_strides(s), out);
+}
+
+static lz_err *share(lz_ctx *to, lz_tensor *t, lz_tensor **out)
+{
+    const lz_spec *base, *view;
+    lz_tensor *whole;
+    LZ_TRY(hold(t->alias, t->ctx->at));
+    LZ_TRY(spec_in(to, t->alias->spec, &base));
+    LZ_TRY(spec_in(to, t->spec, &view));
+    LZ_TRY(lz_tensor_of_data(to, base, t->alias->device, lz_data_retain(t->alias->data), &whole));
+    *out = whole;
+    if (lz_tensor_is_base(t))
+        return NULL;
+    lz_err *e = lz_tensor_create(whole->alias, view, t->offset, out);
+    lz_release(whole);
+    return e;
+}
+
+lz_tensor *lz_share(lz_ctx *to, lz_tensor *held)
+{
+    lz_tensor *t = NULL;
+    if (!held || !held->alias)
+        return to->inert;
+    lz_err *e = share(to, held, &t);
+    return give(to, e, t);
+}
+
+/* A whole storage: the backend may know a way that does not lead through the host. */
+static lz_err *copy_base(lz_tensor *t, const lz_backend *b, lz_device d, lz_data **out)
+{
+    LZ_TRY(hold(t->alias, t->ctx->at));
+    return lz_data_copy(t->alias->data, b, d, out);
+}
+
+static lz_err *copy_elements(lz_ctx *c, lz_tensor *t, const lz_backend *b, lz_device d, lz_data **out)
+{
+    lz_array a;
+    LZ_TRY(lz_tensor_fetch(t, t->ctx->at, &a));
+    lz_host_tensor h = { { a.dtype, lz_array_sizes(&a) },
+                         lz_array_strides(&a),
+                         (char *)a.buffer->data + (size_t)a.offset * lz_dtype_size(a.dtype),
+                         NULL,
+                         NULL };
+    lz_err *e = lz_ctx_upload(c, b, d, &h, out);
+    lz_array_deinit(&a);
+    return e;
+}
+
+/* A tensor of its own with the same elements on device d. */
+static lz_err *copy_to(lz_ctx *c, lz_tensor *t, lz_device d, lz_tensor **out)
+{
+    lz_data *data = NULL;
+    const lz_spec *s;
+    const lz_backend *b = lz_backend_of(d.type);
+    if (!b)
+        return lz_errf(LZ_ERR_NOT_FOUND, "no backend serves devices of type %d", (int)d.type);
+    LZ_TRY(check_copy(c));
+    LZ_TRY(lz_spec_get(c->specs, (lz_dtype)t->spec->dtype, lz_spec_sizes(t->spec), (lz_ints){ NULL, 0 }, &s));
+    bool whole = lz_tensor_is_base(t) && t->spec->numel > 0 && t->alias->device.type == d.type;
+    LZ_TRY(whole && b->copy_data ? copy_base(t, b, d, &data) : copy_elements(c, t, b, d, &data));
+    return lz_tensor_of_data(c, s, d, data, out);
+}
+
+lz_tensor *lz_copy_to(lz_ctx *c, lz_tensor *t, lz_device d)
+{
+    lz_tensor *out = NULL;
+    if (!t || !t->alias)
+        return c->inert;
+    d.index = d.index < 0 ? 0 : d.index;
+    bool here = lz_device_eq(d, t->alias->device);
+    if (here && t->ctx != c)
+        return lz_share(c, t);
+    lz_err *e = here ? lz_tensor_create(t->alias, t->spec, t->offset, &out) : copy_to(c, t, d, &out);
+    return give(c, e, out);
+}
+
+bool lz_set_data(lz_tensor *t, lz_tensor *data)
+{
+    if (!t || !data || !t->alias || !data->alias)
+        return false;
+    if (t->ctx != data->ctx) {
+        lz_ctx_fail(t->ctx, (lz_loc){ 0 }, NULL,
+                    lz_errf(LZ_ERR_ARG, "the tensor belongs to another context: lz_share it"));
+        return false;
+    }
+    lz_tensor_look(t, data->alias, data->spec, data->offset);
+    return true;
+}

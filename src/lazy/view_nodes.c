@@ -1,0 +1,321 @@
+#include "lazy/view_nodes.h"
+#include "base/mem.h"
+#include "lazy/pack.h"
+#include "lazy/view_steps.h"
+#include "op/op_table.h"
+#include <string.h>
+
+enum { BUCKETS = 1 << 10, MOST = 1 << 12 };
+
+typedef struct move {
+    lz_node_form there, back;
+    bool needs_old; /* going back needs what the step is applied to */
+} move;
+
+typedef struct path {
+    struct path *next;
+    const lz_spec *base, *view;
+    int64_t offset;
+    move *moves;
+    size_t n, reach; /* steps to be made forward before a write can go back */
+} path;
+
+struct lz_views {
+    lz_specs *specs;
+    lz_nodes *nodes;
+    lz_arena arena, scratch;
+    path *buckets[BUCKETS];
+    size_t n;
+    lz_call call;
+};
+
+lz_err *lz_views_create(lz_specs *specs, lz_nodes *nodes, lz_views **out)
+{
+    lz_views *v = lz_mem_zalloc(1, sizeof *v);
+    if (!v)
+        return lz_err_oom();
+    v->specs = specs;
+    v->nodes = nodes;
+    lz_arena_init(&v->arena);
+    lz_arena_init(&v->scratch);
+    lz_call_init(&v->call);
+    *out = v;
+    return NULL;
+}
+
+void lz_views_destroy(lz_views *v)
+{
+    if (!v)
+        return;
+    lz_arena_deinit(&v->arena);
+    lz_arena_deinit(&v->scratch);
+    lz_call_deinit(&v->call);
+    lz_mem_free(v);
+}
+
+/* ---- forms ---- */
+
+static lz_err *save(lz_arena *a, const void *from, size_t n, const void **out)
+{
+    void *to = lz_arena_zalloc(a, n + 1);
+    if (!to)
+        return lz_err_oom();
+    if (n)
+        memcpy(to, from, n);
+    *out = to;
+    return NULL;
+}
+
+/* A node of this operator with these arguments; tensors among them are any pointers. */
+static lz_err *make_form(lz_views *v, lz_op op, const lz_value *args, const lz_spec *result,
+                         lz_node_form *out)
+{
+    const void *slots, *fixed, *specs;
+    lz_call *c = &v->call;
+    LZ_TRY(lz_call_pack(c, &lz_op_table[op], args, true));
+    LZ_TRY(save(&v->arena, c->slots, c->nslots * sizeof *c->slots, &slots));
+    LZ_TRY(save(&v->arena, c->words.data, c->words.len * sizeof *c->words.data, &fixed));
+    LZ_TRY(save(&v->arena, &result, sizeof result, &specs));
+    *out = (lz_node_form){ .op = c->op,
+                           .slots = slots,
+                           .fixed = fixed,
+                           .specs = specs,
+                           .nfixed = (uint32_t)c->words.len,
+                           .nslots = (uint16_t)c->nslots,
+                           .nin = (uint16_t)c->tensors.len,
+                           .nout = 1 };
+    out->hash = lz_node_form_hash(out);
+    return NULL;
+}
+
+static char some_tensor; /* its address stands for operands, which come later */
+
+typedef struct stepping {
+    lz_views *v;
+    const lz_step *step;
+    const lz_spec *before, *after;
+    move *out;
+    lz_value self;
+} stepping;
+
+static lz_err *there(const stepping *s, lz_op op, const lz_value *args)
+{
+    return make_form(s->v, op, args, s->after, &s->out->there);
+}
+
+static lz_err *back(const stepping *s, lz_op op, const lz_value *args)
+{
+    return make_form(s->v, op, args, s->before, &s->out->back);
+}
+
+static lz_err *permute_forms(const stepping *s)
+{
+    int64_t inverse[LZ_MAX_DIMS];
+    lz_ints dims = s->step->list;
+    for (int64_t i = 0; i < dims.n; i++)
+        inverse[dims.v[i]] = i;
+    LZ_TRY(there(s, LZ_OP_permute, (lz_value[]){ s->self, lz_value_ints(dims) }));
+    return back(s, LZ_OP_permute, (lz_value[]){ s->self, lz_value_ints((lz_ints){ inverse, dims.n }) });
+}
+
+static lz_err *view_forms(const stepping *s)
+{
+    LZ_TRY(there(s, LZ_OP_view, (lz_value[]){ s->self, lz_value_ints(lz_spec_sizes(s->after)) }));
+    return back(s, LZ_OP_view, (lz_value[]){ s->self, lz_value_ints(lz_spec_sizes(s->before)) });
+}
+
+static lz_err *slice_forms(const stepping *s)
+{
+    lz_value dim = lz_value_integer(s->step->dim), start = lz_value_integer(s->step->start);
+    lz_value end = lz_value_integer(s->step->end), step = lz_value_integer(s->step->step);
+    s->out->needs_old = true;
+    LZ_TRY(there(s, LZ_OP_slice_Tensor, (lz_value[]){ s->self, dim, start, end, step }));
+    return back(s, LZ_OP_slice_scatter, (lz_value[]){ s->self, s->self, dim, start, end, step });
+}
+
+static lz_err *select_forms(const stepping *s)
+{
+    lz_value dim = lz_value_integer(s->step->dim), index = lz_value_integer(s->step->start);
+    s->out->needs_old = true;
+    LZ_TRY(there(s, LZ_OP_select_int, (lz_value[]){ s->self, dim, index }));
+    return back(s, LZ_OP_select_scatter, (lz_value[]){ s->self, s->self, dim, index });
+}
+
+static lz_err *unsqueeze_forms(const stepping *s)
+{
+    lz_value dim = lz_value_integer(s->step->dim);
+    LZ_TRY(there(s, LZ_OP_unsqueeze, (lz_value[]){ s->self, dim }));
+    return back(s, LZ_OP_squeeze_dim, (lz_value[]){ s->self, dim });
+}
+
+/* Whoever may write here writes the same everywhere. */
+static lz_err *expand_forms(const stepping *s)
+{
+    lz_value dim = lz_value_integer(s->step->dim), zero = lz_value_integer(0), one = lz_value_integer(1);
+    LZ_TRY(there(s, LZ_OP_expand,
+                 (lz_value[]){ s->self, lz_value_ints(lz_spec_sizes(s->after)), lz_value_truth(false) }));
+    return back(s, LZ_OP_slice_Tensor, (lz_value[]){ s->self, dim, zero, one, one });
+}
+
+static lz_err *strided_forms(const stepping *s)
+{
+    lz_value sizes = lz_value_ints(s->step->sizes), strides = lz_value_ints(s->step->list);
+    lz_value offset = lz_value_integer(s->step->start);
+    s->out->needs_old = true;
+    LZ_TRY(there(s, LZ_OP_as_strided, (lz_value[]){ s->self, sizes, strides, offset }));
+    return back(s, LZ_OP_as_strided_scatter, (lz_value[]){ s->self, s->self, sizes, strides, offset });
+}
+
+typedef lz_err *forms_fn(const stepping *s);
+
+static forms_fn *const forms[LZ_STEP_KINDS] = {
+    [LZ_STEP_PERMUTE] = permute_forms,     [LZ_STEP_VIEW] = view_forms,     [LZ_STEP_SLICE] = slice_forms,
+    [LZ_STEP_SELECT] = select_forms,       [LZ_STEP_EXPAND] = expand_forms, [LZ_STEP_STRIDED] = strided_forms,
+    [LZ_STEP_UNSQUEEZE] = unsqueeze_forms,
+};
+
+/* ---- paths ---- */
+
+static lz_err *make_moves(lz_views *v, path *p, const lz_steps *steps)
+{
+    lz_dtype d = (lz_dtype)p->base->dtype;
+    stepping s = { .v = v, .self = lz_value_tensor((lz_tensor *)(void *)&some_tensor) };
+    LZ_TRY(lz_arena_new(&v->arena, &p->moves, steps->n + 1));
+    LZ_TRY(lz_spec_get(v->specs, d, lz_spec_sizes(p->base), (lz_ints){ NULL, 0 }, &s.after));
+    p->n = steps->n;
+    for (size_t i = 0; i < steps->n; i++) {
+        s.before = s.after;
+        s.step = &steps->v[i];
+        s.out = &p->moves[i];
+        LZ_TRY(lz_spec_get(v->specs, d, s.step->sizes, (lz_ints){ NULL, 0 }, &s.after));
+        LZ_TRY(forms[s.step->kind](&s));
+        if (p->moves[i].needs_old)
+            p->reach = i;
+    }
+    return NULL;
+}
+
+static lz_err *make_path(lz_views *v, const lz_window *w, path **out)
+{
+    lz_steps steps;
+    lz_arena_mark mark = lz_arena_save(&v->scratch), kept = lz_arena_save(&v->arena);
+    lz_err *e = lz_arena_new(&v->arena, out, 1);
+    if (!e) {
+        **out = (path){ .base = w->base, .view = w->view, .offset = w->offset };
+        e = lz_view_steps_find(&v->scratch, w->base, lz_spec_sizes(w->view), lz_spec_strides(w->view),
+                               w->offset, &steps);
+    }
+    if (!e)
+        e = make_moves(v, *out, &steps);
+    lz_arena_rewind(&v->scratch, mark);
+    if (e)
+        lz_arena_rewind(&v->arena, kept);
+    return e;
+}
+
+static path **bucket_of(lz_views *v, const lz_window *w)
+{
+    uint64_t h = w->base->hash * UINT64_C(0x9fb21c651e98df25) ^ w->view->hash;
+    h = (h + (uint64_t)w->offset) * UINT64_C(0xc2b2ae3d27d4eb4f);
+    return &v->buckets[h >> 32 & (BUCKETS - 1)];
+}
+
+static lz_err *find_path(lz_views *v, const lz_window *w, const path **out)
+{
+    path **bucket = bucket_of(v, w), *p = *bucket;
+    while (p && (p->base != w->base || p->view != w->view || p->offset != w->offset))
+        p = p->next;
+    if (!p) {
+        if (v->n >= MOST) {
+            memset(v->buckets, 0, sizeof v->buckets);
+            lz_arena_deinit(&v->arena);
+            lz_arena_init(&v->arena);
+            v->n = 0;
+        }
+        LZ_TRY(make_path(v, w, &p));
+        p->next = *bucket;
+        *bucket = p;
+        v->n++;
+    }
+    *out = p;
+    return NULL;
+}
+
+/* ---- going along them ---- */
+
+static lz_err *apply(lz_views *v, const lz_window *w, const lz_node_form *f, const lz_output *in,
+                     lz_output *out)
+{
+    lz_node *n;
+    lz_err *e = lz_node_make(v->nodes, f, in, NULL, w->at, w->scope, &n);
+    if (!e)
+        *out = (lz_output){ n, 0 };
+    return e;
+}
+
+static lz_output hold(lz_output o)
+{
+    lz_node_retain((lz_node *)o.node);
+    return o;
+}
+
+static void drop(lz_views *v, lz_output o)
+{
+    lz_node_release(v->nodes, (lz_node *)o.node);
+}
+
+lz_err *lz_views_read(lz_views *v, const lz_window *w, lz_output base, lz_output *out)
+{
+    const path *p;
+    lz_output value, next = { NULL, 0 };
+    lz_err *e = NULL;
+    LZ_TRY(find_path(v, w, &p));
+    value = hold(base);
+    for (size_t i = 0; !e && i < p->n; i++) {
+        e = apply(v, w, &p->moves[i].there, &value, &next);
+        drop(v, value);
+        value = next;
+    }
+    *out = value;
+    return e;
+}
+
+static lz_err *go_back(lz_views *v, const lz_window *w, const path *p, const lz_output *old, lz_output part,
+                       lz_output *out)
+{
+    lz_output value = hold(part), next = { NULL, 0 };
+    lz_err *e = NULL;
+    for (size_t i = p->n; !e && i-- > 0;) {
+        const move *m = &p->moves[i];
+        lz_output in[2] = { value, value };
+        if (m->needs_old)
+            in[0] = old[i];
+        e = apply(v, w, &m->back, in, &next);
+        drop(v, value);
+        value = next;
+    }
+    *out = value;
+    return e;
+}
+
+lz_err *lz_views_write(lz_views *v, const lz_window *w, lz_output base, lz_output part, lz_output *out)
+{
+    const path *p;
+    lz_output *old;
+    size_t n = 1;
+    lz_err *e = NULL;
+    LZ_TRY(find_path(v, w, &p));
+    lz_arena_mark mark = lz_arena_save(&v->scratch);
+    LZ_TRY(lz_arena_new(&v->scratch, &old, p->reach + 1));
+    old[0] = hold(base);
+    for (size_t i = 0; !e && i < p->reach; i++) {
+        e = apply(v, w, &p->moves[i].there, &old[i], &old[i + 1]);
+        n += e == NULL;
+    }
+    if (!e)
+        e = go_back(v, w, p, old, part, out);
+    for (size_t i = 0; i < n; i++)
+        drop(v, old[i]);
+    lz_arena_rewind(&v->scratch, mark);
+    return e;
+}

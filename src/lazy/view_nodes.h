@@ -1,0 +1,30 @@
+/* view_nodes.h - reading and writing a storage through a strided map, as nodes.
+ *
+ * Reading applies the steps of view_steps.h to the value of the base. Writing applies them as
+ * far as the last one that leaves elements out, then goes back: what was left out comes from
+ * the old value (slice_scatter, select_scatter, as_strided_scatter), and a map that shows all
+ * elements needs no old value at all. How steps look for a base and a map is remembered. */
+#ifndef LZ_LAZY_VIEW_NODES_H
+#define LZ_LAZY_VIEW_NODES_H
+
+#include "lazy/node.h"
+
+typedef struct lz_views lz_views;
+
+LZ_MUST_USE lz_err *lz_views_create(lz_specs *specs, lz_nodes *nodes, lz_views **out);
+void lz_views_destroy(lz_views *v);
+
+typedef struct lz_window {
+    const lz_spec *base, *view;
+    int64_t offset; /* of the view, in the storage */
+    lz_loc at;
+    const char *scope;
+} lz_window;
+
+/* *out: one count of the caller. */
+LZ_MUST_USE lz_err *lz_views_read(lz_views *v, const lz_window *w, lz_output base, lz_output *out);
+/* The base with the elements that the window shows replaced by those of `part`. */
+LZ_MUST_USE lz_err *lz_views_write(lz_views *v, const lz_window *w, lz_output base, lz_output part,
+                                   lz_output *out);
+
+#endif

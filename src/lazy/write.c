@@ -1,0 +1,304 @@
+#include "base/str.h"
+#include "core/promote.h"
+#include "core/strides.h"
+#include "lazy/eager.h"
+#include "lazy/functional_table.h"
+#include "lazy/record_impl.h"
+#include "op/op_table.h"
+#include <string.h>
+
+/* A call that writes, as its functional kin sees it. */
+typedef struct writing {
+    lz_ctx *c;
+    const lz_op_row *op, *kin;
+    const lz_value *in;
+    lz_value args[LZ_ARGS_MAX]; /* of the kin */
+    uint32_t nwritten;
+    struct {
+        lz_tensor *t;
+        uint32_t result; /* of the kin: what it becomes */
+    } written[LZ_ARGS_MAX];
+    const lz_inferred *x;
+    lz_node *node;
+    lz_value made[LZ_ARGS_MAX]; /* results of a call that had to run at once */
+    size_t nmade;
+} writing;
+
+/* ---- the kin and its arguments ---- */
+
+static const lz_op_row *kin_of(const lz_op_row *op)
+{
+    uint16_t k = lz_functional_table[op - lz_op_table].functional;
+    return k ? &lz_op_table[k] : NULL;
+}
+
+static lz_value default_of(const writing *w, const lz_arg_row *a)
+{
+    if (w->nwritten && lz_str_is(lz_str_of(a->name), "dtype"))
+        return lz_value_dtype((lz_dtype)w->written[0].t->spec->dtype);
+    return a->default_value ? *a->default_value : lz_value_none();
+}
+
+static lz_value kin_arg(const writing *w, const lz_arg_row *a)
+{
+    for (uint32_t i = 0; i < w->op->nargs; i++)
+        if (strcmp(w->op->args[i].name, a->name) == 0)
+            return w->in[i];
+    return default_of(w, a);
+}
+
+static void find_args(writing *w)
+{
+    if (w->op->kind == LZ_SCHEMA_INPLACE && w->kin->nargs == w->op->nargs) {
+        memcpy(w->args, w->in, w->op->nargs * sizeof *w->in);
+        return;
+    }
+    for (uint32_t i = 0; i < w->kin->nargs; i++)
+        w->args[i] = kin_arg(w, &w->kin->args[i]);
+}
+
+/* In the order of the arguments. */
+static lz_err *find_written(writing *w, bool *ok)
+{
+    const lz_functional_row *row = &lz_functional_table[w->op - lz_op_table];
+    for (uint32_t k = 0; k < row->nwrites; k++) {
+        const lz_arg_row *a = &w->op->args[row->writes[k].argument];
+        const lz_value *v = &w->in[row->writes[k].argument];
+        if (a->type->kind != LZ_KIND_TENSOR)
+            return lz_errf(LZ_ERR_UNSUPPORTED, "a list of tensors to be written");
+        if (v->kind == LZ_KIND_TENSOR && v->tensor) {
+            LZ_TRY(lz_record_check(w->c, v->tensor, ok));
+            w->written[w->nwritten].t = v->tensor;
+            w->written[w->nwritten++].result = row->writes[k].result;
+        } else if (!(a->type->flags & LZ_TYPE_OPTIONAL)) {
+            return lz_errf(LZ_ERR_ARG, "argument '%s' must be a tensor, not none", a->name);
+        }
+    }
+    return NULL;
+}
+
+/* ---- what may be written ---- */
+
+/* These write the same everywhere, or leave it to the user which of several wins. */
+static const char *const lenient[] = { "fill_",          "zero_",      "masked_fill_",
+                                       "index_fill_",    "index_put_", "_index_put_impl_",
+                                       "masked_scatter_" };
+
+static bool is_lenient(const lz_op_row *op)
+{
+    for (size_t i = 0; i < sizeof lenient / sizeof *lenient; i++)
+        if (lz_str_is((lz_str){ op->name, op->base }, lenient[i]))
+            return true;
+    return false;
+}
+
+/* Two dense views of one storage that share elements, but not each with its like; as PyTorch
+ * has it, also strides that are never walked must be equal. */
+static bool overlap_shifted(const lz_tensor *a, const lz_tensor *b)
+{
+    if (a->alias != b->alias || a == b || !a->spec->dense || !b->spec->dense || !a->spec->numel
+        || !b->spec->numel)
+        return false;
+    if (a->offset == b->offset && a->spec->numel == b->spec->numel)
+        return !lz_shape_eq(lz_spec_strides(a->spec), lz_spec_strides(b->spec));
+    return a->offset < b->offset + b->spec->numel && b->offset < a->offset + a->spec->numel;
+}
+
+/* x.copy_(x) does nothing, whatever x is, also by another name. */
+static bool copies_itself(const writing *w)
+{
+    const lz_tensor *a = w->in[0].tensor, *b = w->in[1].tensor;
+    return w->op == &lz_op_table[LZ_OP_copy_] && b && a->alias == b->alias && a->spec == b->spec
+           && a->offset == b->offset;
+}
+
+static lz_err *check_overlap(const writing *w)
+{
+    const lz_call *call = &w->c->call;
+    bool strict = !is_lenient(w->op) && !copies_itself(w);
+    for (uint32_t i = 0; strict && i < w->nwritten; i++) {
+        const lz_tensor *t = w->written[i].t;
+        if (!t->spec->dense
+            && lz_strides_overlap(lz_spec_sizes(t->spec), lz_spec_strides(t->spec)) == LZ_OVERLAP_YES)
+            return lz_errf(
+                LZ_ERR_ARG,
+                "unsupported operation: more than one element of the written-to tensor refers to a "
+                "single memory location. Please clone() the tensor before performing the operation.");
+        for (size_t j = 0; j < call->tensors.len; j++)
+            if (call->tensors.data[j] && overlap_shifted(t, call->tensors.data[j]))
+                return lz_errf(LZ_ERR_ARG,
+                               "unsupported operation: some elements of the input tensor and the written-to "
+                               "tensor refer to a single memory location. Please clone() the tensor before "
+                               "performing the operation.");
+    }
+    return NULL;
+}
+
+static lz_err *check_fits(const writing *w, const lz_tensor *t, const lz_spec *s)
+{
+    char a[LZ_SHAPE_CHARS], b[LZ_SHAPE_CHARS];
+    if (w->op->kind != LZ_SCHEMA_OUT && !lz_shape_eq(lz_spec_sizes(t->spec), lz_spec_sizes(s)))
+        return lz_errf(LZ_ERR_ARG, "output with shape %s doesn't match the broadcast shape %s",
+                       lz_shape_print(lz_spec_sizes(t->spec), a), lz_shape_print(lz_spec_sizes(s), b));
+    return t->spec->dtype == s->dtype ? NULL
+                                      : lz_dtype_check_cast((lz_dtype)s->dtype, (lz_dtype)t->spec->dtype);
+}
+
+static lz_err *not_written(void)
+{
+    return lz_errf(LZ_ERR_UNSUPPORTED, "the operator gives nothing to be written");
+}
+
+/* What the i-th written tensor becomes. */
+static lz_err *result_of(const writing *w, uint32_t i, const lz_spec **spec)
+{
+    uint32_t k = w->written[i].result;
+    if (w->x->dynamic) {
+        if (k >= w->nmade || w->made[k].kind != LZ_KIND_TENSOR)
+            return not_written();
+        *spec = w->made[k].tensor->spec;
+        return NULL;
+    }
+    if (k >= w->x->nreturns || w->x->returns[k].kind != LZ_KIND_TENSOR)
+        return not_written();
+    *spec = w->x->results[w->x->returns[k].first].spec;
+    return NULL;
+}
+
+/* ---- writing ---- */
+
+static lz_err *cast(lz_ctx *c, lz_output v, const lz_spec *to, lz_node **out)
+{
+    lz_value none = lz_value_none(), self = lz_value_tensor(c->inert);
+    lz_value args[] = { self, lz_value_dtype((lz_dtype)to->dtype), none, none, none, lz_value_truth(false),
+                        none };
+    return lz_node_op_create(c->nodes, &lz_op_table[LZ_OP__to_copy], args, &v, 1, &to, 1, c->at, out);
+}
+
+/* Room for another shape: in the old storage if others look at it too. */
+static lz_err *resize(lz_tensor *t, const lz_spec *s)
+{
+    lz_alias *a = t->alias;
+    if (t->offset + s->extent > a->spec->numel)
+        LZ_TRY(lz_alias_grow(a, t->offset + s->extent));
+    lz_tensor_look(t, a, s, t->offset);
+    return NULL;
+}
+
+/* Nobody else looks at the storage: it may as well be a new one. */
+static lz_err *replace(lz_ctx *c, lz_tensor *t, const lz_spec *s, lz_output v)
+{
+    lz_alias *a;
+    LZ_TRY(lz_alias_pending(c, s, v, &a));
+    lz_node_retain((lz_node *)v.node);
+    a->device = t->alias->device;
+    lz_tensor_look(t, a, s, 0);
+    lz_alias_release(a);
+    return NULL;
+}
+
+static lz_err *put(lz_ctx *c, lz_tensor *t, const lz_spec *s, lz_output v)
+{
+    if (lz_shape_eq(lz_spec_sizes(t->spec), lz_spec_sizes(s)))
+        return lz_tensor_write(t, v, c->at);
+    if (t->alias->refs == 1)
+        return replace(c, t, s, v);
+    LZ_TRY(resize(t, s));
+    return lz_tensor_write(t, v, c->at);
+}
+
+static lz_err *write_one(const writing *w, lz_tensor *t, const lz_spec *s, lz_output v)
+{
+    lz_ctx *c = w->c;
+    lz_node *converted = NULL;
+    if (s->dtype != t->spec->dtype) {
+        LZ_TRY(lz_spec_get(c->specs, (lz_dtype)t->spec->dtype, lz_spec_sizes(s), lz_spec_strides(s), &s));
+        LZ_TRY(cast(c, v, s, &converted));
+        v = (lz_output){ converted, 0 };
+    }
+    lz_err *e = put(c, t, s, v);
+    lz_node_release(c->nodes, converted);
+    return e;
+}
+
+static lz_err *value_of(const writing *w, uint32_t i, lz_output *out)
+{
+    uint32_t k = w->written[i].result;
+    if (w->x->dynamic)
+        return lz_tensor_value(w->made[k].tensor, out);
+    *out = (lz_output){ w->node, w->x->returns[k].first };
+    return NULL;
+}
+
+static lz_err *write_all(writing *w)
+{
+    for (uint32_t i = 0; i < w->nwritten; i++) {
+        const lz_spec *s = NULL;
+        lz_output v = { NULL, 0 };
+        LZ_TRY(result_of(w, i, &s));
+        LZ_TRY(value_of(w, i, &v));
+        LZ_TRY(write_one(w, w->written[i].t, s, v));
+    }
+    return NULL;
+}
+
+static lz_err *give_back(const writing *w, lz_value *out)
+{
+    for (uint32_t i = 0; i < w->op->nreturns; i++) {
+        uint8_t arg = w->op->returns[i].argument;
+        lz_tensor *t;
+        if (arg != LZ_NO_ARGUMENT) {
+            out[i] = w->in[arg];
+        } else if (w->x->dynamic) {
+            out[i] = w->made[i];
+        } else {
+            LZ_TRY(lz_record_tensor(w->c, &w->x->results[w->x->returns[i].first], w->node,
+                                    w->x->returns[i].first, &t));
+            out[i] = lz_value_tensor(t);
+        }
+    }
+    return NULL;
+}
+
+static lz_err *write_call(writing *w, lz_value *out)
+{
+    const lz_inferred *x;
+    LZ_TRY(check_overlap(w));
+    LZ_TRY(lz_record_infer(w->c, w->args, &x));
+    w->x = x;
+    if (x->dynamic)
+        LZ_TRY(lz_eager_call(w->c, w->made, &w->nmade));
+    for (uint32_t i = 0; i < w->nwritten; i++) {
+        const lz_spec *s;
+        LZ_TRY(result_of(w, i, &s));
+        LZ_TRY(check_fits(w, w->written[i].t, s));
+    }
+    if (!w->x->dynamic)
+        LZ_TRY(lz_record_node(w->c, w->x, &w->node));
+    lz_err *e = write_all(w);
+    if (!e)
+        e = give_back(w, out);
+    lz_node_release(w->c->nodes, w->node);
+    return e;
+}
+
+lz_err *lz_record_write(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok)
+{
+    writing w;
+    w.c = c;
+    w.op = op;
+    w.in = in;
+    w.kin = kin_of(op);
+    w.nwritten = 0;
+    w.nmade = 0;
+    w.x = NULL;
+    w.node = NULL;
+    if (!w.kin)
+        return lz_errf(LZ_ERR_UNSUPPORTED, "there is no functional form of it");
+    LZ_TRY(find_written(&w, ok));
+    if (!*ok)
+        return NULL;
+    find_args(&w);
+    LZ_TRY(lz_record_pack(c, w.kin, w.args, ok));
+    return *ok ? write_call(&w, out) : NULL;
+}

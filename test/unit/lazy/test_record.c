@@ -1,0 +1,93 @@
+#include "lazy_calls.h"
+
+static bool expect(lz_tensor *t, const float *want, size_t n)
+{
+    float got[64] = { 0 };
+    if (lz_failed(t->ctx) || !lz_read(t, got, sizeof got))
+        return false;
+    assert_int_equal(lz_tensor_numel(t), n);
+    for (size_t i = 0; i < n; i++)
+        assert_true(got[i] == want[i]);
+    return true;
+}
+
+#define EXPECT(t, ...)                                                                                       \
+    expect(t, (const float[]){ __VA_ARGS__ }, sizeof((const float[]){ __VA_ARGS__ }) / sizeof(float))
+
+static const float six[] = { 0, 1, 2, 3, 4, 5 };
+
+/* ---- tests ---- */
+
+static lz_err *test_chain(void)
+{
+    lz_ctx *c = lz_open(NULL);
+    if (!c)
+        return lz_err_oom();
+    lz_tensor *x = lz_from_memory(c, LZ_F32, LZ_DIMS(2, 3), six);
+    lz_tensor *y = CALL(c, add_Tensor, T(x), T(x));
+    lz_tensor *z = CALL(c, mul_Scalar, T(y), S(0.5));
+    if (!lz_failed(c))
+        assert_false(lz_tensor_is_held(z));
+    EXPECT(z, 0, 1, 2, 3, 4, 5);
+    if (!lz_failed(c))
+        assert_true(lz_tensor_is_held(z));
+    EXPECT(CALL(c, relu, T(CALL(c, neg, T(z)))), 0, 0, 0, 0, 0, 0);
+    return finish(c);
+}
+
+static lz_err *test_views(void)
+{
+    lz_ctx *c = lz_open(NULL);
+    if (!c)
+        return lz_err_oom();
+    lz_tensor *x = lz_from_memory(c, LZ_F32, LZ_DIMS(2, 3), six);
+    lz_tensor *xt = CALL(c, t, T(x));
+    lz_tensor *row = CALL(c, select_int, T(xt), I(0), I(1));
+    EXPECT(row, 1, 4);
+    CALL(c, add__Scalar, T(row), S(10));
+    EXPECT(x, 0, 11, 2, 3, 14, 5);
+    EXPECT(xt, 0, 3, 11, 14, 2, 5);
+    CALL(c, t_, T(x));
+    EXPECT(x, 0, 3, 11, 14, 2, 5);
+    lz_tensor *flat =
+        CALL(c, as_strided, T(row), lz_value_ints(LZ_INTS(2, 2)), lz_value_ints(LZ_INTS(1, 2)), I(0));
+    EXPECT(flat, 0, 2, 11, 3);
+    CALL(c, zero_, T(flat));
+    EXPECT(x, 0, 0, 0, 14, 0, 5);
+    return finish(c);
+}
+
+static lz_err *test_refusals(void)
+{
+    lz_ctx *c = lz_open(NULL);
+    if (!c)
+        return lz_err_oom();
+    lz_tensor *x = lz_from_memory(c, LZ_F32, LZ_DIMS(2, 3), six);
+    lz_tensor *wide = CALL(c, expand, T(CALL(c, select_int, T(x), I(0), I(0))), lz_value_ints(LZ_INTS(4, 3)));
+    bool fine = !lz_failed(c);
+    lz_tensor *bad = CALL(c, add__Scalar, T(wide), S(1));
+    if (fine && lz_code_of(c) != LZ_ERR_MEMORY) {
+        assert_int_equal(lz_reason_of(c), LZ_REASON_EXPANDED);
+        assert_true(lz_tensor_is_inert(bad));
+        assert_true(lz_tensor_is_inert(CALL(c, relu, T(bad))));
+        lz_clear(c);
+        CALL(c, view, T(CALL(c, t, T(x))), lz_value_ints(LZ_INTS(6)));
+    }
+    if (fine && lz_code_of(c) != LZ_ERR_MEMORY) {
+        assert_int_equal(lz_reason_of(c), LZ_REASON_VIEW);
+        lz_clear(c);
+        CALL(c, add_Tensor, T(x), T(CALL(c, t, T(x))));
+    }
+    if (fine && lz_code_of(c) != LZ_ERR_MEMORY) {
+        assert_int_equal(lz_reason_of(c), LZ_REASON_SHAPE);
+        lz_clear(c);
+    }
+    EXPECT(x, 0, 1, 2, 3, 4, 5);
+    return finish(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { LZ_TEST(test_chain), LZ_TEST(test_views), LZ_TEST(test_refusals) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
