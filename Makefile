@@ -26,7 +26,8 @@ build: setup ## the release build: build/lazuli, build/liblazuli.so
 
 demo: build ## the main job
 	build/lazuli --version
-	build/lazuli env
+	build/examples/run_graph
+	build/examples/lazy
 
 test: setup ## gcc and clang builds, every test in release, asan and tsan, lint
 	@tools/test.sh

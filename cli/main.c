@@ -4,12 +4,17 @@
 #include <stdio.h>
 
 static const cli_command commands[] = {
+    { "bench", "record | sync [--json]", "what recording and syncs cost here", cli_bench },
+    { "devices", "[-v]", "backends and their devices; -v: which entries of the interface they bring",
+      cli_devices },
     { "env", "[--json]", "what this program, this machine and its environment are", cli_env },
     { "gen", "COMMAND ...", "operator files: checks them, writes code from them", cli_gen },
     { "graph", "FILE [--passes A,B] [--run]", "a graph as text: checks it, improves it, shows it, runs it",
       cli_graph },
     { "ops", "[--json] [NAME ...]", "the operators, and how each is supported", cli_ops },
-    { "test", "ops FILE | graphs FOLDER", "recorded cases: -v, --only NAME, --separate, --threads N",
+    { "test", "ops FILE | graphs FOLDER | programs FILE | backend PLUGIN.so",
+      "recorded cases: -v, --only NAME, --separate, --threads N, --mode statement|read|async|random, "
+      "--device D",
       cli_test },
     { 0 },
 };

@@ -4,3 +4,5 @@ add_test(NAME examples/operators COMMAND ${CMAKE_COMMAND}
     -Dexpect=${CMAKE_SOURCE_DIR}/test/examples/operators.txt -P ${CMAKE_SOURCE_DIR}/test/examples/compare.cmake)
 add_test(NAME examples/run_graph COMMAND ${CMAKE_COMMAND} -Dcommand=$<TARGET_FILE:run_graph>
     -Dexpect=${CMAKE_SOURCE_DIR}/test/examples/run_graph.txt -P ${CMAKE_SOURCE_DIR}/test/examples/compare.cmake)
+add_test(NAME examples/lazy COMMAND ${CMAKE_COMMAND} -Dcommand=$<TARGET_FILE:lazy>
+    -Dexpect=${CMAKE_SOURCE_DIR}/test/examples/lazy.txt -P ${CMAKE_SOURCE_DIR}/test/examples/compare.cmake)

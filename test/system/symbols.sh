@@ -1,5 +1,5 @@
 #!/bin/sh
-# symbols.sh LIBRARY INCLUDE: it exports lz_ names only, and all that INCLUDE/lazuli/*.h marks LZ_API.
+# symbols.sh LIBRARY INCLUDE...: it exports lz_ names only, and all that INCLUDE/lazuli/*.h marks LZ_API.
 set -eu
 
 if [ -n "${LZ_SANITIZE:-}" ]; then
@@ -7,12 +7,18 @@ if [ -n "${LZ_SANITIZE:-}" ]; then
     exit 77
 fi
 
-lib=$1 include=$2
+lib=$1
+shift
+folders=
+for folder in "$@"; do
+    folders="$folders -I$folder"
+done
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-for h in "$include"/lazuli/*.h; do
-    "${CC:-cc}" -std=c17 -I"$include" -E -P "$h"
+for h in $(for folder in "$@"; do ls "$folder"/lazuli/*.h; done); do
+    # shellcheck disable=SC2086 # a list of options
+    "${CC:-cc}" -std=c17 $folders -E -P "$h"
 done >"$tmp/text"
 # The name in a declaration is the one before its first parenthesis or bracket, attributes apart.
 awk 'BEGIN { RS = ";" }
@@ -37,7 +43,7 @@ if [ -n "$missing" ]; then
     status=1
 fi
 if ! [ -s "$tmp/declared" ]; then
-    echo "symbols: $include declares nothing" >&2
+    echo "symbols: $* declares nothing" >&2
     status=1
 fi
 exit $status

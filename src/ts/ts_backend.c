@@ -1,0 +1,356 @@
+#include "ts/ts_backend.h"
+#include "base/env.h"
+#include "core/dtype.h"
+#include "exec/op_lower.h"
+#include "ts/ts_computation.h"
+#include "ts/ts_device.h"
+#include <stdio.h>
+#include <unistd.h>
+
+enum { KEEP = 1 << 30 }; /* bytes of free buffers */
+
+/* What all devices share: one pool of threads, one of memory. They are there as long as there
+ * are data or computations, which are counted. */
+typedef struct backend {
+    pthread_mutex_t lock;
+    lz_ts_env env;
+    atomic_size_t users;
+    atomic_int type, ordinal; /* of the default device */
+    atomic_int_fast64_t compiled, run, uploaded;
+} backend;
+
+static backend the_backend = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* ---- life ---- */
+
+static void stop(backend *b)
+{
+    if (b->env.threads)
+        lz_pool_destroy(b->env.threads);
+    lz_buffer_pool_release(b->env.memory);
+    b->env = (lz_ts_env){ 0 };
+}
+
+static lz_err *start(backend *b)
+{
+    if (b->env.memory)
+        return NULL;
+    lz_err *e = lz_buffer_pool_create(KEEP, &b->env.memory);
+    if (!e)
+        e = lz_pool_create(0, &b->env.threads);
+    if (e)
+        stop(b);
+    return e;
+}
+
+/* One more, where there may be none yet. */
+static lz_err *enter(backend *b)
+{
+    pthread_mutex_lock(&b->lock);
+    lz_err *e = start(b);
+    if (!e)
+        atomic_fetch_add(&b->users, 1);
+    pthread_mutex_unlock(&b->lock);
+    return e;
+}
+
+static void leave(backend *b)
+{
+    if (atomic_fetch_sub(&b->users, 1) != 1)
+        return;
+    pthread_mutex_lock(&b->lock);
+    if (atomic_load(&b->users) == 0)
+        stop(b);
+    pthread_mutex_unlock(&b->lock);
+}
+
+static lz_err *initialize_aten_bindings(void *self)
+{
+    backend *b = self;
+    int8_t type = lz_ts_device_chosen();
+    LZ_TRY(lz_ts_device_check(type));
+    atomic_store(&b->type, type);
+    return NULL;
+}
+
+/* Everything goes with the last data and computation. */
+static void prepare_to_exit(void *self)
+{
+    (void)self;
+}
+
+/* Random operators are given seed and position by whoever recorded them. */
+static lz_err *set_rng_seed(void *self, uint64_t seed)
+{
+    (void)self, (void)seed;
+    return NULL;
+}
+
+/* ---- data ---- */
+
+static lz_err *make_computation_data_from_tensor(void *self, const lz_host_tensor *t, lz_backend_device d,
+                                                 void **out)
+{
+    backend *b = self;
+    lz_ts_data *made;
+    LZ_TRY(enter(b));
+    lz_err *e = lz_ts_data_upload(b->env.memory, t, d, &made);
+    if (e) {
+        leave(b);
+        return e;
+    }
+    atomic_fetch_add_explicit(&b->uploaded, 1, memory_order_relaxed);
+    *out = made;
+    return NULL;
+}
+
+static lz_err *make_computation_data_from_scalar(void *self, lz_scalar value, lz_backend_device d, void **out)
+{
+    backend *b = self;
+    lz_ts_data *made;
+    LZ_TRY(enter(b));
+    lz_err *e = lz_ts_data_of_scalar(b->env.memory, value, d, &made);
+    if (e)
+        leave(b);
+    else
+        *out = made;
+    return e;
+}
+
+static lz_err *make_tensor_from_computation_data(void *self, void *data, lz_dtype logical_scalar_type,
+                                                 const lz_host_tensor *out)
+{
+    lz_host_tensor to = *out;
+    (void)self;
+    if (logical_scalar_type != LZ_DTYPE_NONE)
+        to.type.dtype = logical_scalar_type;
+    return lz_ts_data_download(data, &to);
+}
+
+static void release_data(void *self, void *data)
+{
+    lz_ts_data_destroy(data);
+    if (data)
+        leave(self);
+}
+
+/* Elements never change, so another device of this backend can look at the same ones. */
+static lz_err *copy_data(void *self, void *data, lz_backend_device from, lz_backend_device to, void **out)
+{
+    const lz_ts_data *d = data;
+    backend *b = self;
+    lz_ts_data *made;
+    (void)from;
+    LZ_TRY(lz_ts_data_create(lz_buffer_retain(d->buffer), lz_ts_data_type(d), to, &made));
+    atomic_fetch_add(&b->users, 1);
+    made->scalar = d->scalar;
+    *out = made;
+    return NULL;
+}
+
+/* ---- code ---- */
+
+static void release_computation(void *self, void *computation)
+{
+    lz_ts_computation_destroy(computation);
+    if (computation)
+        leave(self);
+}
+
+static lz_err *compile_one(backend *b, const lz_lowering *l, void **out)
+{
+    lz_ts_computation *c;
+    LZ_TRY(enter(b));
+    lz_err *e = lz_ts_compile(l, &c);
+    if (e) {
+        leave(b);
+        return e;
+    }
+    atomic_fetch_add_explicit(&b->compiled, 1, memory_order_relaxed);
+    *out = c;
+    return NULL;
+}
+
+static lz_err *compile(void *self, lz_lowering *const *instances, size_t n, void **out)
+{
+    for (size_t i = 0; i < n; i++) {
+        lz_err *e = compile_one(self, instances[i], &out[i]);
+        while (e && i-- > 0)
+            release_computation(self, out[i]);
+        LZ_TRY(e);
+    }
+    return NULL;
+}
+
+static lz_err *execute_computation(void *self, void *computation, const lz_execution *x)
+{
+    backend *b = self;
+    atomic_fetch_add_explicit(&b->run, 1, memory_order_relaxed);
+    LZ_TRY(lz_ts_execute(computation, &b->env, x));
+    atomic_fetch_add(&b->users, x->n_results);
+    return NULL;
+}
+
+static const char *get_computation_backend_text(void *self, void *computation)
+{
+    (void)self;
+    return lz_ts_computation_text(computation);
+}
+
+static bool serves(lz_dtype d)
+{
+    return !lz_dtype_is_complex(d);
+}
+
+static bool supports(void *self, const lz_node *n)
+{
+    const lz_op_row *op = lz_node_op(n);
+    const lz_output *in;
+    size_t nin = lz_node_operands(n, &in);
+    bool ok = !op || lz_op_can_lower(op);
+    (void)self;
+    for (size_t i = 0; ok && i < nin; i++)
+        ok = !in[i].node || serves(lz_node_type(in[i].node, in[i].index).dtype);
+    for (size_t i = 0; ok && i < lz_node_outputs(n); i++)
+        ok = serves(lz_node_type(n, i).dtype);
+    return ok;
+}
+
+/* ---- devices ---- */
+
+static lz_err *get_backend_devices(void *self, lz_backend_device *out, size_t room, size_t *n)
+{
+    backend *b = self;
+    *n = 1;
+    if (room)
+        out[0] = (lz_backend_device){ (int8_t)atomic_load(&b->type), 0 };
+    return NULL;
+}
+
+static int8_t get_default_device_type(void *self)
+{
+    return (int8_t)atomic_load(&((backend *)self)->type);
+}
+
+static lz_err *set_default_device_type(void *self, int8_t type)
+{
+    LZ_TRY(lz_ts_device_check(type));
+    atomic_store(&((backend *)self)->type, type);
+    return NULL;
+}
+
+static int64_t get_default_device_ordinal(void *self)
+{
+    return atomic_load(&((backend *)self)->ordinal);
+}
+
+static lz_err *set_default_device_ordinal(void *self, int64_t ordinal)
+{
+    if (ordinal != 0)
+        return lz_errf(LZ_ERR_ARG, "there is one device, number 0, not %lld", (long long)ordinal);
+    atomic_store(&((backend *)self)->ordinal, (int)ordinal);
+    return NULL;
+}
+
+static lz_err *get_backend_device(void *self, lz_device virtual_device, lz_backend_device *out)
+{
+    int64_t ordinal = virtual_device.index < 0 ? get_default_device_ordinal(self) : virtual_device.index;
+    if (ordinal != 0)
+        return lz_errf(LZ_ERR_NOT_FOUND, "there is one device, number 0, not %lld", (long long)ordinal);
+    *out = (lz_backend_device){ get_default_device_type(self), ordinal };
+    return NULL;
+}
+
+static const char *device_type_name(void *self, int8_t type)
+{
+    (void)self;
+    return lz_ts_device_name(type);
+}
+
+/* ---- reports ---- */
+
+static lz_buffer_stats stats_of(backend *b)
+{
+    pthread_mutex_lock(&b->lock);
+    lz_buffer_stats s = b->env.memory ? lz_buffer_pool_stats(b->env.memory) : (lz_buffer_stats){ 0 };
+    pthread_mutex_unlock(&b->lock);
+    return s;
+}
+
+static size_t get_metrics(void *self, lz_metric_value *out, size_t room)
+{
+    backend *b = self;
+    lz_buffer_stats s = stats_of(b);
+    const lz_metric_value all[] = {
+        { "TsCompiled", atomic_load(&b->compiled) }, { "TsExecuted", atomic_load(&b->run) },
+        { "TsUploaded", atomic_load(&b->uploaded) }, { "TsBytes", (int64_t)s.live },
+        { "TsBytesPeak", (int64_t)s.peak },          { "TsBuffersMade", (int64_t)s.made },
+        { "TsBuffersReused", (int64_t)s.reused },
+    };
+    size_t n = sizeof all / sizeof *all;
+    for (size_t i = 0; i < n && i < room; i++)
+        out[i] = all[i];
+    return n;
+}
+
+static const char *create_metric_report(void *self)
+{
+    static _Thread_local char text[512];
+    lz_metric_value v[16];
+    size_t n = get_metrics(self, v, 16), at = 0;
+    for (size_t i = 0; i < n && at < sizeof text; i++) {
+        int k = snprintf(text + at, sizeof text - at, "%s: %lld\n", v[i].name, (long long)v[i].value);
+        at += k > 0 ? (size_t)k : 0;
+    }
+    return text;
+}
+
+static lz_err *get_memory_info(void *self, lz_backend_device d, lz_memory_info *out)
+{
+    lz_buffer_stats s = stats_of(self);
+    int64_t page = sysconf(_SC_PAGESIZE), all = sysconf(_SC_PHYS_PAGES), left = sysconf(_SC_AVPHYS_PAGES);
+    (void)d;
+    *out = (lz_memory_info){ .free_bytes = left < 0 ? -1 : left * page,
+                             .total_bytes = all < 0 ? -1 : all * page,
+                             .used_bytes = (int64_t)s.live,
+                             .peak_bytes = (int64_t)s.peak };
+    return NULL;
+}
+
+/* ---- the table ---- */
+
+static const lz_backend table = {
+    .struct_size = sizeof(lz_backend),
+    .abi = LZ_BACKEND_ABI << 16 | LZ_BACKEND_ABI_MINOR,
+    .name = "cpu",
+    .self = &the_backend,
+    .get_backend_devices = get_backend_devices,
+    .make_computation_data_from_tensor = make_computation_data_from_tensor,
+    .make_tensor_from_computation_data = make_tensor_from_computation_data,
+    .release_data = release_data,
+    .compile = compile,
+    .execute_computation = execute_computation,
+    .release_computation = release_computation,
+    .initialize_aten_bindings = initialize_aten_bindings,
+    .prepare_to_exit = prepare_to_exit,
+    .set_rng_seed = set_rng_seed,
+    .make_computation_data_from_scalar = make_computation_data_from_scalar,
+    .copy_data = copy_data,
+    .supports = supports,
+    .get_computation_backend_text = get_computation_backend_text,
+    .get_default_device_type = get_default_device_type,
+    .set_default_device_type = set_default_device_type,
+    .get_default_device_ordinal = get_default_device_ordinal,
+    .set_default_device_ordinal = set_default_device_ordinal,
+    .eager_fallback_device_type = get_default_device_type,
+    .get_backend_device = get_backend_device,
+    .device_type_name = device_type_name,
+    .create_metric_report = create_metric_report,
+    .get_metrics = get_metrics,
+    .get_memory_info = get_memory_info,
+};
+
+const lz_backend *lz_ts_backend(uint32_t host_abi)
+{
+    return host_abi >> 16 == LZ_BACKEND_ABI ? &table : NULL;
+}

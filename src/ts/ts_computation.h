@@ -1,0 +1,40 @@
+/* ts_computation.h - a compiled graph: the TorchScript graph, and what runs it.
+ *
+ * A graph on inputs of known sizes runs straight; only what cannot be planned beforehand,
+ * because sizes depend on elements, goes through the executor. Nothing changes once it is
+ * compiled, but the text, which is made when somebody asks. Any thread may run it. */
+#ifndef LZ_TS_TS_COMPUTATION_H
+#define LZ_TS_TS_COMPUTATION_H
+
+#include "base/pool.h"
+#include "exec/executor.h"
+#include "exec/straight.h"
+#include "ts/ts_data.h"
+#include "ts/ts_lowering.h"
+
+typedef struct lz_ts_computation {
+    uint32_t stamp; /* what is none of ours has another */
+    lz_ts_graph graph;
+    lz_straight *straight; /* or */
+    lz_executor *executor;
+    lz_straight_input *inputs; /* sizes lie in the graph's types */
+    size_t n_inputs, n_outputs;
+    pthread_mutex_t lock; /* of the text */
+    char *text;
+} lz_ts_computation;
+
+/* What running takes. */
+typedef struct lz_ts_env {
+    lz_buffer_pool *memory;
+    lz_pool *threads;
+} lz_ts_env;
+
+LZ_MUST_USE lz_err *lz_ts_compile(const lz_lowering *l, lz_ts_computation **out);
+void lz_ts_computation_destroy(lz_ts_computation *c); /* NULL does nothing */
+
+LZ_MUST_USE lz_err *lz_ts_execute(lz_ts_computation *c, const lz_ts_env *env, const lz_execution *x);
+
+/* The graph's text; belongs to the computation. "" when memory is out. */
+const char *lz_ts_computation_text(lz_ts_computation *c);
+
+#endif

@@ -1,0 +1,21 @@
+/* ts_lowering.h - recorded nodes as a TorchScript graph.
+ *
+ * Each operator becomes an aten:: node that takes all arguments of its schema; parameters
+ * are the graph's inputs p0, p1, ... in their order, numbers among them. Lists that
+ * operators give are taken apart at once. Nodes keep their places in the user's program. */
+#ifndef LZ_TS_TS_LOWERING_H
+#define LZ_TS_TS_LOWERING_H
+
+#include "graph/ir.h"
+#include <lazuli/backend.h>
+
+typedef struct lz_ts_graph {
+    lz_graph *graph;         /* one count */
+    const lz_ir_node **made; /* by place of the lowering; NULL for data. Passes may have erased some */
+    size_t n;
+} lz_ts_graph;
+
+LZ_MUST_USE lz_err *lz_ts_lower(const lz_lowering *l, lz_ts_graph *out);
+void lz_ts_graph_deinit(lz_ts_graph *g);
+
+#endif

@@ -1,0 +1,8 @@
+# Recorded programs with views and writes, synced in four ways: programs/MODE and programs/errors_MODE.
+foreach(mode IN ITEMS statement read async random)
+    add_test(NAME programs/${mode} COMMAND lazuli_cli test programs
+        ${CMAKE_CURRENT_LIST_DIR}/data/oracle/programs/programs.jsonl.gz --mode ${mode})
+    add_test(NAME programs/errors_${mode} COMMAND lazuli_cli test programs
+        ${CMAKE_CURRENT_LIST_DIR}/data/oracle/programs/errors.jsonl.gz --mode ${mode})
+    set_tests_properties(programs/${mode} programs/errors_${mode} PROPERTIES TIMEOUT 300)
+endforeach()
