@@ -53,4 +53,11 @@ LZ_MUST_USE lz_err *lz_check_err(lz_err *e, lz_code code, const char *part);
 /* A fresh directory, removed with everything in it when the process ends. */
 const char *lz_check_dir(void);
 
+/* The stack on which graphs of a million nodes must do. ThreadSanitizer keeps much of its own there. */
+#ifdef __SANITIZE_THREAD__
+enum { LZ_SMALL_STACK = 2 << 20 };
+#else
+enum { LZ_SMALL_STACK = 256 << 10 };
+#endif
+
 #endif

@@ -10,7 +10,6 @@ enum { NODES = 50000, FEWER = 10000 };
 #else
 enum { NODES = 1000000, FEWER = 100000 };
 #endif
-enum { STACK = 256 << 10 };
 
 static void must(lz_err *e)
 {
@@ -109,7 +108,7 @@ static void *work(void *arg)
 static void on_small_stack(chain *c)
 {
     pthread_t thread;
-    must(lz_thread_start("chain", STACK, work, c, &thread));
+    must(lz_thread_start("chain", LZ_SMALL_STACK, work, c, &thread));
     pthread_join(thread, NULL);
 }
 

@@ -3,7 +3,7 @@
 #include "base/thread.h"
 #include "graph_text.h"
 
-enum { NODES = 1000000, STACK = 256 << 10 };
+enum { NODES = 1000000 };
 
 static void write_chain(lz_text *t)
 {
@@ -54,7 +54,7 @@ static void test_chain(void **state)
     (void)state;
     write_chain(&t);
     must(lz_text_check(&t));
-    must(lz_thread_start("chain", STACK, run, &t, &thread));
+    must(lz_thread_start("chain", LZ_SMALL_STACK, run, &t, &thread));
     pthread_join(thread, NULL);
     lz_text_deinit(&t);
 }

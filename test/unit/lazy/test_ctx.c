@@ -167,7 +167,7 @@ static lz_err *test_random(void)
 
 /* ---- long and short lives ---- */
 
-enum { LONG_CHAIN = 1000000, STACK = 256 << 10 };
+enum { LONG_CHAIN = 1000000 };
 
 static void *run_long_chain(void *arg)
 {
@@ -197,7 +197,7 @@ static lz_err *test_long_chain(void)
     if (lz_check_failing())
         return NULL;
     assert_int_equal(pthread_attr_init(&attr), 0);
-    assert_int_equal(pthread_attr_setstacksize(&attr, STACK), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attr, LZ_SMALL_STACK), 0);
     assert_int_equal(pthread_create(&thread, &attr, run_long_chain, &live), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     pthread_attr_destroy(&attr);

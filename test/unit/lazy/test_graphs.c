@@ -248,7 +248,7 @@ static lz_err *test_long_chain(void)
     LZ_TRY(bench_open(&b, plain));
     if (!lz_check_failing()) {
         pthread_attr_init(&small);
-        pthread_attr_setstacksize(&small, 256 << 10);
+        pthread_attr_setstacksize(&small, LZ_SMALL_STACK);
         assert_int_equal(pthread_create(&t, &small, long_chain, &b), 0);
         pthread_join(t, NULL);
         pthread_attr_destroy(&small);
