@@ -36,47 +36,15 @@ static bool went_wrong(const program *p)
 
 /* ---- tensors of the file ---- */
 
-static lz_err *read_sizes(const lz_json *list, lz_shape *out)
-{
-    *out = (lz_shape){ .n = list->len };
-    if (list->len > LZ_MAX_DIMS)
-        return lz_errf(LZ_ERR_LIMIT, "a tensor has at most %d dimensions", LZ_MAX_DIMS);
-    for (uint32_t i = 0; i < list->len; i++)
-        LZ_TRY(lz_json_as_int(&list->items[i], "a size", &out->v[i]));
-    return NULL;
-}
-
-static lz_err *read_elements(const lz_json *data, const lz_array *out)
-{
-    if (data->len != (uint64_t)out->numel)
-        return lz_errf(LZ_ERR_MODEL, "a tensor of %lld elements has %u", (long long)out->numel, data->len);
-    for (uint32_t i = 0; i < data->len; i++) {
-        const lz_json *v = &data->items[i];
-        lz_scalar s = v->kind == LZ_JSON_INT ? lz_scalar_int(v->i) : lz_scalar_float(0);
-        if (v->kind != LZ_JSON_INT)
-            LZ_TRY(lz_json_as_double(v, "an element", &s.re));
-        lz_array_set(out, i, s);
-    }
-    return NULL;
-}
-
+/* Programs hold no dtype that may be missing. */
 static lz_err *read_array(const lz_json *v, lz_array *out)
 {
-    lz_str name;
-    lz_shape sizes;
-    const lz_json *shape, *data;
-    LZ_TRY(lz_json_get_str(v, "dt", &name));
-    LZ_TRY(lz_json_get_array(v, "shape", &shape));
-    LZ_TRY(lz_json_get_array(v, "data", &data));
-    LZ_TRY(read_sizes(shape, &sizes));
-    lz_dtype d = lz_dtype_by_abbr(name);
-    if (d == LZ_DTYPE_NONE)
-        return lz_errf(LZ_ERR_MODEL, "there is no dtype %.*s", LZ_FMT(name));
-    LZ_TRY(lz_array_init(out, NULL, d, lz_shape_ints(&sizes)));
-    lz_err *e = read_elements(data, out);
-    if (e)
-        lz_array_deinit(out);
-    return e;
+    lz_err *e = lz_replay_array(v, out);
+    if (lz_err_code(e) != LZ_ERR_UNSUPPORTED)
+        return e;
+    lz_err *wrong = lz_errf(LZ_ERR_MODEL, "%s", lz_err_text(e));
+    lz_err_free(e);
+    return wrong;
 }
 
 static lz_err *upload(program *p, const lz_json *v, lz_tensor **out)

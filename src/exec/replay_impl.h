@@ -48,6 +48,13 @@ LZ_MUST_USE lz_err *lz_replay_close(lz_replay *r, lz_replay_totals *out);
 /* The text of "path" or of "path" and ".gz", unpacked; to be freed. LZ_ERR_NOT_FOUND. */
 LZ_MUST_USE lz_err *lz_replay_read(const char *path, size_t *len, char **out);
 
+/* ---- replay_array.c ---- */
+
+/* A number, or "nan", "inf", "-inf". */
+LZ_MUST_USE lz_err *lz_replay_number(const lz_json *v, double *out);
+/* {"dt", "shape", "data"}, to be deinited; LZ_ERR_UNSUPPORTED for a dtype that is not there. */
+LZ_MUST_USE lz_err *lz_replay_array(const lz_json *v, lz_array *out);
+
 /* ---- replay_rules.c ---- */
 
 /* What a comparison may look at besides the two arrays. */

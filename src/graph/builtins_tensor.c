@@ -1,5 +1,6 @@
 /* Between tensors and the rest: what a tensor is, its one element as a number, numbers as
  * a tensor. What is made here is an LZ_GV_ARRAY. */
+#include "core/strides.h"
 #include "graph/builtins.h"
 #include "graph/builtins_util.h"
 #include <math.h>
@@ -120,17 +121,10 @@ static lz_err *is_cuda(const lz_gv *in, size_t nin, lz_gv *out)
     return NULL;
 }
 
-/* Row-major and without gaps; sizes of 1 may have any stride, and so may what is empty. */
 static lz_err *is_contiguous(const lz_gv *in, size_t nin, lz_gv *out)
 {
-    lz_ints size = lz_gv_sizes(*in), stride = lz_gv_strides(*in);
-    int64_t expected = 1, n;
-    bool ok = true;
     (void)nin;
-    LZ_TRY(lz_shape_numel(size, &n));
-    for (int64_t d = size.n; n && ok && d-- > 0; expected *= size.v[d])
-        ok = size.v[d] == 1 || stride.v[d] == expected;
-    *out = lz_gv_bool(ok);
+    *out = lz_gv_bool(lz_strides_are_contiguous(lz_gv_sizes(*in), lz_gv_strides(*in)));
     return NULL;
 }
 

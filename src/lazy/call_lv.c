@@ -1,4 +1,5 @@
 #include "lazy/call_lv.h"
+#include "exec/arg.h"
 
 typedef struct packed {
     lz_lower *b;
@@ -34,64 +35,6 @@ static lz_err *number_lv(const packed *f, const lz_slot *s, lz_lv *out)
     return lz_low_scalar(f->b, s->first, lz_lv_number_dtype(out), &out->node);
 }
 
-static lz_err *list_lv(const packed *f, const lz_value *v, lz_lv *out)
-{
-    lz_lv *items;
-    int64_t n = v->kind == LZ_KIND_FLOATS  ? v->floats.n
-                : v->kind == LZ_KIND_BOOLS ? v->bools.n
-                                           : v->scalars.n;
-    LZ_TRY(lz_low_list_new(f->b, (size_t)n, &items));
-    for (int64_t i = 0; i < n; i++)
-        items[i] = v->kind == LZ_KIND_FLOATS  ? lz_lv_float(v->floats.v[i])
-                   : v->kind == LZ_KIND_BOOLS ? lz_lv_bool(v->bools.v[i])
-                                              : lz_lv_number(v->scalars.v[i]);
-    *out = lz_lv_list(items, (size_t)n);
-    return NULL;
-}
-
-static lz_err *fixed_lv(const packed *f, const lz_value *v, lz_lv *out)
-{
-    *out = lz_lv_none();
-    switch (v->kind) {
-    case LZ_KIND_INT:
-        *out = lz_lv_int(v->integer);
-        break;
-    case LZ_KIND_FLOAT:
-        *out = lz_lv_float(v->real);
-        break;
-    case LZ_KIND_BOOL:
-        *out = lz_lv_bool(v->truth);
-        break;
-    case LZ_KIND_SCALAR:
-        *out = lz_lv_number(v->scalar);
-        break;
-    case LZ_KIND_STR:
-        *out = lz_lv_str(lz_str_of(v->str));
-        break;
-    case LZ_KIND_DTYPE:
-        *out = lz_lv_dtype(v->dtype);
-        break;
-    case LZ_KIND_LAYOUT:
-        *out = lz_lv_layout(v->layout);
-        break;
-    case LZ_KIND_MEMORY_FORMAT:
-        *out = lz_lv_memory_format(v->memory_format);
-        break;
-    case LZ_KIND_DEVICE:
-        *out = lz_lv_device(v->device);
-        break;
-    case LZ_KIND_INTS:
-        return lz_low_int_list(f->b, v->ints, out);
-    case LZ_KIND_FLOATS:
-    case LZ_KIND_BOOLS:
-    case LZ_KIND_SCALARS:
-        return list_lv(f, v, out);
-    default:
-        break;
-    }
-    return NULL;
-}
-
 static lz_err *arg_lv(const packed *f, uint32_t i, lz_lv *out)
 {
     const lz_slot *s = &f->c->slots[i];
@@ -106,7 +49,7 @@ static lz_err *arg_lv(const packed *f, uint32_t i, lz_lv *out)
         return number_lv(f, s, out);
     case LZ_ARG_VALUE:
         v = lz_unpack(f->c->words.data, s->first);
-        return fixed_lv(f, &v, out);
+        return lz_arg_of_value(f->b, &v, out);
     default:
         return NULL;
     }
