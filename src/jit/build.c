@@ -1,5 +1,6 @@
 #include "base/mem.h"
 #include "jit/kernel_ir.h"
+#include "jit/kernel_set.h"
 #include "jit/program.h"
 #include <string.h>
 
@@ -556,7 +557,21 @@ static lz_err *make(lz_kb *b, lz_kernel *k)
     memset(&b->ir.access, 0, sizeof b->ir.access);
     memset(&b->ir.params, 0, sizeof b->ir.params);
     k->hash = structure_hash(&k->ir);
-    return lz_program_create(&k->ir, lz_tile(), &k->program);
+    return NULL;
+}
+
+/* Takes k, also when it fails. */
+static lz_err *settle(lz_kernel *k, lz_kernel **out)
+{
+    lz_kernel *there = lz_kernel_set_find(k);
+    lz_err *e = there ? NULL : lz_program_create(&k->ir, lz_tile(), &k->program);
+    if (there || e) {
+        lz_kernel_release(k);
+        *out = there;
+        return e;
+    }
+    *out = lz_kernel_set_add(k);
+    return NULL;
 }
 
 lz_err *lz_kb_finish(lz_kb *b, lz_kernel **out)
@@ -571,22 +586,5 @@ lz_err *lz_kb_finish(lz_kb *b, lz_kernel **out)
         lz_kernel_release(k);
         return e;
     }
-    *out = k;
-    return NULL;
-}
-
-/* `count` is how many there are beside the first: a new kernel is all zeros. */
-lz_kernel *lz_kernel_retain(lz_kernel *k)
-{
-    atomic_fetch_add_explicit(&k->count, 1, memory_order_relaxed);
-    return k;
-}
-
-void lz_kernel_release(lz_kernel *k)
-{
-    if (!k || atomic_fetch_sub_explicit(&k->count, 1, memory_order_acq_rel) > 0)
-        return;
-    drop_ir(&k->ir);
-    lz_program_destroy(k->program);
-    lz_mem_free(k);
+    return settle(k, out);
 }

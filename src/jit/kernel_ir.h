@@ -74,6 +74,8 @@ struct lz_kernel {
     lz_kir ir;
     lz_hash hash;
     lz_program *program;
+    lz_kernel *chain; /* of kernel_set.c, as the next */
+    bool listed;
 };
 
 /* The same kernel with every function written out in primitive operations, as an

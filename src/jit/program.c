@@ -13,8 +13,9 @@ typedef struct maker {
     bool *need;      /* element nodes of this walk */
     uint32_t *last;  /* per register: the position after which nobody reads it */
     uint32_t *first; /* where it is written */
-    size_t room;     /* instructions */
+    size_t room;     /* instructions; as many registers, but at most LZ_REGISTERS */
     lz_super *super; /* per node */
+    lz_arena *work;
     uint16_t walk;
     bool failed;
 } maker;
@@ -248,9 +249,33 @@ static void stretch(maker *m)
 
 /* Free places by size: where in the scratch, per element. */
 typedef struct places {
-    uint32_t free[LZ_REGISTERS];
+    uint32_t *free;
     size_t count;
 } places;
+
+/* Registers by the position where they are first written, or last read. */
+typedef struct calendar {
+    uint16_t *begin, *end, *next_begin, *next_end; /* 0 ends */
+} calendar;
+
+static lz_err *make_calendar(const maker *m, lz_arena *work, calendar *c)
+{
+    const lz_program *p = m->p;
+    LZ_TRY(lz_arena_new(work, &c->begin, p->n_code + 1));
+    LZ_TRY(lz_arena_new(work, &c->end, p->n_code + 1));
+    LZ_TRY(lz_arena_new(work, &c->next_begin, p->n_registers));
+    LZ_TRY(lz_arena_new(work, &c->next_end, p->n_registers));
+    for (size_t r = p->n_registers - 1; r > 0; r--) {
+        uint32_t first = m->first[r], last = m->last[r];
+        c->next_begin[r] = c->begin[first];
+        c->begin[first] = (uint16_t)r;
+        if (last <= first) /* nobody reads it */
+            continue;
+        c->next_end[r] = c->end[last];
+        c->end[last] = (uint16_t)r;
+    }
+    return NULL;
+}
 
 static void give_place(lz_program *p, places *by_size, uint16_t r)
 {
@@ -263,13 +288,11 @@ static void give_place(lz_program *p, places *by_size, uint16_t r)
     p->units += p->registers[r].size;
 }
 
-static void take_places(const maker *m, places *by_size, uint32_t now)
+static void take_places(const lz_program *p, const calendar *c, places *by_size, uint32_t now)
 {
-    for (size_t r = 1; r < m->p->n_registers; r++) {
-        lz_register *g = &m->p->registers[r];
-        places *s = &by_size[g->size / 3];
-        if (m->last[r] == now && m->first[r] <= now && !(m->first[r] == now && m->last[r] == now))
-            s->free[s->count++] = g->at;
+    for (uint16_t r = c->end[now]; r; r = c->next_end[r]) {
+        places *s = &by_size[p->registers[r].size / 3];
+        s->free[s->count++] = p->registers[r].at;
     }
 }
 
@@ -278,21 +301,20 @@ static void take_places(const maker *m, places *by_size, uint32_t now)
 static lz_err *place_registers(maker *m)
 {
     lz_program *p = m->p;
-    places *by_size = lz_mem_zalloc(SIZES, sizeof *by_size);
-    if (!by_size)
-        return lz_err_oom();
+    places by_size[SIZES] = { { 0 } };
+    calendar c = { 0 };
+    for (int i = 0; i < SIZES; i++)
+        LZ_TRY(lz_arena_new(m->work, &by_size[i].free, p->n_registers));
+    LZ_TRY(make_calendar(m, m->work, &c));
     for (uint32_t now = 0; now < p->n_code; now++) {
         bool early = p->code[now].kind == LZ_I_FN;
         if (early)
-            take_places(m, by_size, now);
-        for (size_t r = 1; r < p->n_registers; r++) {
-            if (m->first[r] == now)
-                give_place(p, by_size, (uint16_t)r);
-        }
+            take_places(p, &c, by_size, now);
+        for (uint16_t r = c.begin[now]; r; r = c.next_begin[r])
+            give_place(p, by_size, r);
         if (!early)
-            take_places(m, by_size, now);
+            take_places(p, &c, by_size, now);
     }
-    lz_mem_free(by_size);
     return NULL;
 }
 
@@ -380,7 +402,12 @@ static lz_err *list_outer(const maker *m, int k, uint16_t **out)
     return NULL;
 }
 
-static lz_err *reserve(maker *m)
+static size_t registers_of(const maker *m)
+{
+    return m->room + 1 < LZ_REGISTERS ? m->room + 1 : LZ_REGISTERS;
+}
+
+static lz_err *reserve(maker *m, size_t reductions)
 {
     lz_program *p = m->p;
     const lz_kir *ir = m->ir;
@@ -389,14 +416,14 @@ static lz_err *reserve(maker *m)
     if (m->room >= UINT16_MAX)
         return too_large();
     LZ_TRY(lz_arena_new(&p->arena, &p->code, m->room + 1));
-    LZ_TRY(lz_arena_new(&p->arena, &p->registers, LZ_REGISTERS));
+    LZ_TRY(lz_arena_new(&p->arena, &p->registers, registers_of(m)));
     LZ_TRY(lz_arena_new(&p->arena, &p->outer, walks + 1));
     LZ_TRY(lz_arena_new(&p->arena, &p->element, walks + 1));
     LZ_TRY(lz_arena_new(&p->arena, &p->splat_outer, walks + 1));
     LZ_TRY(lz_arena_new(&p->arena, &p->states, walks + 1));
     LZ_TRY(lz_arena_new(&p->arena, &p->n_states, walks + 1));
     for (size_t w = 0; w < walks; w++)
-        LZ_TRY(lz_arena_new(&p->arena, &p->states[w], LZ_KERNEL_REDUCTIONS + 1));
+        LZ_TRY(lz_arena_new(&p->arena, &p->states[w], reductions + 1));
     LZ_TRY(lz_arena_new(&p->arena, &p->access, ir->access.len + 1));
     LZ_TRY(lz_arena_new(&p->arena, &p->params, ir->params.len + 1));
     for (size_t i = 0; i < ir->access.len; i++)
@@ -408,13 +435,14 @@ static lz_err *reserve(maker *m)
     return NULL;
 }
 
-static lz_err *count_reductions(const lz_kir *ir)
+static lz_err *count_reductions(const lz_kir *ir, size_t *out)
 {
-    int n = 0;
+    size_t n = 0;
     for (size_t v = 0; v < ir->nodes.len; v++)
         n += ir->nodes.data[v].op == LZ_N_REDUCE || ir->nodes.data[v].op == LZ_N_SCAN;
+    *out = n;
     return n > LZ_KERNEL_REDUCTIONS
-               ? lz_errf(LZ_ERR_LIMIT, "a kernel of %d reductions; at most %d", n, LZ_KERNEL_REDUCTIONS)
+               ? lz_errf(LZ_ERR_LIMIT, "a kernel of %zu reductions; at most %d", n, LZ_KERNEL_REDUCTIONS)
                : NULL;
 }
 
@@ -444,17 +472,18 @@ static lz_err *compile(maker *m)
 
 static lz_err *make_program(const lz_kir *ir, lz_program *p)
 {
-    maker m = { .ir = ir, .p = p };
     lz_arena work;
-    LZ_TRY(count_reductions(ir));
-    LZ_TRY(reserve(&m));
+    maker m = { .ir = ir, .p = p, .work = &work };
+    size_t reductions;
+    LZ_TRY(count_reductions(ir, &reductions));
+    LZ_TRY(reserve(&m, reductions));
     lz_arena_init(&work);
     size_t nodes = ir->nodes.len + 1;
     lz_err *e = lz_arena_new(&work, &m.reg, nodes);
     e = e ? e : lz_arena_new(&work, &m.fixed, nodes);
     e = e ? e : lz_arena_new(&work, &m.need, nodes);
-    e = e ? e : lz_arena_new(&work, &m.last, LZ_REGISTERS);
-    e = e ? e : lz_arena_new(&work, &m.first, LZ_REGISTERS);
+    e = e ? e : lz_arena_new(&work, &m.last, registers_of(&m));
+    e = e ? e : lz_arena_new(&work, &m.first, registers_of(&m));
     e = e ? e : lz_arena_new(&work, &m.super, nodes);
     e = e ? e : lz_super_find(ir, p->tiles, m.super);
     e = e ? e : compile(&m);
