@@ -422,7 +422,8 @@ static lz_err *fuse(lz_fused *f, const lz_ln *const *outputs, size_t n)
         LZ_TRY(visit(f, f->dag->nodes[i]));
     if (!f->separate)
         LZ_TRY(lz_fuse_siblings(f));
-    return lz_fuse_order(f);
+    LZ_TRY(lz_fuse_order(f));
+    return lz_fuse_put_late(f);
 }
 
 lz_err *lz_fuse(lz_fused *out, const lz_lower *dag, const lz_ln *const *outputs, size_t n, int room)

@@ -58,6 +58,10 @@ void lz_fused_deinit(lz_fused *f);
 /* The node whose buffer holds n's elements. */
 const lz_ln *lz_fused_owner(const lz_fused *f, const lz_ln *n);
 
+/* The first node where something can go wrong: an index may be out of range, an integer
+ * divided by zero, memory out. NULL: nothing can. */
+const lz_ln *lz_step_risk(const lz_step *s);
+
 /* For each node that the step reads from a buffer or input; stops when fn returns false. */
 typedef bool lz_read_fn(void *user, const lz_ln *base);
 bool lz_step_reads(const lz_step *s, lz_read_fn *fn, void *user);

@@ -51,5 +51,6 @@ LZ_MUST_USE lz_err *lz_fuse_reaches(lz_fused *f, uint32_t a, uint32_t b, bool *o
 
 LZ_MUST_USE lz_err *lz_fuse_siblings(lz_fused *f);
 LZ_MUST_USE lz_err *lz_fuse_order(lz_fused *f);
+LZ_MUST_USE lz_err *lz_fuse_put_late(lz_fused *f); /* of the order, what writes over inputs */
 
 #endif

@@ -126,14 +126,6 @@ static bool same_place(const lz_plaunch *l, const lz_paccess *a, const lz_pacces
     return same;
 }
 
-static int count_stores(const lz_plaunch *l)
-{
-    int n = 0;
-    for (size_t i = 0; i < l->n_access; i++)
-        n += l->access[i].store;
-    return n;
-}
-
 /* One kind of memory, and as much of it. Of an input only its owner knows how much there
  * is: the run asks. */
 static bool fits(const lz_pbuffer *from, const lz_pbuffer *to)
@@ -143,12 +135,9 @@ static bool fits(const lz_pbuffer *from, const lz_pbuffer *to)
     return from->kind == LZ_PB_TEMP && to->kind == LZ_PB_TEMP && from->bytes == to->bytes;
 }
 
-/* With several stores the operand might still be wanted when the first is made. */
 static void share_in_launch(lz_plan *p, uint32_t i, bool *taken)
 {
     lz_plaunch *l = &p->launches[i];
-    if (count_stores(l) != 1)
-        return;
     for (int st = 0; st < (int)l->n_access; st++) {
         const lz_paccess *to = &l->access[st];
         if (!to->store || p->buffers[to->buffer].first != i || !is_sole(l, to->buffer))

@@ -97,21 +97,6 @@ static bool is_copy(const lz_group *g, const lz_emitted *k)
            && is_dense_walk(k, k->access[0].strides) && is_dense_walk(k, k->access[1].strides);
 }
 
-/* The first node where something can go wrong: an index may be out of range, an integer
- * divided by zero. NULL: nothing can. */
-static const lz_ln *first_risk(const lz_group *g)
-{
-    for (size_t i = 0; i < g->items.len; i++) {
-        const lz_ln *n = g->items.data[i].node;
-        bool divides = n->kind == LZ_L_MAP && lz_dtype_is_whole((lz_dtype)n->dtype)
-                       && (n->op == LZ_K_IDIV || n->op == LZ_K_IDIV_FLOOR || n->op == LZ_K_FMOD
-                           || n->op == LZ_K_REMAINDER);
-        if (n->kind == LZ_L_CHECK || divides)
-            return n;
-    }
-    return NULL;
-}
-
 static lz_err *plan_group(planner *b, const lz_group *g, lz_plaunch *out)
 {
     lz_emitted k;
@@ -132,10 +117,6 @@ static lz_err *plan_group(planner *b, const lz_group *g, lz_plaunch *out)
     out->n_outer = k.n_outer;
     out->n_row = k.n_row;
     out->copy = is_copy(g, &k);
-    const lz_ln *risk = first_risk(g);
-    b->p->may_fail = b->p->may_fail || risk;
-    if (risk) /* an error is its, not that of the node that the group ends with */
-        out->origin = risk->origin;
     if (k.n_access > b->p->most_access)
         b->p->most_access = k.n_access;
     if (k.n_params > b->p->most_params)
@@ -168,7 +149,6 @@ static lz_err *plan_call(planner *b, const lz_gcall *c, lz_plaunch *out)
     lz_shape dense;
     const lz_ln *n = c->node;
     out->call = calls[n->op].run;
-    b->p->may_fail = true; /* it takes memory of its own */
     out->n_in = n->nin;
     for (size_t i = 0; i < out->n_in; i++)
         LZ_TRY(plan_strided(b, n->in[i], &c->in[i], &out->args.in[i], &out->call_in[i]));
@@ -186,7 +166,9 @@ static lz_err *plan_launches(planner *b)
     for (size_t i = 0; i < b->f->order.len; i++) {
         const lz_step *s = &b->f->steps.data[b->f->order.data[i]];
         lz_plaunch *l = &b->p->launches[b->p->n_launches++];
-        l->origin = s->origin;
+        const lz_ln *risk = lz_step_risk(s);
+        l->origin = risk ? risk->origin : s->origin; /* an error is its, not that of the step's last node */
+        b->p->safe_from = risk ? (uint32_t)i + 1 : b->p->safe_from;
         LZ_TRY(s->group ? plan_group(b, s->group, l) : plan_call(b, s->call, l));
     }
     return NULL;
@@ -333,11 +315,6 @@ size_t lz_plan_peak(const lz_plan *p)
 size_t lz_plan_donated(const lz_plan *p)
 {
     return p->donated;
-}
-
-bool lz_plan_is_safe(const lz_plan *p)
-{
-    return !p->may_fail;
 }
 
 static void print_buffer(const lz_plan *p, uint32_t i, lz_text *out)

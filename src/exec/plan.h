@@ -37,13 +37,12 @@ size_t lz_plan_launches(const lz_plan *p);
  * fewer they are if all are that it has a use for. */
 size_t lz_plan_peak(const lz_plan *p);
 size_t lz_plan_donated(const lz_plan *p);
-/* Once the memory is there, nothing can go wrong: no index is checked, nothing divided. */
-bool lz_plan_is_safe(const lz_plan *p);
 
 typedef struct lz_run_input {
     lz_buffer *buffer;
     size_t offset; /* in bytes: where the input's first element of all is */
     bool donate;   /* nobody needs it any more, nobody else has it, and it begins at offset 0 */
+    bool keep;     /* ... but a run that fails must leave it as it was */
 } lz_run_input;
 
 typedef struct lz_run_args {
@@ -55,7 +54,7 @@ typedef struct lz_run_args {
 } lz_run_args;
 
 /* Gives one count of a buffer for each output; none on failure, which leaves inputs that
- * are not donated as they were. The offset of an output that is an input counts from where
+ * are not donated, or to be kept, as they were. The offset of an output that is an input counts from where
  * the input begins. */
 LZ_MUST_USE lz_err *lz_plan_run(const lz_plan *p, const lz_run_args *args, lz_buffer **outputs);
 

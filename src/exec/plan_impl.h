@@ -62,7 +62,7 @@ struct lz_plan {
     size_t n_outputs;
     size_t temp_bytes, peak, donated;
     size_t most_access, most_params;
-    bool may_fail;
+    uint32_t safe_from; /* no launch from here on can fail */
     const lz_guard *guards;
 };
 

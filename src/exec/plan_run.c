@@ -21,7 +21,8 @@ static lz_err *take_output(runner *r, size_t i)
     const lz_pbuffer *b = &r->p->buffers[i];
     const lz_run_input *donor =
         b->shares != LZ_NO_BUFFER ? &r->args->inputs[r->p->buffers[b->shares].where] : NULL;
-    if (donor && donor->donate && donor->buffer->size >= b->bytes && !donor->buffer->read_only)
+    bool spoils = donor && donor->keep && b->first < r->p->safe_from;
+    if (donor && donor->donate && !spoils && donor->buffer->size >= b->bytes && !donor->buffer->read_only)
         r->own[i] = lz_buffer_retain(donor->buffer);
     else
         LZ_TRY(lz_buffer_create(r->args->memory, b->bytes, &r->own[i]));

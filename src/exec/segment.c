@@ -265,10 +265,10 @@ static void find_donations(lz_seg_call *c, const lz_seg_entry *e, const uint32_t
 /* What is written anyway may be written in place, unless something could still go wrong. */
 static void donate_written(lz_seg_call *c, const lz_seg_entry *e)
 {
-    for (uint32_t i = 0; lz_plan_is_safe(e->plan) && i < e->n_writes; i++) {
+    for (uint32_t i = 0; i < e->n_writes; i++) {
         const lz_xtensor *t = c->tensors.data[e->writes[i].tensor];
         if (lz_buffer_is_exclusive(t->storage->buffer))
-            c->inputs[e->writes[i].tensor].donate = true;
+            c->inputs[e->writes[i].tensor].donate = c->inputs[e->writes[i].tensor].keep = true;
     }
 }
 

@@ -62,13 +62,16 @@ static void take_inputs(runner *r)
     }
 }
 
-/* What nobody reads after this step may be computed over. */
+/* What nobody reads after this step may be computed over; inputs of the graph in the last one
+ * only, for they have to be there should a later one fail. */
 static void donate(runner *r, const lz_sstep *s)
 {
     for (size_t i = 0; i < s->n_last; i++) {
         uint32_t at = s->last[i];
         lz_run_input *in = &r->inputs[at];
-        bool given = at >= r->x->n_inputs || (r->args->in[at].donate && r->x->safe);
+        bool last = s == &r->x->steps.data[r->x->steps.len - 1];
+        in->keep = at < r->x->n_inputs;
+        bool given = !in->keep || (r->args->in[at].donate && last);
         in->donate = given && lz_buffer_is_exclusive(in->buffer);
     }
 }

@@ -64,8 +64,8 @@ typedef struct lz_straight_run_args {
     const lz_ir_node **failed; /* set to the node that failed, where it is known; may be NULL */
 } lz_straight_run_args;
 
-/* Gives one count of a buffer for each output, none on failure. Donated inputs are only
- * written to where nothing but running out of memory can still go wrong. */
+/* Gives one count of a buffer for each output; none on failure, which leaves all inputs as
+ * they were. */
 LZ_MUST_USE lz_err *lz_straight_run(const lz_straight *x, const lz_straight_run_args *args, lz_buffer **out);
 
 #endif

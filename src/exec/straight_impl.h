@@ -34,7 +34,6 @@ struct lz_straight {
     uint32_t *outputs; /* places */
     size_t n_inputs, n_outputs;
     size_t most_out; /* of a step */
-    bool safe;       /* only memory can be missing */
 };
 
 #endif

@@ -351,7 +351,6 @@ static lz_err *end_step(maker *m, lz_sstep *s)
     m->x->most_out = s->n_out > m->x->most_out ? s->n_out : m->x->most_out;
     LZ_TRY(lz_vec_reserve(&m->x->steps, 1));
     LZ_TRY(lz_plan_create(&m->b, m->outputs.data, m->outputs.len, &options, &s->plan));
-    m->x->safe = m->x->safe && lz_plan_is_safe(s->plan);
     return lz_vec_push(&m->x->steps, *s);
 }
 
@@ -444,7 +443,6 @@ lz_err *lz_straight_create(lz_graph *g, const lz_straight_input *in, const lz_st
     lz_arena_init(&x->arena);
     lz_arena_init(&m.scratch);
     x->graph = lz_graph_retain(g);
-    x->safe = true;
     lz_err *e = make(&m);
     lz_vec_deinit(&m.nodes);
     lz_vec_deinit(&m.outputs);

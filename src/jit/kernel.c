@@ -145,7 +145,18 @@ void lz_kernel_print(const lz_kernel *k, lz_text *out)
         lz_text_printf(out, "  store %d %%%u\n", ir->stores.data[i].access, ir->stores.data[i].value);
 }
 
+/* Some store takes what the load reads as it is: nobody says that it is made first. */
+static bool copies(const lz_kir *ir, int load)
+{
+    for (size_t i = 0; i < ir->stores.len; i++) {
+        const lz_knode *n = &ir->nodes.data[ir->stores.data[i].value];
+        if (n->op == LZ_N_LOAD && n->attr == load)
+            return true;
+    }
+    return false;
+}
+
 bool lz_kernel_in_place(const lz_kernel *k, int load, int store)
 {
-    return lz_program_in_place(k->program, load, store);
+    return !(k->ir.stores.len > 1 && copies(&k->ir, load)) && lz_program_in_place(k->program, load, store);
 }

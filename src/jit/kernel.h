@@ -135,7 +135,8 @@ bool lz_kernel_equal(const lz_kernel *a, const lz_kernel *b);
 void lz_kernel_print(const lz_kernel *k, lz_text *out);
 
 /* May the store write where the load reads, offsets and strides being equal? Not if
- * the load is read again in a later stage. */
+ * the load is read again in a later stage, or by a store besides this one. Several stores
+ * may do so, each for a load of its own. */
 bool lz_kernel_in_place(const lz_kernel *k, int load, int store);
 
 typedef struct lz_kaccess {
@@ -158,7 +159,8 @@ typedef struct lz_kernel_args {
 
 /* Runs it; everything is borrowed for the call. Stores must not overlap each other, nor
  * a load except as lz_kernel_in_place allows. pool NULL: this thread alone. An index out
- * of range or an integer divided by zero is LZ_ERR_ARG; stores are then unspecified. */
+ * of range or an integer divided by zero is LZ_ERR_ARG; stores are then unspecified. Nothing
+ * else goes wrong: whatever is written in place relies on it, also when memory is out. */
 LZ_MUST_USE lz_err *lz_kernel_run(const lz_kernel *k, const lz_kernel_args *args, lz_pool *pool);
 
 #endif

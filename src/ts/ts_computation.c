@@ -173,7 +173,7 @@ static void name_failed(const lz_ts_computation *c, const lz_ir_node *failed, si
 }
 
 /* Of several operators in one kernel any may have failed: run one by one, the right one fails
- * again. A graph that can fail has not touched its inputs. */
+ * again. A graph that failed has not touched its inputs. */
 static const lz_ir_node *find_failed(const lz_ts_computation *c, const lz_straight_run_args *first,
                                      lz_buffer **buffers)
 {

@@ -101,13 +101,51 @@ static lz_err *test_misuse_is_told(void)
     return lz_check_err(lz_kb_finish(b, &k), LZ_ERR_ARG, "one place for a value per element");
 }
 
+/* x and y are replaced by x + y and x * y; what is a mere copy must not be written over. */
+static lz_err *sum_and_product(bool copy, lz_kernel **out)
+{
+    lz_kb *b;
+    LZ_TRY(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
+    lz_kv x = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
+    lz_kv y = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
+    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT), lz_kb_op2(b, LZ_K_ADD, x, y));
+    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT), copy ? x : lz_kb_op2(b, LZ_K_MUL, x, y));
+    return lz_kb_finish(b, out);
+}
+
+static lz_err *test_several_stores_in_place(void)
+{
+    enum { N = 1500 };
+    static float x[N], y[N];
+    lz_kernel *k = NULL, *copies = NULL;
+    int64_t extents[] = { N }, strides[] = { 1 };
+    lz_kaccess access[] = { { x, 0, strides }, { y, 0, strides }, { x, 0, strides }, { y, 0, strides } };
+    lz_err *e = sum_and_product(false, &k);
+    e = e ? e : sum_and_product(true, &copies);
+    for (int i = 0; i < N; i++) {
+        x[i] = (float)(i % 17);
+        y[i] = (float)(i % 5) - 2;
+    }
+    e = e ? e : lz_kernel_run(k, &(lz_kernel_args){ extents, access, NULL }, NULL);
+    for (int i = 0; !e && i < N; i++) {
+        assert_true(x[i] == (float)(i % 17) + (float)(i % 5) - 2);
+        assert_true(y[i] == (float)(i % 17) * ((float)(i % 5) - 2));
+    }
+    if (!e) {
+        assert_true(lz_kernel_in_place(k, 0, 2) && lz_kernel_in_place(k, 1, 3));
+        assert_false(lz_kernel_in_place(copies, 0, 2));
+        assert_true(lz_kernel_in_place(copies, 1, 2));
+    }
+    lz_kernel_release(k);
+    lz_kernel_release(copies);
+    return e;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LZ_TEST(test_softmax),
-        LZ_TEST(test_equal_structure_is_equal),
-        LZ_TEST(test_print),
-        LZ_TEST(test_misuse_is_told),
+        LZ_TEST(test_softmax), LZ_TEST(test_several_stores_in_place), LZ_TEST(test_equal_structure_is_equal),
+        LZ_TEST(test_print),   LZ_TEST(test_misuse_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
