@@ -83,17 +83,17 @@ LZ_MUST_USE lz_err *lz_emit_kernel(const lz_kernel *k, const lz_variant *v, cons
 
 /* ---- loaded code ---- */
 
-typedef struct lz_code {
+typedef struct lz_ccode {
     lz_code_fn *run;
     lz_code_walk *walk; /* NULL: rows cannot be shared */
     lz_cneeds needs;
     void *memory; /* of the loader */
     size_t size;
-} lz_code;
+} lz_ccode;
 
 /* Maps the object, never writable and executable at once. Refuses, with what and where, an
  * object that is broken, refers to anything outside itself, or has a relocation that is not known. */
-LZ_MUST_USE lz_err *lz_code_load(const void *object, size_t size, lz_code *out);
-void lz_code_unload(lz_code *c); /* nobody may be running it */
+LZ_MUST_USE lz_err *lz_code_load(const void *object, size_t size, lz_ccode *out);
+void lz_code_unload(lz_ccode *c); /* nobody may be running it */
 
 #endif
