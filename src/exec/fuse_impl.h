@@ -48,6 +48,8 @@ LZ_MUST_USE lz_err *lz_fuse_reads(lz_fused *f, uint32_t step, const lz_ln *n);
 
 /* Whether step a has to run before b, or it would take too long to tell. */
 LZ_MUST_USE lz_err *lz_fuse_reaches(lz_fused *f, uint32_t a, uint32_t b, bool *out);
+/* The same, but for what b reads directly from a. */
+LZ_MUST_USE lz_err *lz_fuse_reaches_around(lz_fused *f, uint32_t a, uint32_t b, bool *out);
 
 LZ_MUST_USE lz_err *lz_fuse_siblings(lz_fused *f);
 LZ_MUST_USE lz_err *lz_fuse_order(lz_fused *f);

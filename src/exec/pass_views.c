@@ -24,6 +24,7 @@ typedef struct mover {
     const chain **above; /* of a node: views that it is computed under, for its only user */
     bool *sunk;          /* of a view: its operand is computed under it */
     bool *strided;       /* of a node: some user takes strided operands */
+    bool *wanted;        /* of a node: it is an output */
     const lz_ln **now;
 } mover;
 
@@ -32,21 +33,14 @@ static bool is_view(const lz_ln *n)
     return (n->kind == LZ_L_INDEX && n->nin == 1) || n->kind == LZ_L_RESHAPE;
 }
 
-/* What cannot fail, whichever elements are asked for. */
-static bool is_pointwise(const lz_ln *n)
-{
-    bool divides =
-        n->kind == LZ_L_MAP && lz_dtype_is_whole((lz_dtype)n->dtype)
-        && (n->op == LZ_K_IDIV || n->op == LZ_K_IDIV_FLOOR || n->op == LZ_K_FMOD || n->op == LZ_K_REMAINDER);
-    return (n->kind == LZ_L_MAP || n->kind == LZ_L_CAST) && !divides;
-}
-
 /* ---- which views sink ---- */
 
 static void count_uses(mover *m, const lz_ln *const *outputs, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         m->uses[outputs[i]->id]++;
+        m->wanted[outputs[i]->id] = true;
+    }
     for (uint32_t i = m->dag->n_nodes; i-- > 0;) {
         const lz_ln *x = m->dag->nodes[i];
         for (int k = 0; m->uses[i] && k < x->nin; k++) {
@@ -71,7 +65,7 @@ static lz_err *can_sink(const mover *m, const lz_ln *view, const chain *c, bool 
 {
     enum { LONGEST = 16 };
     const lz_ln *x = view->in[0];
-    *ok = m->uses[x->id] == 1 && is_pointwise(x) && !m->strided[view->id] && view->numel > 0
+    *ok = m->uses[x->id] == 1 && lz_ln_is_pointwise(x) && !m->strided[view->id] && view->numel > 0
           && view->numel <= x->numel && (!c || (!c->reshaped && c->length < LONGEST));
     for (int i = 0; *ok && view->kind == LZ_L_RESHAPE && i < x->nin; i++)
         LZ_TRY(reshapes_freely(m, x->in[i], lz_ln_sizes(view), ok));
@@ -93,7 +87,7 @@ static lz_err *sink(mover *m, const lz_ln *n)
         return NULL;
     }
     for (int i = 0; c && !c->reshaped && i < n->nin; i++)
-        if (m->uses[n->in[i]->id] == 1 && (is_pointwise(n->in[i]) || is_view(n->in[i])))
+        if (m->uses[n->in[i]->id] == 1 && (lz_ln_is_pointwise(n->in[i]) || is_view(n->in[i])))
             m->above[n->in[i]->id] = c;
     return NULL;
 }
@@ -134,17 +128,18 @@ static lz_err *apply_all(mover *m, const chain *c, const lz_ln *x, const lz_ln *
 /* The same node of what its operands have become; its sizes those of a pointwise operand. */
 static lz_err *copy_node(mover *m, const lz_ln *n, const lz_ln *const *in, const lz_ln **out)
 {
-    return lz_low_intern(m->b,
-                         &(lz_low_proto){ .kind = (lz_lkind)n->kind,
-                                          .dtype = (lz_dtype)n->dtype,
-                                          .number = n->number,
-                                          .op = n->op,
-                                          .nin = n->nin,
-                                          .in = in,
-                                          .sizes = is_pointwise(n) ? lz_ln_sizes(in[0]) : lz_ln_sizes(n),
-                                          .attr = n->attr,
-                                          .attr_size = n->attr_size },
-                         out);
+    return lz_low_intern(
+        m->b,
+        &(lz_low_proto){ .kind = (lz_lkind)n->kind,
+                         .dtype = (lz_dtype)n->dtype,
+                         .number = n->number,
+                         .op = n->op,
+                         .nin = n->nin,
+                         .in = in,
+                         .sizes = lz_ln_is_pointwise(n) ? lz_ln_sizes(in[0]) : lz_ln_sizes(n),
+                         .attr = n->attr,
+                         .attr_size = n->attr_size },
+        out);
 }
 
 static lz_err *rebuild(mover *m, const lz_ln *n, const lz_ln **out)
@@ -159,6 +154,12 @@ static lz_err *rebuild(mover *m, const lz_ln *n, const lz_ln **out)
     if (n->kind == LZ_L_INDEX || n->kind == LZ_L_RESHAPE) {
         LZ_TRY(apply(m, n, m->now[n->in[0]->id], n->nin > 1 ? m->now[n->in[1]->id] : NULL, out));
         return apply_all(m, c, *out, out);
+    }
+    if (n->kind == LZ_L_GATHER && !m->wanted[n->in[0]->id]) {
+        LZ_TRY(lz_gather_operands(m->b, m->now[n->in[0]->id], m->now[n->in[1]->id],
+                                  ((const lz_ldim *)n->attr)->dim, out));
+        if (*out)
+            return NULL;
     }
     LZ_TRY(lz_arena_new(m->b->arena, &in, n->nin + 1));
     for (int i = 0; i < n->nin; i++) {
@@ -185,6 +186,7 @@ static lz_err *move(mover *m, const lz_ln *const *outputs, size_t n, const lz_ln
     LZ_TRY(lz_arena_new(m->b->arena, &m->above, all));
     LZ_TRY(lz_arena_new(m->b->arena, &m->sunk, all));
     LZ_TRY(lz_arena_new(m->b->arena, &m->strided, all));
+    LZ_TRY(lz_arena_new(m->b->arena, &m->wanted, all));
     LZ_TRY(lz_arena_new(m->b->arena, &m->now, all));
     count_uses(m, outputs, n);
     for (uint32_t i = m->dag->n_nodes; i-- > 0;)

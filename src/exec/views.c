@@ -1,4 +1,5 @@
 #include "exec/views.h"
+#include "core/dtype.h"
 #include "core/strides.h"
 #include <string.h>
 
@@ -22,6 +23,14 @@ lz_err *lz_dense_view(lz_arena *a, const lz_ln *n, lz_gview *out)
         memcpy(out->strides, in->strides, n->ndim * sizeof *out->strides);
     }
     return NULL;
+}
+
+bool lz_ln_is_pointwise(const lz_ln *n)
+{
+    bool divides =
+        n->kind == LZ_L_MAP && lz_dtype_is_whole((lz_dtype)n->dtype)
+        && (n->op == LZ_K_IDIV || n->op == LZ_K_IDIV_FLOOR || n->op == LZ_K_FMOD || n->op == LZ_K_REMAINDER);
+    return (n->kind == LZ_L_MAP || n->kind == LZ_L_CAST) && !divides;
 }
 
 static bool is_view(const lz_ln *n)

@@ -22,6 +22,14 @@ LZ_MUST_USE lz_err *lz_dense_view(lz_arena *a, const lz_ln *n, lz_gview *out);
 /* n as a view of the farthest node that it is a view of. */
 LZ_MUST_USE lz_err *lz_view_resolve(lz_arena *a, const lz_ln *n, lz_gview *out);
 
+/* What is computed of each element alone and cannot fail, whichever elements are asked for. */
+bool lz_ln_is_pointwise(const lz_ln *n);
+enum { LZ_LN_OPERANDS = 4 }; /* of such a node, at most */
+
+/* The gather as a computation on gathered elements; *out NULL: it had better be a gather. */
+LZ_MUST_USE lz_err *lz_gather_operands(lz_lower *b, const lz_ln *data, const lz_ln *index, int64_t dim,
+                                       const lz_ln **out);
+
 /* The pass "views" (pass_views.c): another DAG in the same arena, without what nobody
  * needs, where views stand as near to inputs as they can. moved: what the outputs are
  * there; one that was no input does not become one. */

@@ -120,6 +120,22 @@ static inline lz_err *some_gather(dag *d, const lz_ln *x, const lz_ln *y, int64_
     return lz_low_gather(&d->b, x, i, dim, out);
 }
 
+/* One element of each row of something pointwise, as a loss asks for it. */
+static inline lz_err *some_few(dag *d, const lz_ln *x, const lz_ln *y, int64_t dim, const lz_ln **out)
+{
+    const lz_ln *i, *last, *most;
+    LZ_TRY(lz_low_const(&d->b, lz_scalar_float((double)x->sizes[dim] - 1), LZ_F64, &last));
+    LZ_TRY(lz_low_slice(&d->b, x, dim, 0, 1, 1, &i));
+    LZ_TRY(map1(d, LZ_K_ABS, i, &i));
+    LZ_TRY(map2(d, LZ_K_MIN, i, last, &i));
+    LZ_TRY(lz_low_check_index(&d->b, i, x->sizes[dim], dim, true, &i));
+    LZ_TRY(lz_low_reduce(&d->b, LZ_K_RMAX, x, UINT64_C(1) << dim, true, &most));
+    LZ_TRY(lz_low_expand(&d->b, most, lz_ln_sizes(x), &most));
+    LZ_TRY(map2(d, LZ_K_SUB, x, most, &x));
+    (void)y;
+    return lz_low_gather(&d->b, x, i, dim, out);
+}
+
 static inline lz_err *some_update(dag *d, const lz_ln *x, const lz_ln *y, int64_t dim, const lz_ln **out)
 {
     const lz_ln *part;
@@ -144,9 +160,9 @@ static inline lz_err *some_product(dag *d, const lz_ln *x, const lz_ln *y, int64
 
 static inline lz_err *random_node(dag *d, const lz_ln **pool, size_t n, const lz_ln **out)
 {
-    static random_fn *const makers[] = { some_unary,  some_binary,  some_permute, some_flip,
-                                         some_reduce, some_reshape, some_cat,     some_scan,
-                                         some_pad,    some_gather,  some_update,  some_product };
+    static random_fn *const makers[] = { some_unary,   some_binary, some_permute, some_flip, some_reduce,
+                                         some_reshape, some_cat,    some_scan,    some_pad,  some_gather,
+                                         some_few,     some_update, some_product };
     const lz_ln *x = pool[dag_random() % n], *y = pool[dag_random() % n];
     int64_t dim = x->ndim ? (int64_t)(dag_random() % x->ndim) : 0;
     size_t k = x->ndim ? dag_random() % (sizeof makers / sizeof *makers) : 0;

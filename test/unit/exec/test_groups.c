@@ -90,6 +90,32 @@ static const shape shapes[] = {
       "  %1 = aten::constant_pad_nd(%x, %d11, %i0)\n  %3 = aten::sum(%1, %d1, %no, %none)\n", "%3", 1, 0 },
     { "a gather", "%x : Float(10, 8), %i : Long(5)",
       "  %1 = aten::index_select(%x, %i0, %i)\n  %2 = aten::mul(%1, %1)\n", "%2", 1, 0 },
+    { "one element of each row of a log_softmax", "%x : Float(4, 100), %i : Long(4, 1)",
+      "  %1 = aten::log_softmax(%x, %last, %none)\n  %2 = aten::gather(%1, %i1, %i, %no)\n", "%2", 1, 0 },
+    { "the loss of each row", "%x : Float(4, 100), %i : Long(4)",
+      "  %1 = aten::cross_entropy_loss(%x, %i, %none, %i0, %ignore, %zero)\n", "%1", 1, 0 },
+    { "the gradient of that loss", "%x : Float(4, 100), %i : Long(4), %g : Float(), %n : Float()",
+      "  %f32 : int = prim::Constant[value=6]()\n  %1 = aten::log_softmax(%x, %last, %none)\n"
+      "  %2 = aten::nll_loss_backward(%g, %1, %i, %none, %i1, %ignore, %n)\n"
+      "  %3 = aten::_log_softmax_backward_data(%2, %1, %last, %f32)\n",
+      "%3", 1, 0 },
+    { "softmax of what is scaled and masked", "%x : Float(2, 4, 8, 40), %m : Bool(8, 40)",
+      "  %1 = aten::mul(%x, %tenth)\n  %2 = aten::masked_fill(%1, %m, %ignore)\n"
+      "  %3 = aten::softmax(%2, %last, %none)\n",
+      "%3", 1, 0 },
+    { "rms_norm", "%x : Float(4, 8, 64), %w : Float(64)", "  %1 = aten::rms_norm(%x, %d64, %w, %eps)\n", "%1",
+      1, 0 },
+    { "layer_norm and the sum that it is of", "%x : Float(4, 64), %y : Float(4, 64), %w : Float(64)",
+      "  %1 = aten::add(%x, %y, %i1)\n  %2 = aten::layer_norm(%1, %d64, %w, %none, %eps, %no)\n", "%1, %2", 1,
+      0 },
+    { "mean and variance of one operator", "%x : Float(4, 100)",
+      "  %1, %2 = aten::var_mean(%x, %d1, %yes, %no)\n", "%1, %2", 1, 0 },
+    { "what a sum of rows becomes, and the sum", "%x : Float(4, 100), %y : Float(4)",
+      "  %1 = aten::sum(%x, %d1, %no, %none)\n  %2 = aten::mul(%1, %tenth)\n"
+      "  %3 = aten::add(%2, %y, %i1)\n  %4 = aten::exp(%2)\n",
+      "%1, %3, %4", 1, 0 },
+    { "siblings that a third one brings together", "%x : Float(4, 100), %y : Float(4, 100)",
+      "  %1 = aten::mul(%x, %y)\n  %2 = aten::exp(%x)\n  %3 = aten::sigmoid(%y)\n", "%1, %2, %3", 1, 0 },
     { "three tensors updated in place",
       "%p : Float(1000), %g : Float(1000), %m : Float(1000), %v : Float(1000)",
       "  %m1 = aten::mul_(%m, %tenth)\n  %m2 = aten::add_(%m1, %g, %tenth)\n  %v1 = aten::mul_(%v, %tenth)\n"

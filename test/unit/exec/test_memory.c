@@ -4,12 +4,18 @@
 #include "dag_random.h"
 #include "exec/plan_impl.h"
 
+/* A buffer that was an input may be larger than what lies in it. */
 static uint64_t hash_of(const lz_plan *p, lz_buffer *const *out)
 {
     uint64_t hash = 0;
-    for (size_t i = 0; i < lz_plan_outputs(p); i++)
-        if (lz_plan_output_get(p, i)->slot < 0)
-            hash = hash * 31 + lz_hash64(out[i]->data, out[i]->size);
+    for (size_t i = 0; i < lz_plan_outputs(p); i++) {
+        const lz_plan_output *o = lz_plan_output_get(p, i);
+        size_t bytes = lz_dtype_size(o->dtype);
+        for (int64_t d = 0; d < o->sizes.n; d++)
+            bytes *= (size_t)o->sizes.v[d];
+        if (o->slot < 0)
+            hash = hash * 31 + lz_hash64(out[i]->data, bytes);
+    }
     return hash;
 }
 
