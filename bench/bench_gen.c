@@ -28,7 +28,7 @@ static int by_size(const void *a, const void *b)
 
 static void line(const char *system, const char *what, const char *metric, double value, const char *unit)
 {
-    printf("{\"suite\":\"gen\",\"system\":\"%s\",\"case\":\"%s\",\"metric\":\"%s\",\"value\":%.2f,\"unit\":"
+    printf("{\"suite\":\"gen\",\"system\":\"%s\",\"name\":\"%s\",\"metric\":\"%s\",\"value\":%.2f,\"unit\":"
            "\"%s\"}\n",
            system, what, metric, value, unit);
 }

@@ -2,14 +2,15 @@
  * with every freedom (loops.c) and one pass over memory per operation. Each expression runs
  * as one kernel, as a kernel per operation, and as a graph through the executor, fused and
  * not. --json: one object a line; --quick: a tenth of the time. */
+#include "base/measure.h"
 #include "base/mem.h"
 #include "core/array.h"
 #include "core/buffer.h"
 #include "exec/executor.h"
 #include "exec/xtensor.h"
+#include "figure.h"
 #include "jit/kernel.h"
 #include "loops.h"
-#include "measure.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,22 +177,22 @@ typedef struct bench {
 
 static const int64_t dense[] = { 1 };
 
-static void launch(const bench *b, lz_kernel *k, const lz_kaccess *access)
+static lz_err *launch(const bench *b, lz_kernel *k, const lz_kaccess *access)
 {
-    bench_try(lz_kernel_run(k, &(lz_kernel_args){ &b->n, access, NULL }, b->pool));
+    return lz_kernel_run(k, &(lz_kernel_args){ &b->n, access, NULL }, b->pool);
 }
 
-static void run_whole(void *user)
+static lz_err *run_whole(void *user)
 {
     const bench *b = user;
     lz_kaccess access[INPUTS + 1];
     for (int i = 0; i < INPUTS; i++)
         access[i] = (lz_kaccess){ b->values[i], 0, dense };
     access[INPUTS] = (lz_kaccess){ b->places[STEPS - 1], 0, dense };
-    launch(b, b->whole, access);
+    return launch(b, b->whole, access);
 }
 
-static void run_parts(void *user)
+static lz_err *run_parts(void *user)
 {
     const bench *b = user;
     for (int i = 0; i < b->e->n; i++) {
@@ -199,27 +200,29 @@ static void run_parts(void *user)
         float *x = b->values[s->x], *y = b->values[s->y];
         const lz_kaccess access[] = { { x, 0, dense }, { y, 0, dense }, { b->values[INPUTS + i], 0, dense } };
         if (b->parts[i])
-            launch(b, b->parts[i], access);
+            LZ_TRY(launch(b, b->parts[i], access));
     }
+    return NULL;
 }
 
-static void run_graph(void *user, bool separate)
+static lz_err *run_graph(void *user, bool separate)
 {
     const bench *b = user;
     lz_exec_env env = { .threads = b->pool, .memory = b->memory, .separate = separate };
     lz_gv out;
-    bench_try(lz_executor_run(b->executor, b->inputs, INPUTS, &env, &out));
+    LZ_TRY(lz_executor_run(b->executor, b->inputs, INPUTS, &env, &out));
     lz_gv_release(out);
+    return NULL;
 }
 
-static void run_fused(void *user)
+static lz_err *run_fused(void *user)
 {
-    run_graph(user, false);
+    return run_graph(user, false);
 }
 
-static void run_separate(void *user)
+static lz_err *run_separate(void *user)
 {
-    run_graph(user, true);
+    return run_graph(user, true);
 }
 
 typedef struct span {
@@ -238,11 +241,11 @@ static lz_err *loop_range(void *user, int64_t begin, int64_t end, int worker)
     return NULL;
 }
 
-static void run_loop(void *user)
+static lz_err *run_loop(void *user)
 {
     span s = { user, ((bench *)user)->places[STEPS - 1] };
     int64_t share = s.b->pool ? (s.b->n + 15) / 16 : s.b->n;
-    bench_try(lz_pool_for(s.b->pool, s.b->n, share, loop_range, &s));
+    return lz_pool_for(s.b->pool, s.b->n, share, loop_range, &s);
 }
 
 /* ---- setting up ---- */
@@ -380,18 +383,21 @@ static void forget(bench *x)
 
 static bool quick;
 
-static void report(const bench *x, int threads, const bench_way *w)
+enum { WAYS = 5 };
+
+static void report(const bench *x, int threads, const lz_way *w)
 {
     char name[64];
     double loop = w[0].best, whole = w[1].best, parts = w[2].best;
     snprintf(name, sizeof name, "%s n=%lld threads=%d", x->e->name, (long long)x->n, threads);
-    for (int i = 0; i < 5; i++)
-        bench_figure("interp", name, w[i].name, "time", w[i].best * 1e6, "us");
-    bench_figure("interp", name, "kernel", "share of loop", loop / whole, "x");
-    bench_figure("interp", name, "graph", "share of loop", loop / w[3].best, "x");
-    bench_figure("interp", name, "kernel", "over pass per op", parts / whole, "x");
-    bench_figure("interp", name, "graph", "over pass per prim", w[4].best / w[3].best, "x");
-    bench_figure("interp", name, "graph", "beyond kernel", (w[3].best - whole) * 1e6, "us");
+    static const char *const systems[WAYS] = { "loop", "kernel", "kernel per op", "graph", "graph per prim" };
+    for (int i = 0; i < WAYS; i++)
+        bench_figure("interp", systems[i], name, "time", w[i].best * 1e6, "us");
+    bench_figure("interp", "kernel", name, "share of loop", loop / whole, "x");
+    bench_figure("interp", "graph", name, "share of loop", loop / w[3].best, "x");
+    bench_figure("interp", "kernel", name, "over pass per op", parts / whole, "x");
+    bench_figure("interp", "graph", name, "over pass per prim", w[4].best / w[3].best, "x");
+    bench_figure("interp", "graph", name, "beyond kernel", (w[3].best - whole) * 1e6, "us");
 }
 
 static void compare(bench *x, const expression *e, lz_pool *pool)
@@ -401,13 +407,13 @@ static void compare(bench *x, const expression *e, lz_pool *pool)
     make_whole(x);
     make_parts(x);
     make_executor(x);
-    bench_way ways[] = { { "loop", run_loop, x, 0 },
-                         { "kernel", run_whole, x, 0 },
-                         { "kernel per op", run_parts, x, 0 },
-                         { "graph", run_fused, x, 0 },
-                         { "graph per prim", run_separate, x, 0 } };
+    lz_way ways[WAYS] = { { run_loop, x, 0 },
+                          { run_whole, x, 0 },
+                          { run_parts, x, 0 },
+                          { run_fused, x, 0 },
+                          { run_separate, x, 0 } };
     int threads = pool ? lz_pool_threads(pool) : 1;
-    bench_measure(ways, 5, threads, (x->n > 10000000 ? 8.0 : 3.0) / (quick ? 10 : 1));
+    bench_try(lz_measure(ways, WAYS, threads, (x->n > 10000000 ? 8.0 : 3.0) / (quick ? 10 : 1)));
     report(x, threads, ways);
     forget(x);
 }
@@ -441,11 +447,11 @@ int main(int argc, char **argv)
         only = flag ? only : argv[i];
     }
     bench_try(lz_pool_create(2, &pool));
-    bench_pin(true);
+    lz_pin(true);
     static const int64_t sizes[] = { 1000, 1000000, 20000000 };
     for (int i = 0; i < 3; i++)
         all_of_size(sizes[i], NULL, only);
-    bench_pin(false);
+    lz_pin(false);
     for (int i = 1; i < 3; i++)
         all_of_size(sizes[i], pool, only);
     lz_pool_destroy(pool);

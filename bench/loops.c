@@ -38,10 +38,19 @@ void loop_sum_rows(const float *restrict x, float *restrict y, int64_t rows, int
     }
 }
 
-void loop_sum_columns(const float *restrict x, float *restrict y, int64_t rows, int64_t cols)
+void loop_sum_columns(const float *restrict x, float *restrict y, int64_t rows, int64_t cols, int64_t pitch)
 {
     memset(y, 0, (size_t)cols * sizeof *y);
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < cols; j++)
-            y[j] += x[i * cols + j];
+            y[j] += x[i * pitch + j];
+}
+
+const char *loop_compiler(void)
+{
+#ifdef __clang__
+    return "clang -Ofast";
+#else
+    return "gcc -Ofast";
+#endif
 }

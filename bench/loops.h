@@ -1,5 +1,6 @@
-/* loops.h - the expressions of bench_interp as plain loops: what a C compiler makes of them
- * with every freedom (see CMakeLists.txt) is what the interpreter is measured by. */
+/* loops.h - expressions and sums as plain loops: what a C compiler makes of them with every
+ * freedom (see CMakeLists.txt) is what our kernels are measured by. `lazuli bench` finds the
+ * functions by name in loops.so. */
 #ifndef LZ_BENCH_LOOPS_H
 #define LZ_BENCH_LOOPS_H
 
@@ -12,6 +13,9 @@ loop_fn loop_gelu, loop_gauss, loop_norm, loop_soft, loop_chain;
 
 /* Sums of a dense rows x cols matrix */
 void loop_sum_rows(const float *x, float *y, int64_t rows, int64_t cols);
-void loop_sum_columns(const float *x, float *y, int64_t rows, int64_t cols);
+/* pitch: elements from a row to the next */
+void loop_sum_columns(const float *x, float *y, int64_t rows, int64_t cols, int64_t pitch);
+
+const char *loop_compiler(void); /* "gcc -Ofast" */
 
 #endif

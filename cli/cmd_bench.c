@@ -1,59 +1,287 @@
-/* lazuli bench - what recording and syncs cost here. */
+/* lazuli bench - what things cost here. */
 #include "base/json_write.h"
+#include "base/measure.h"
 #include "base/mem.h"
+#include "base/number.h"
+#include "cli/bench_child.h"
 #include "cli/command.h"
 #include <lazuli/bench.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static void tell_text(void *user, const lz_bench_figure *f)
+typedef struct request {
+    const char *suite;
+    lz_bench_options o;
+    bool json, here; /* here: not in a child */
+    lz_err *bad;     /* what went wrong while telling */
+    int argc;
+    char **argv;
+} request;
+
+/* ---- figures ---- */
+
+static void tell_text(const lz_bench_figure *f)
 {
-    (void)user;
-    printf("%-8s %-8s %-16s %-16s %10.1f %s\n", f->suite, f->system, f->name, f->metric, f->value, f->unit);
+    printf("%-10s %-14s %-16s %12.2f %-8s", f->name, f->system, f->metric, f->value, f->unit);
+    if (f->against)
+        printf(" %7.2f x %s", f->ratio, f->against);
+    putchar('\n');
 }
 
-static void tell_json(void *user, const lz_bench_figure *f)
+static void put_number(lz_json_writer *w, const char *key, double v, bool has)
 {
-    lz_err **e = user;
+    lz_json_put_key(w, key);
+    if (has)
+        lz_json_put_double(w, v);
+    else
+        lz_json_put_null(w);
+}
+
+static void put_text(lz_json_writer *w, const char *key, const char *v)
+{
+    lz_json_put_key(w, key);
+    if (v)
+        lz_json_put_cstr(w, v);
+    else
+        lz_json_put_null(w);
+}
+
+static lz_err *tell_json(const lz_bench_figure *f)
+{
     lz_text t = { 0 };
     lz_json_writer w;
     lz_json_writer_init(&w, &t, LZ_JSON_COMPACT);
     lz_json_begin_object(&w);
-    const char *const texts[][2] = {
-        { "suite", f->suite }, { "system", f->system }, { "case", f->name }, { "metric", f->metric }
-    };
-    for (size_t i = 0; i < 4; i++) {
-        lz_json_put_key(&w, texts[i][0]);
-        lz_json_put_cstr(&w, texts[i][1]);
-    }
-    lz_json_put_key(&w, "value");
-    lz_json_put_double(&w, f->value);
-    lz_json_put_key(&w, "unit");
-    lz_json_put_cstr(&w, f->unit);
+    put_text(&w, "suite", f->suite);
+    put_text(&w, "system", f->system);
+    put_text(&w, "name", f->name);
+    put_text(&w, "metric", f->metric);
+    put_number(&w, "value", f->value, true);
+    put_text(&w, "unit", f->unit);
+    put_number(&w, "ratio", f->ratio, f->against != NULL);
+    put_text(&w, "against", f->against);
+    lz_json_put_key(&w, "threads");
+    lz_json_put_int(&w, f->threads);
     lz_json_end_object(&w);
-    lz_err *bad = lz_json_finish(&w);
-    if (!bad)
+    lz_err *e = lz_json_finish(&w);
+    if (!e)
         printf("%.*s\n", LZ_FMT(lz_text_view(&t)));
     lz_text_deinit(&t);
-    *e = *e ? *e : bad;
+    return e;
+}
+
+/* At once: whoever waits for the first line may be measuring. */
+static void tell(void *user, const lz_bench_figure *f)
+{
+    request *r = user;
+    lz_err *e = NULL;
+    if (r->json)
+        e = tell_json(f);
+    else
+        tell_text(f);
+    fflush(stdout);
+    if (r->bad)
+        lz_err_free(e);
+    else
+        r->bad = e;
+}
+
+/* ---- what wants processes of its own ---- */
+
+/* The same command, but here: argv is `bench SUITE ...`. */
+static lz_err *make_argv(const request *r, char ***out)
+{
+    static char name[] = "lazuli", here[] = "--here";
+    char **argv = lz_mem_zalloc((size_t)r->argc + 3, sizeof *argv);
+    if (!argv)
+        return lz_err_oom();
+    argv[0] = name;
+    memcpy(argv + 1, r->argv, (size_t)r->argc * sizeof *argv);
+    argv[r->argc + 1] = here;
+    *out = argv;
+    return NULL;
+}
+
+static lz_err *set_jit(const char *mode)
+{
+    return setenv("LAZULI_JIT", mode, 1) == 0 ? NULL : lz_err_oom();
+}
+
+static lz_err *run_shapes(request *r, char *const *argv, const char *folder)
+{
+    (void)r;
+    (void)folder;
+    LZ_TRY(set_jit("now"));
+    return cli_child_run(argv);
+}
+
+/* The second process finds what the first one made. */
+static lz_err *run_compile(request *r, char *const *argv, const char *folder)
+{
+    LZ_TRY(run_shapes(r, argv, folder));
+    return cli_child_run(argv);
+}
+
+typedef struct start {
+    const char *name, *jit;
+    bool warm; /* the cache is what the run before left */
+} start;
+
+static const start starts[] = { { "off", "off", false },
+                                { "background", "background", false },
+                                { "now", "now", false },
+                                { "now_cached", "now", true } };
+
+enum { STARTS = sizeof starts / sizeof *starts };
+
+/* What any start of this command takes: it says its version. */
+static lz_err *time_nothing(double *best)
+{
+    char name[] = "lazuli", version[] = "--version";
+    char *const argv[] = { name, version, NULL };
+    double took;
+    LZ_TRY(cli_child_time(argv, &took));
+    *best = took < *best ? took : *best;
+    return NULL;
+}
+
+static lz_err *time_start(const start *s, char *const *argv, const char *folder, double *best)
+{
+    double took;
+    if (!s->warm)
+        cli_folder_empty(folder);
+    LZ_TRY(set_jit(s->jit));
+    LZ_TRY(cli_child_time(argv, &took));
+    *best = took < *best ? took : *best;
+    return NULL;
+}
+
+static void tell_start(request *r, const char *system, const char *name, double seconds, double nothing)
+{
+    tell(r, &(lz_bench_figure){ .suite = "start",
+                                .system = system,
+                                .name = name,
+                                .metric = "first_result",
+                                .value = seconds * 1e3,
+                                .unit = "ms",
+                                .ratio = seconds / nothing,
+                                .against = nothing < seconds ? "--version" : NULL,
+                                .threads = r->o.threads ? r->o.threads : 1 });
+}
+
+static lz_err *run_start(request *r, char *const *argv, const char *folder)
+{
+    double best[STARTS], nothing = 1e9, begin = lz_measure_clock(2);
+    double seconds = r->o.seconds > 0 ? r->o.seconds : 1;
+    int64_t rounds = r->o.n ? r->o.n : 5;
+    for (int i = 0; i < STARTS; i++)
+        best[i] = 1e9;
+    for (int64_t round = 0; round < rounds || (!r->o.n && lz_measure_clock(2) - begin < seconds); round++) {
+        LZ_TRY(time_nothing(&nothing));
+        for (int i = 0; i < STARTS; i++)
+            LZ_TRY(time_start(&starts[i], argv, folder, &best[i]));
+    }
+    tell_start(r, "--version", "process", nothing, nothing);
+    for (int i = 0; i < STARTS; i++)
+        tell_start(r, "lazuli", starts[i].name, best[i], nothing);
+    return NULL;
+}
+
+static const struct {
+    const char *suite;
+    lz_err *(*run)(request *r, char *const *argv, const char *folder);
+} in_children[] = { { "shapes", run_shapes }, { "compile", run_compile }, { "start", run_start } };
+
+static lz_err *run_fresh(request *r)
+{
+    char folder[CLI_FOLDER], **argv;
+    LZ_TRY(make_argv(r, &argv));
+    lz_err *e = cli_folder_make(folder);
+    for (size_t i = 0; !e && i < sizeof in_children / sizeof *in_children; i++)
+        if (!strcmp(in_children[i].suite, r->suite))
+            e = in_children[i].run(r, argv, folder);
+    cli_folder_remove(folder);
+    lz_mem_free(argv);
+    return e;
+}
+
+/* ---- the command ---- */
+
+static const lz_bench_suite *find(const char *name)
+{
+    const lz_bench_suite *s = NULL;
+    for (size_t i = 0; (s = lz_bench_suite_at(i)) && strcmp(s->name, name) != 0; i++)
+        ;
+    return s;
+}
+
+static int list(void)
+{
+    const lz_bench_suite *s;
+    for (size_t i = 0; (s = lz_bench_suite_at(i)); i++)
+        printf("  %-10s %s\n", s->name, s->help);
+    return CLI_OK;
+}
+
+/* The build leaves the loops beside the command. */
+static const char *default_loops(char path[4096])
+{
+    static const char behind[] = "/bench/loops.so";
+    ssize_t n = readlink("/proc/self/exe", path, 4096 - sizeof behind);
+    if (n <= 0)
+        return NULL;
+    path[n] = 0;
+    char *slash = strrchr(path, '/');
+    memcpy(slash, behind, sizeof behind);
+    return access(path, R_OK) == 0 ? path : NULL;
+}
+
+/* One option, with what follows it; 0: none of ours. */
+static int take_option(int argc, char **argv, request *r)
+{
+    int64_t n;
+    lz_str next = lz_str_of(argc > 1 ? argv[1] : "");
+    if (!strcmp(argv[0], "--json"))
+        return r->json = true, 1;
+    if (!strcmp(argv[0], "--here"))
+        return r->here = true, 1;
+    if (!strcmp(argv[0], "--n") && lz_int64_parse(next, &n) && n > 0 && n <= INT32_MAX)
+        return r->o.n = n, 2;
+    if (!strcmp(argv[0], "--threads") && lz_int64_parse(next, &n) && n > 0 && n <= 1024)
+        return r->o.threads = (int)n, 2;
+    if (!strcmp(argv[0], "--seconds") && lz_double_parse(next, &r->o.seconds) && r->o.seconds > 0
+        && r->o.seconds < 1e6)
+        return 2;
+    if (!strcmp(argv[0], "--loops") && next.len)
+        return r->o.loops = argv[1], 2;
+    return 0;
+}
+
+static int run(request *r)
+{
+    char loops[4096];
+    const lz_bench_suite *s = find(r->suite);
+    r->o.loops = r->o.loops ? r->o.loops : default_loops(loops);
+    if (!r->o.loops && !r->here && !r->json)
+        fprintf(stderr, "lazuli: no loops to compare with (--loops FILE): ratios to them are left out\n");
+    lz_err *e = s && s->fresh && !r->here ? run_fresh(r) : lz_bench_run(r->suite, &r->o, tell, r);
+    if (e)
+        lz_err_free(r->bad);
+    return cli_report(e ? e : r->bad);
 }
 
 int cli_bench(int argc, char **argv)
 {
-    const char *suite = NULL;
-    bool json = false;
-    lz_err *bad = NULL;
-    for (int i = 1; i < argc; i++)
-        if (!strcmp(argv[i], "--json"))
-            json = true;
-        else if (argv[i][0] != '-' && !suite)
-            suite = argv[i];
-        else
+    request r = { .argc = argc, .argv = argv };
+    for (int i = 1; i < argc;) {
+        int taken = take_option(argc - i, argv + i, &r);
+        if (!taken && (argv[i][0] == '-' || r.suite))
             return cli_misuse("bench: '%s' is not understood", argv[i]);
-    if (!suite)
-        return cli_misuse("bench takes record or sync");
-    lz_err *e = lz_bench_run(suite, json ? tell_json : tell_text, &bad);
-    if (bad && e)
-        lz_err_free(bad);
-    return cli_report(e ? e : bad);
+        if (!taken)
+            r.suite = argv[i];
+        i += taken ? taken : 1;
+    }
+    return r.suite ? run(&r) : list();
 }

@@ -4,7 +4,8 @@
 #include <stdio.h>
 
 static const cli_command commands[] = {
-    { "bench", "record | sync [--json]", "what recording and syncs cost here", cli_bench },
+    { "bench", "[NAME] [--json]",
+      "what things cost here: --n N, --threads T, --seconds S, --loops FILE; lists the names", cli_bench },
     { "devices", "[-v]", "backends and their devices; -v: which entries of the interface they bring",
       cli_devices },
     { "env", "[--json]", "what this program, this machine and its environment are", cli_env },

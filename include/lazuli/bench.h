@@ -1,12 +1,13 @@
-/* bench.h - what recording and syncs cost, measured where it runs.
+/* bench.h - what things cost, measured where it runs.
  *
- * Each figure is the least of many runs, which is what a quiet machine would take. Beside
- * them stands a plain C loop that allocates, links and hashes a node: what any recorder
- * must do at least, so that figures of two machines can be compared. */
+ * A figure is the least of many runs, which is what a quiet machine would take. Where
+ * something can be measured beside it, in turns and in the same run, the figure has a
+ * ratio to that: ratios can be compared between machines, figures cannot. */
 #ifndef LAZULI_BENCH_H
 #define LAZULI_BENCH_H
 
 #include <lazuli/base.h>
+#include <stdbool.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,13 +16,31 @@ extern "C" {
 typedef struct lz_bench_figure {
     const char *suite, *system, *name, *metric, *unit;
     double value;
+    double ratio;        /* value / that of `against`; 0: there is none */
+    const char *against; /* a system of this run, or NULL */
+    int threads;
 } lz_bench_figure;
+
+typedef struct lz_bench_options {
+    int64_t n;         /* of the suite's sizes only this one, whatever the suite counts; 0: all of them */
+    int threads;       /* 0: one */
+    double seconds;    /* for each figure, about; 0: one */
+    const char *loops; /* a shared object with loops to measure beside ours (bench/loops.h); NULL: none */
+} lz_bench_options;
 
 typedef void lz_bench_fn(void *user, const lz_bench_figure *figure);
 
-/* "record": chains of operators, with inference and release. "sync": a graph of 1,000 small
- * operators that was compiled before. */
-LZ_API LZ_MUST_USE lz_err *lz_bench_run(const char *suite, lz_bench_fn *tell, void *user);
+typedef struct lz_bench_suite {
+    const char *name, *help;
+    bool fresh; /* measures what happens once in a process: wants one of its own */
+} lz_bench_suite;
+
+/* NULL: there is no i-th. */
+LZ_API const lz_bench_suite *lz_bench_suite_at(size_t i);
+
+/* With one thread, it stays on one CPU until this returns. LZ_ERR_NOT_FOUND lists the names. */
+LZ_API LZ_MUST_USE lz_err *lz_bench_run(const char *suite, const lz_bench_options *o, lz_bench_fn *tell,
+                                        void *user);
 
 #ifdef __cplusplus
 }

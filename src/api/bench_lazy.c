@@ -1,40 +1,50 @@
+#include "api/bench_impl.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "exec/straight.h"
 #include "lazy/record.h"
 #include "op/op_table.h"
-#include <lazuli/bench.h>
-#include <lazuli/tensor.h>
 #include <string.h>
 
 enum {
     CHAIN = 1000, /* operators of one run */
-    RUNS = 300,
-    DEPTH = 400, /* views of views */
-    FEW = 100    /* views at that depth in one run */
+    RUNS = 300,   /* in a second, about */
+    DEPTH = 400,  /* views of views */
+    FEW = 100     /* views at that depth in one run */
 };
 
 typedef struct bench {
+    const lz_bench *b;
     lz_ctx *c;
     lz_tensor *x, *y; /* held; four elements */
-    lz_bench_fn *tell;
-    void *user;
-    const char *suite;
-    double plain; /* ns of the plain loop, for one node */
+    lz_tensor *deep;  /* a view of a view of ... */
+    int chain, runs;
 } bench;
 
-static void report(const bench *b, const char *name, const char *metric, double value, const char *unit)
+static lz_err *begin(lz_bench *b, bench *out)
 {
-    lz_bench_figure f = {
-        .suite = b->suite, .system = "lazuli", .name = name, .metric = metric, .unit = unit, .value = value
-    };
-    b->tell(b->user, &f);
+    static const float elements[] = { 0.5F, -0.25F, 1, 0.125F };
+    int runs = (int)(RUNS * b->o.seconds);
+    *out = (bench){ .b = b, .c = b->c, .chain = b->o.n ? (int)b->o.n : CHAIN, .runs = runs > 5 ? runs : 5 };
+    out->x = lz_from_memory(b->c, LZ_F32, LZ_DIMS(4), elements);
+    out->y = lz_from_memory(b->c, LZ_F32, LZ_DIMS(4), elements);
+    return lz_bench_check(b);
 }
 
-static lz_err *check(const bench *b)
+static const char plain_name[] = "plain C";
+
+static void tell_plain(const bench *b, double ns)
 {
-    return lz_failed(b->c) ? lz_errf(lz_code_of(b->c), "%s", lz_message(b->c)) : NULL;
+    lz_bench_tell(
+        b->b,
+        (lz_bench_figure){
+            .system = plain_name, .name = "alloc_and_hash", .metric = "per_op", .value = ns, .unit = "ns" });
+}
+
+static void least(uint64_t *best, uint64_t took)
+{
+    *best = took < *best ? took : *best;
 }
 
 /* ---- the plain loop ---- */
@@ -59,11 +69,11 @@ static plain_node *plain_make(uint32_t op, plain_node *a, plain_node *b)
     return n;
 }
 
-static uint64_t plain_run(void)
+static uint64_t plain_run(const bench *b)
 {
     uint64_t start = lz_clock_ns();
     plain_node *at = NULL;
-    for (int i = 0; i < CHAIN; i++) {
+    for (int i = 0; i < b->chain; i++) {
         plain_node *n = plain_make(7, at, NULL);
         if (!n)
             break;
@@ -130,76 +140,88 @@ static uint64_t chain_run(const bench *b, step_fn *step)
     uint64_t start = lz_clock_ns();
     lz_scope *s = lz_scope_push(b->c);
     lz_tensor *at = add(b, b->x);
-    for (int i = 1; i < CHAIN; i++)
+    for (int i = 1; i < b->chain; i++)
         at = step(b, at);
     lz_scope_pop(s);
     return lz_clock_ns() - start;
 }
 
-static uint64_t view_run(const bench *b)
+static void go_deep(bench *b)
 {
     const int64_t sizes[] = { 2, 2 };
-    lz_scope *outer = lz_scope_push(b->c);
     const lz_value in[] = { lz_value_tensor(b->x), lz_value_ints((lz_ints){ sizes, 2 }) };
-    lz_tensor *at = record(b, LZ_OP_view, in);
+    b->deep = record(b, LZ_OP_view, in);
     for (int i = 0; i < DEPTH; i++)
-        at = view(b, at);
+        b->deep = view(b, b->deep);
+}
+
+static uint64_t view_run(const bench *b)
+{
     uint64_t start = lz_clock_ns();
     lz_scope *s = lz_scope_push(b->c);
+    lz_tensor *at = b->deep;
     for (int i = 0; i < FEW; i++)
         at = view(b, at);
     lz_scope_pop(s);
-    uint64_t took = lz_clock_ns() - start;
-    lz_scope_pop(outer);
-    return took;
+    return lz_clock_ns() - start;
 }
 
-static void tell_recording(const bench *b, const char *name, uint64_t best, int n)
+static const struct {
+    const char *name;
+    step_fn *step; /* NULL: views */
+} chains[] = { { "add", add },      { "mul", mul },           { "relu", relu },
+               { "tanh", tanh_of }, { "add_", add_in_place }, { "view_depth_400", NULL } };
+
+enum { CHAINS = sizeof chains / sizeof *chains };
+
+static void tell_recording(const bench *b, const uint64_t best[CHAINS], uint64_t plain)
 {
-    double ns = (double)best / n;
-    report(b, name, "per_op", ns, "ns");
-    report(b, name, "ratio", ns / b->plain, "x plain");
+    double least_ns = (double)plain / b->chain;
+    tell_plain(b, least_ns);
+    for (int k = 0; k < CHAINS; k++) {
+        double ns = (double)best[k] / (chains[k].step ? b->chain : FEW);
+        lz_bench_tell(b->b, (lz_bench_figure){ .name = chains[k].name,
+                                               .metric = "per_op",
+                                               .value = ns,
+                                               .unit = "ns",
+                                               .ratio = ns / least_ns,
+                                               .against = plain_name });
+    }
 }
 
-static lz_err *bench_record(bench *b)
+lz_err *lz_bench_record(lz_bench *all)
 {
-    static const struct {
-        const char *name;
-        step_fn *step;
-    } chains[] = {
-        { "add", add }, { "mul", mul }, { "relu", relu }, { "tanh", tanh_of }, { "add_", add_in_place }
-    };
-    uint64_t best;
-    for (size_t k = 0; k < sizeof chains / sizeof *chains; k++) {
-        best = UINT64_MAX;
-        for (int i = 0; i < RUNS; i++) {
-            uint64_t took = chain_run(b, chains[k].step);
-            best = took < best ? took : best;
-        }
-        LZ_TRY(check(b));
-        tell_recording(b, chains[k].name, best, CHAIN);
+    bench b;
+    uint64_t best[CHAINS], plain = UINT64_MAX;
+    LZ_TRY(begin(all, &b));
+    go_deep(&b);
+    memset(best, 0xff, sizeof best);
+    for (int i = 0; i < b.runs; i++) {
+        least(&plain, plain_run(&b));
+        for (int k = 0; k < CHAINS; k++)
+            least(&best[k], chains[k].step ? chain_run(&b, chains[k].step) : view_run(&b));
     }
-    best = UINT64_MAX;
-    for (int i = 0; i < RUNS; i++) {
-        uint64_t took = view_run(b);
-        best = took < best ? took : best;
-    }
-    tell_recording(b, "view_depth_400", best, FEW);
-    return check(b);
+    LZ_TRY(lz_bench_check(all));
+    tell_recording(&b, best, plain);
+    return NULL;
 }
 
 /* ---- syncs ---- */
+
+typedef struct times {
+    uint64_t plain, sync, bare; /* ns */
+} times;
 
 static lz_tensor *mixed_chain(const bench *b)
 {
     static step_fn *const steps[] = { add, mul, relu, tanh_of };
     lz_tensor *at = b->x;
-    for (int i = 0; i < CHAIN; i++)
+    for (int i = 0; i < b->chain; i++)
         at = steps[i % 4](b, at);
     return at;
 }
 
-/* *from: when the sync began. */
+/* Of the sync alone; recording has a suite of its own. */
 static uint64_t sync_run(const bench *b)
 {
     lz_scope *s = lz_scope_push(b->c);
@@ -215,13 +237,13 @@ static uint64_t sync_run(const bench *b)
 }
 
 /* The graph of mixed_chain: x and y are its first inputs, then each sum has its factor. */
-static lz_err *bare_text(lz_text *t)
+static lz_err *bare_text(int chain, lz_text *t)
 {
     lz_text_puts(t, "graph(%x : Tensor, %y : Tensor");
-    for (int i = 0; i < CHAIN; i += 4)
+    for (int i = 0; i < chain; i += 4)
         lz_text_printf(t, ", %%a%d : int", i);
     lz_text_puts(t, "):\n");
-    for (int i = 0; i < CHAIN; i++) {
+    for (int i = 0; i < chain; i++) {
         static const char *const calls[] = { "add", "mul", "relu", "tanh" };
         lz_text_printf(t, "  %%v%d : Tensor = aten::%s(%%", i, calls[i % 4]);
         if (i == 0)
@@ -233,7 +255,7 @@ static lz_err *bare_text(lz_text *t)
             lz_text_printf(t, ", %%a%d", i);
         lz_text_puts(t, ")\n");
     }
-    lz_text_printf(t, "  return (%%v%d)\n", CHAIN - 1);
+    lz_text_printf(t, "  return (%%v%d)\n", chain - 1);
     return lz_text_check(t);
 }
 
@@ -255,28 +277,30 @@ static lz_err *bare_inputs(const lz_graph *g, lz_arena *a, lz_straight_input **i
     return NULL;
 }
 
-static lz_err *bare_runs(const lz_straight *x, const lz_straight_arg *args, uint64_t *best)
+static lz_err *bare_run(const lz_straight *x, const lz_straight_run_args *run, uint64_t *best)
 {
-    lz_straight_run_args run = { .in = args };
-    lz_err *e = lz_pool_create(0, &run.threads);
-    if (!e)
-        e = lz_buffer_pool_create((size_t)1 << 20, &run.memory);
-    for (int i = 0; !e && i < RUNS; i++) {
-        lz_buffer *out;
-        uint64_t start = lz_clock_ns();
-        e = lz_straight_run(x, &run, &out);
-        if (!e)
-            lz_buffer_release(out);
-        uint64_t took = lz_clock_ns() - start;
-        *best = took < *best ? took : *best;
+    lz_buffer *out;
+    uint64_t start = lz_clock_ns();
+    LZ_TRY(lz_straight_run(x, run, &out));
+    lz_buffer_release(out);
+    least(best, lz_clock_ns() - start);
+    return NULL;
+}
+
+static lz_err *in_turns(const bench *b, const lz_straight *x, const lz_straight_arg *args, times *t)
+{
+    lz_straight_run_args run = { .in = args, .threads = b->b->pool };
+    lz_err *e = lz_buffer_pool_create((size_t)1 << 20, &run.memory);
+    for (int i = 0; !e && i < b->runs; i++) {
+        least(&t->plain, plain_run(b));
+        least(&t->sync, sync_run(b));
+        e = bare_run(x, &run, &t->bare);
     }
     lz_buffer_pool_release(run.memory);
-    if (run.threads)
-        lz_pool_destroy(run.threads);
     return e;
 }
 
-static lz_err *run_bare(lz_graph *g, lz_arena *a, uint64_t *best)
+static lz_err *run_graph(const bench *b, lz_graph *g, lz_arena *a, times *t)
 {
     lz_straight_input *in;
     lz_straight_arg *args;
@@ -288,91 +312,49 @@ static lz_err *run_bare(lz_graph *g, lz_arena *a, uint64_t *best)
     if (!e)
         e = lz_straight_create(g, in, NULL, &x);
     if (!e)
-        e = bare_runs(x, args, best);
+        e = in_turns(b, x, args, t);
     lz_straight_destroy(x);
     lz_buffer_release(data);
     return e;
 }
 
-/* The same graph, read from a text and run without tensors, contexts and caches. */
-static lz_err *bench_bare(uint64_t *best)
+/* The same graph beside it, read from a text and run without tensors, contexts and caches. */
+static lz_err *run_text(const bench *b, times *t)
 {
     lz_text text = { 0 };
     lz_graph *g = NULL;
     lz_arena a;
     lz_arena_init(&a);
-    lz_err *e = bare_text(&text);
+    lz_err *e = bare_text(b->chain, &text);
     if (!e)
         e = lz_graph_parse("bench", lz_text_view(&text), &g);
     if (!e)
-        e = run_bare(g, &a, best);
+        e = run_graph(b, g, &a, t);
     lz_graph_release(g);
     lz_arena_deinit(&a);
     lz_text_deinit(&text);
     return e;
 }
 
-static lz_err *bench_sync(bench *b)
+lz_err *lz_bench_sync(lz_bench *all)
 {
-    uint64_t best = UINT64_MAX, bare = UINT64_MAX;
-    for (int i = 0; i < RUNS; i++) {
-        uint64_t took = sync_run(b);
-        best = took < best ? took : best;
+    bench b;
+    times t = { UINT64_MAX, UINT64_MAX, UINT64_MAX };
+    LZ_TRY(begin(all, &b));
+    LZ_TRY(run_text(&b, &t));
+    LZ_TRY(lz_bench_check(all));
+    double plain = (double)t.plain / b.chain, over = ((double)t.sync - (double)t.bare) / b.chain;
+    tell_plain(&b, plain);
+    const lz_bench_figure figures[] = {
+        { .metric = "sync", .value = (double)t.sync * 1e-3, .unit = "us" },
+        { .metric = "bare_plan", .value = (double)t.bare * 1e-3, .unit = "us" },
+        { .metric = "overhead_per_op", .value = over, .unit = "ns", .ratio = over / plain },
+    };
+    for (int i = 0; i < 3; i++) {
+        lz_bench_figure f = figures[i];
+        f.name = "cached";
+        f.against = plain_name;
+        lz_bench_tell(all, f);
     }
-    LZ_TRY(check(b));
-    LZ_TRY(bench_bare(&bare));
-    double over = ((double)best - (double)bare) / CHAIN;
-    report(b, "cached_1000", "sync", (double)best * 1e-3, "us");
-    report(b, "cached_1000", "bare_plan", (double)bare * 1e-3, "us");
-    report(b, "cached_1000", "overhead_per_op", over, "ns");
-    report(b, "cached_1000", "ratio", over / b->plain, "x plain");
     return NULL;
-}
-
-/* ---- all of it ---- */
-
-static void measure_plain(bench *b)
-{
-    uint64_t best = UINT64_MAX;
-    for (int i = 0; i < RUNS; i++) {
-        uint64_t took = plain_run();
-        best = took < best ? took : best;
-    }
-    b->plain = (double)best / CHAIN;
-    lz_bench_figure f = { .suite = b->suite,
-                          .system = "plain C",
-                          .name = "alloc_and_hash",
-                          .metric = "per_op",
-                          .unit = "ns",
-                          .value = b->plain };
-    b->tell(b->user, &f);
-}
-
-static lz_err *run_suite(bench *b, lz_err *(*suite)(bench *b))
-{
-    static const float elements[] = { 0.5F, -0.25F, 1, 0.125F };
-    b->c = lz_open(NULL);
-    if (!b->c)
-        return lz_err_oom();
-    b->x = lz_from_memory(b->c, LZ_F32, LZ_DIMS(4), elements);
-    b->y = lz_from_memory(b->c, LZ_F32, LZ_DIMS(4), elements);
-    lz_err *e = check(b);
-    if (!e) {
-        measure_plain(b);
-        e = suite(b);
-    }
-    lz_close(b->c);
-    return e;
-}
-
-lz_err *lz_bench_run(const char *suite, lz_bench_fn *tell, void *user)
-{
-    static const struct {
-        const char *name;
-        lz_err *(*run)(bench *b);
-    } suites[] = { { "record", bench_record }, { "sync", bench_sync } };
-    for (size_t i = 0; i < sizeof suites / sizeof *suites; i++)
-        if (!strcmp(suite, suites[i].name))
-            return run_suite(&(bench){ .tell = tell, .user = user, .suite = suites[i].name }, suites[i].run);
-    return lz_errf(LZ_ERR_NOT_FOUND, "there is no suite '%s': record, sync", suite);
 }

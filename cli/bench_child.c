@@ -1,0 +1,100 @@
+#include "cli/bench_child.h"
+#include "base/measure.h"
+#include <errno.h>
+#include <ftw.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* ---- folders ---- */
+
+lz_err *cli_folder_make(char path[CLI_FOLDER])
+{
+    snprintf(path, CLI_FOLDER, "/tmp/lazuli-bench.XXXXXX");
+    if (!mkdtemp(path) || setenv("XDG_CACHE_HOME", path, 1) != 0)
+        return lz_errf(LZ_ERR_IO, "%s: no folder can be made (%d)", path, errno);
+    return NULL;
+}
+
+static int drop(const char *path, const struct stat *s, int type, struct FTW *where)
+{
+    (void)s;
+    (void)type;
+    return where->level > 0 ? remove(path) : 0;
+}
+
+void cli_folder_empty(const char *path)
+{
+    nftw(path, drop, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+void cli_folder_remove(const char *path)
+{
+    cli_folder_empty(path);
+    rmdir(path);
+}
+
+/* ---- children ---- */
+
+static lz_err *spawn(char *const *argv, const posix_spawn_file_actions_t *actions, pid_t *out)
+{
+    fflush(stdout); /* what we said comes before what it says */
+    int bad = posix_spawn(out, "/proc/self/exe", actions, NULL, argv, environ);
+    return bad ? lz_errf(LZ_ERR_IO, "this command cannot be started again (%d)", bad) : NULL;
+}
+
+static lz_err *end(pid_t child, char *const *argv)
+{
+    int status;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return lz_errf(LZ_ERR_IO, "a child got lost (%d)", errno);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return lz_errf(LZ_ERR_INTERNAL, "'%s %s' failed in a process of its own", argv[0], argv[1]);
+    return NULL;
+}
+
+lz_err *cli_child_run(char *const *argv)
+{
+    pid_t child;
+    LZ_TRY(spawn(argv, NULL, &child));
+    return end(child, argv);
+}
+
+/* The seconds until something arrives; then all of it is read. */
+static double listen(int from, double start)
+{
+    char text[512];
+    ssize_t got = read(from, text, sizeof text);
+    double took = lz_measure_clock(2) - start;
+    while (got > 0)
+        got = read(from, text, sizeof text);
+    return took;
+}
+
+lz_err *cli_child_time(char *const *argv, double *out)
+{
+    int ends[2];
+    pid_t child;
+    posix_spawn_file_actions_t actions;
+    if (pipe(ends) != 0)
+        return lz_errf(LZ_ERR_IO, "no pipe can be made (%d)", errno);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addclose(&actions, ends[0]);
+    double start = lz_measure_clock(2);
+    lz_err *e = spawn(argv, &actions, &child);
+    close(ends[1]);
+    if (!e) {
+        *out = listen(ends[0], start);
+        e = end(child, argv);
+    }
+    close(ends[0]);
+    posix_spawn_file_actions_destroy(&actions);
+    return e;
+}

@@ -1,0 +1,179 @@
+#include "api/bench_impl.h"
+#include "base/dl.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include <string.h>
+
+typedef struct row {
+    lz_bench_suite suite;
+    lz_bench_suite_fn *run;
+} row;
+
+static const row rows[] = {
+    { { "record", "chains of operators, with inference and release", false }, lz_bench_record },
+    { { "sync", "a graph of 1,000 small operators that was compiled before", false }, lz_bench_sync },
+    { { "fused", "gelu_tanh(a*b+c)*sigmoid(d) of n elements", false }, lz_bench_fused },
+    { { "softmax", "softmax of n rows of 1,024", false }, lz_bench_softmax },
+    { { "layernorm", "layer_norm of n rows of 1,024", false }, lz_bench_layernorm },
+    { { "sum0", "sum of an n x n matrix over its rows", false }, lz_bench_sum0 },
+    { { "sum1", "sum of an n x n matrix over its columns", false }, lz_bench_sum1 },
+    { { "matmul", "products of n x n matrices in one plan", false }, lz_bench_matmul },
+    { { "start", "the first result of a process", true }, lz_bench_start },
+    { { "shapes", "two graphs at n batch sizes each", true }, lz_bench_shapes },
+    { { "compile", "machine code for the kernel of `fused`", true }, lz_bench_compile },
+};
+
+enum { ROWS = sizeof rows / sizeof *rows };
+
+const lz_bench_suite *lz_bench_suite_at(size_t i)
+{
+    return i < ROWS ? &rows[i].suite : NULL;
+}
+
+/* ---- figures ---- */
+
+void lz_bench_tell(const lz_bench *b, lz_bench_figure f)
+{
+    f.suite = b->suite;
+    f.system = f.system ? f.system : "lazuli";
+    f.threads = b->o.threads;
+    f.against = f.ratio > 0 ? f.against : NULL;
+    b->tell(b->user, &f);
+}
+
+void lz_bench_tell_times(const lz_bench *b, const char *name, const lz_way *ways, const char *against,
+                         double scale, const char *unit)
+{
+    lz_bench_figure f = { .name = name, .metric = "time", .unit = unit, .value = ways[0].best * scale };
+    if (ways[1].best > 0) {
+        f.ratio = ways[0].best / ways[1].best;
+        f.against = against;
+    }
+    lz_bench_tell(b, f);
+    if (ways[1].best > 0)
+        lz_bench_tell(b, (lz_bench_figure){ .system = against,
+                                            .name = name,
+                                            .metric = "time",
+                                            .unit = unit,
+                                            .value = ways[1].best * scale });
+}
+
+void lz_bench_tell_counts(const lz_bench *b, const char *name)
+{
+    static const struct {
+        const char *metric, *counter, *unit;
+        double scale;
+    } counts[] = { { "plan_compiles", "UncachedCompile", "", 1 } };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        int64_t value = 0;
+        lz_counter_value(counts[i].counter, &value);
+        lz_bench_tell(b, (lz_bench_figure){ .name = name,
+                                            .metric = counts[i].metric,
+                                            .value = (double)value * counts[i].scale,
+                                            .unit = counts[i].unit });
+    }
+}
+
+lz_err *lz_bench_check(const lz_bench *b)
+{
+    return lz_failed(b->c) ? lz_errf(lz_code_of(b->c), "%s", lz_message(b->c)) : NULL;
+}
+
+lz_err *lz_bench_finish(const lz_bench *b, lz_tensor *y)
+{
+    lz_sync(b->c, &y, 1);
+    lz_wait(b->c);
+    return lz_bench_check(b);
+}
+
+/* ---- inputs ---- */
+
+static void drop(void *owner)
+{
+    lz_buffer_release(owner);
+}
+
+lz_err *lz_bench_input(const lz_bench *b, lz_ints sizes, lz_tensor **out, float **data)
+{
+    int64_t n = 1;
+    lz_buffer *memory;
+    for (int64_t i = 0; i < sizes.n; i++)
+        n *= sizes.v[i];
+    LZ_TRY(lz_buffer_create(NULL, (size_t)n * sizeof(float), &memory));
+    float *elements = memory->data;
+    for (int64_t i = 0; i < n; i++)
+        elements[i] = (float)(i * 7919 % 8191) / 2048 - 2;
+    *out = lz_from_foreign(b->c, LZ_F32, sizes, (lz_ints){ NULL, 0 }, elements, drop, memory);
+    if (data)
+        *data = elements;
+    return lz_bench_check(b);
+}
+
+lz_err *lz_bench_find_loops(const lz_bench *b, lz_bench_loops *out)
+{
+    static const lz_dl_symbol symbols[] = { { "loop_gelu", true, offsetof(lz_bench_loops, gelu) },
+                                            { "loop_sum_rows", true, offsetof(lz_bench_loops, sum_rows) },
+                                            { "loop_sum_columns", true,
+                                              offsetof(lz_bench_loops, sum_columns) },
+                                            { "loop_compiler", true, offsetof(lz_bench_loops, compiler) } };
+    const char *const names[] = { b->o.loops, NULL };
+    lz_dl *dl;
+    *out = (lz_bench_loops){ 0 };
+    if (!b->o.loops)
+        return NULL;
+    LZ_TRY(lz_dl_open(names, &dl));
+    return lz_dl_load(dl, symbols, sizeof symbols / sizeof *symbols, out);
+}
+
+/* ---- running one ---- */
+
+static lz_err *no_such(const char *suite)
+{
+    lz_text names = { 0 };
+    for (size_t i = 0; i < ROWS; i++)
+        lz_text_printf(&names, "%s%s", i ? ", " : "", rows[i].suite.name);
+    lz_err *e = lz_text_check(&names);
+    if (!e)
+        e = lz_errf(LZ_ERR_NOT_FOUND, "there is no suite '%s': %.*s", suite, LZ_FMT(lz_text_view(&names)));
+    lz_text_deinit(&names);
+    return e;
+}
+
+static lz_err *check_options(const lz_bench_options *o)
+{
+    if (o->n < 0 || o->n > INT32_MAX)
+        return lz_errf(LZ_ERR_ARG, "n is from 1 to %d", INT32_MAX);
+    if (o->threads < 0 || o->threads > 1024)
+        return lz_errf(LZ_ERR_ARG, "threads are from 1 to 1024");
+    return o->seconds < 0 ? lz_errf(LZ_ERR_ARG, "seconds are not negative") : NULL;
+}
+
+static lz_err *run(lz_bench *b, lz_bench_suite_fn *suite)
+{
+    LZ_TRY(lz_pool_create(b->o.threads, &b->pool));
+    b->c = lz_open(&(lz_options){ .threads = b->o.threads });
+    lz_err *e = b->c ? suite(b) : lz_err_oom();
+    lz_close(b->c);
+    lz_pool_destroy(b->pool);
+    return e;
+}
+
+lz_err *lz_bench_run(const char *suite, const lz_bench_options *o, lz_bench_fn *tell, void *user)
+{
+    lz_bench b = { .o = o ? *o : (lz_bench_options){ 0 }, .tell = tell, .user = user };
+    size_t i = 0;
+    while (i < ROWS && strcmp(suite, rows[i].suite.name) != 0)
+        i++;
+    if (i == ROWS)
+        return no_such(suite);
+    LZ_TRY(check_options(&b.o));
+    b.suite = rows[i].suite.name;
+    b.o.threads = b.o.threads ? b.o.threads : 1;
+    b.o.seconds = b.o.seconds > 0 ? b.o.seconds : 1;
+    if (b.o.threads == 1)
+        lz_pin(true);
+    lz_err *e = run(&b, rows[i].run);
+    if (b.o.threads == 1)
+        lz_pin(false);
+    return e;
+}

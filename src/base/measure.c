@@ -1,0 +1,66 @@
+#include "base/measure.h"
+#include <sched.h>
+#include <time.h>
+
+/* A turn is made of so many calls that the clock does not count, and that what the other ways
+ * left in the caches counts little. */
+static const double turn_seconds = 1e-3;
+
+double lz_measure_clock(int threads)
+{
+    struct timespec t;
+    clock_gettime(threads > 1 ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static lz_err *turn(lz_way *w, int threads, int calls)
+{
+    double start = lz_measure_clock(threads);
+    for (int i = 0; i < calls; i++)
+        LZ_TRY(w->run(w->user));
+    double took = (lz_measure_clock(threads) - start) / calls;
+    w->best = took < w->best ? took : w->best;
+    return NULL;
+}
+
+static lz_err *first(lz_way *ways, int n, int threads)
+{
+    for (int i = 0; i < n; i++) {
+        ways[i].best = 0;
+        if (ways[i].run)
+            LZ_TRY(ways[i].run(ways[i].user));
+    }
+    for (int i = 0; i < n; i++)
+        if (ways[i].run) {
+            ways[i].best = 1e9;
+            LZ_TRY(turn(&ways[i], threads, 1));
+        }
+    return NULL;
+}
+
+lz_err *lz_measure(lz_way *ways, int n, int threads, double seconds)
+{
+    double start = lz_measure_clock(threads);
+    LZ_TRY(first(ways, n, threads));
+    for (int round = 0; round < 5 || lz_measure_clock(threads) - start < seconds; round++)
+        for (int i = 0; i < n; i++)
+            if (ways[i].run)
+                LZ_TRY(turn(&ways[i], threads, (int)(turn_seconds / (ways[i].best + 1e-8)) + 1));
+    return NULL;
+}
+
+void lz_pin(bool on)
+{
+    static cpu_set_t all;
+    static bool known;
+    if (!known)
+        known = sched_getaffinity(0, sizeof all, &all) == 0;
+    size_t last = CPU_SETSIZE - 1;
+    while (last > 0 && !CPU_ISSET(last, &all))
+        last--;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(last, &one);
+    if (known)
+        sched_setaffinity(0, sizeof one, on ? &one : &all);
+}
