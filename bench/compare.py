@@ -1,0 +1,508 @@
+#!/usr/bin/env python3
+"""Lazuli beside its peers: the same expressions, in turns, on the same CPUs; one table with ratios.
+
+    bench/compare.py --setup --venv DIR             makes a virtual environment with the peers
+    bench/compare.py --venv DIR [--python PYTHON]   whatever these can import is compared with
+
+A peer lives in a process of its own (a worker), which makes its inputs and compiled functions once and is then asked for
+times in turns with `lazuli bench`. Of each the least counts. On one thread the time is the CPU's, so that other
+programs do not count; on more it is the clock's. A peer that is missing is said to be missing.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PACKAGES = ["torch", "jax[cpu]", "numpy", "onnxruntime", "onnx"]
+
+# suite, what --n means there by default, the unit of the table
+CASES = [
+    ("fused", [1000, 100000, 1000000, 20000000], "us"),
+    ("softmax", [4096], "ms"),
+    ("layernorm", [4096], "ms"),
+    ("sum0", [4096], "ms"),
+    ("sum1", [4096], "ms"),
+    ("matmul", [64, 256, 1024, 2048], "us"),
+    ("shapes", [30], "ms"),
+    ("start", [3], "ms"),
+]
+IN_WORKER = ["fused", "softmax", "layernorm", "sum0", "sum1", "matmul"]
+COLS = 1024
+WIDE, HIDDEN = 784, 512
+
+
+# ---- peers: each gives, for a suite and n, a function of no arguments that computes it once ----
+
+
+def shapes_of(suite, n):
+    """The shapes of the inputs."""
+    return {
+        "fused": [(n,)] * 4,
+        "softmax": [(n, COLS)],
+        "layernorm": [(n, COLS), (COLS,), (COLS,)],
+        "sum0": [(n, n)],
+        "sum1": [(n, n)],
+        "matmul": [(n, n)] * 2,
+    }[suite]
+
+
+def elements(np, shape):
+    """What lz_bench_input makes."""
+    n = 1
+    for s in shape:
+        n *= s
+    i = np.arange(n, dtype=np.int64)
+    return ((i * 7919 % 8191).astype(np.float32) / 2048 - 2).reshape(shape)
+
+
+class Numpy:
+    def __init__(self, threads):
+        import numpy as np
+
+        self.np, self.version = np, np.__version__
+
+    def make(self, suite, n):
+        np = self.np
+        x = [elements(np, s) for s in shapes_of(suite, n)]
+
+        def fused(a, b, c, d):
+            u = a * b + c
+            g = 0.5 * u * (1 + np.tanh(0.7978845608 * (u + 0.044715 * u * u * u)))
+            return g / (1 + np.exp(-d))
+
+        def softmax(x):
+            e = np.exp(x - x.max(axis=-1, keepdims=True))
+            return e / e.sum(axis=-1, keepdims=True)
+
+        def layernorm(x, w, b):
+            d = x - x.mean(axis=-1, keepdims=True)
+            return d / np.sqrt((d * d).mean(axis=-1, keepdims=True) + 1e-5) * w + b
+
+        f = {
+            "fused": fused,
+            "softmax": softmax,
+            "layernorm": layernorm,
+            "sum0": lambda x: x.sum(axis=0),
+            "sum1": lambda x: x.sum(axis=1),
+            "matmul": lambda x, y: x @ y,
+        }[suite]
+        return lambda: f(*x)
+
+
+class Torch:
+    def __init__(self, threads):
+        import numpy as np
+        import torch
+
+        torch.set_num_threads(threads)
+        torch.set_grad_enabled(False)
+        self.np, self.torch, self.version = np, torch, torch.__version__
+
+    def make(self, suite, n):
+        torch = self.torch
+        nn = torch.nn.functional
+        x = [torch.from_numpy(elements(self.np, s)) for s in shapes_of(suite, n)]
+        f = {
+            "fused": lambda a, b, c, d: nn.gelu(a * b + c, approximate="tanh") * torch.sigmoid(d),
+            "softmax": lambda x: torch.softmax(x, -1),
+            "layernorm": lambda x, w, b: nn.layer_norm(x, (COLS,), w, b),
+            "sum0": lambda x: x.sum(0),
+            "sum1": lambda x: x.sum(1),
+            "matmul": torch.mm,
+        }[suite]
+        return lambda: f(*x)
+
+    def batches(self):
+        torch = self.torch
+        w = torch.from_numpy(elements(self.np, (WIDE, HIDDEN)))
+        return lambda b: (lambda x=torch.from_numpy(elements(self.np, (b, WIDE))): torch.softmax(x @ w, -1))
+
+
+class Jax:
+    def __init__(self, threads):
+        os.environ["JAX_PLATFORMS"] = "cpu"
+        import jax
+        import numpy as np
+
+        self.np, self.jax, self.version = np, jax, jax.__version__
+
+    def make(self, suite, n):
+        jax, jnp = self.jax, self.jax.numpy
+        x = [jnp.asarray(elements(self.np, s)) for s in shapes_of(suite, n)]
+
+        def layernorm(x, w, b):
+            d = x - x.mean(-1, keepdims=True)
+            return d * jax.lax.rsqrt((d * d).mean(-1, keepdims=True) + 1e-5) * w + b
+
+        f = jax.jit(
+            {
+                "fused": lambda a, b, c, d: jax.nn.gelu(a * b + c, approximate=True) * jax.nn.sigmoid(d),
+                "softmax": lambda x: jax.nn.softmax(x, -1),
+                "layernorm": layernorm,
+                "sum0": lambda x: x.sum(0),
+                "sum1": lambda x: x.sum(1),
+                "matmul": lambda x, y: x @ y,
+            }[suite]
+        )
+        return lambda: f(*x).block_until_ready()
+
+    def batches(self):
+        jax, jnp = self.jax, self.jax.numpy
+        w = jnp.asarray(elements(self.np, (WIDE, HIDDEN)))
+        f = jax.jit(lambda x, w: jax.nn.softmax(x @ w, -1))
+        return lambda b: (lambda x=jnp.asarray(elements(self.np, (b, WIDE))): f(x, w).block_until_ready())
+
+
+class Onnxruntime:
+    def __init__(self, threads):
+        import numpy as np
+        import onnx
+        import onnxruntime as ort
+
+        self.np, self.onnx, self.ort, self.version = np, onnx, ort, ort.__version__
+        self.options = ort.SessionOptions()
+        self.options.intra_op_num_threads = threads
+        self.options.inter_op_num_threads = 1
+        self.options.log_severity_level = 3
+
+    def graph(self, suite, x):
+        node, make = self.onnx.helper.make_node, self.onnx.helper.make_tensor
+        names = "abcd"[: len(x)]
+        axes = [make("axes", self.onnx.TensorProto.INT64, [1], [int(suite == "sum1")])]
+        nodes = {
+            "fused": [
+                node("Mul", ["a", "b"], ["ab"]),
+                node("Add", ["ab", "c"], ["u"]),
+                node("Gelu", ["u"], ["g"], approximate="tanh"),
+                node("Sigmoid", ["d"], ["s"]),
+                node("Mul", ["g", "s"], ["y"]),
+            ],
+            "softmax": [node("Softmax", ["a"], ["y"], axis=-1)],
+            "layernorm": [node("LayerNormalization", ["a", "b", "c"], ["y"])],
+            "sum0": [node("ReduceSum", ["a", "axes"], ["y"], keepdims=0)],
+            "sum1": [node("ReduceSum", ["a", "axes"], ["y"], keepdims=0)],
+            "matmul": [node("MatMul", ["a", "b"], ["y"])],
+        }[suite]
+        value = self.onnx.helper.make_tensor_value_info
+        ins = [value(n, self.onnx.TensorProto.FLOAT, list(v.shape)) for n, v in zip(names, x)]
+        out = [value("y", self.onnx.TensorProto.FLOAT, None)]
+        return self.onnx.helper.make_graph(nodes, suite, ins, out, axes if suite.startswith("sum") else [])
+
+    def make(self, suite, n):
+        x = [elements(self.np, s) for s in shapes_of(suite, n)]
+        model = self.onnx.helper.make_model(
+            self.graph(suite, x), opset_imports=[self.onnx.helper.make_opsetid("", 20)], ir_version=9
+        )
+        session = self.ort.InferenceSession(
+            model.SerializeToString(), self.options, providers=["CPUExecutionProvider"]
+        )
+        binding = session.io_binding()
+        for name, v in zip("abcd", x):
+            binding.bind_ortvalue_input(name, self.ort.OrtValue.ortvalue_from_numpy(v))
+        binding.bind_output("y")
+        return lambda: session.run_with_iobinding(binding)
+
+
+class Stub:
+    """For --selftest: takes as long as it says."""
+
+    version = "0"
+
+    def __init__(self, threads):
+        pass
+
+    def make(self, suite, n):
+        return lambda: time.sleep(1e-4)
+
+
+PEERS = {"torch": Torch, "jax": Jax, "numpy": Numpy, "onnxruntime": Onnxruntime}
+NEEDS = {"torch": "torch, numpy", "jax": "jax", "numpy": "numpy", "onnxruntime": "onnxruntime, onnx"}
+
+FIRST = {
+    "torch": "import torch; x = torch.rand(256); print((torch.tanh((x*x+x)*torch.sigmoid(x)).exp()+torch.relu(x)).abs().sqrt()-x)",
+    "jax": "import os; os.environ['JAX_PLATFORMS']='cpu'\nimport jax, jax.numpy as np\nx = np.ones(256)\n"
+    "print(jax.jit(lambda x: np.sqrt(np.abs(np.exp(np.tanh((x*x+x)*jax.nn.sigmoid(x)))+jax.nn.relu(x)))-x)(x))",
+    "numpy": "import numpy as np; x = np.ones(256, np.float32); print(np.sqrt(np.abs(np.exp(np.tanh((x*x+x)/(1+np.exp(-x))))+np.maximum(x,0)))-x)",
+}
+
+
+# ---- the worker: one peer, asked over a pipe ----
+
+
+def least(f, threads, seconds):
+    """Seconds of one call: turns of a millisecond, as lz_measure has them."""
+    clock = time.process_time if threads == 1 else time.perf_counter
+    f()
+    best, start, turns = 1e9, clock(), 0
+    while turns < 6 or clock() - start < seconds:
+        calls = 1 if turns == 0 else int(1e-3 / (best + 1e-8)) + 1
+        begin = clock()
+        for _ in range(calls):
+            f()
+        best = min(best, (clock() - begin) / calls)
+        turns += 1
+    return best
+
+
+def first_calls(peer, threads, n):
+    """Seconds of the first calls at n batch sizes together, and of the second ones."""
+    clock = time.process_time if threads == 1 else time.perf_counter
+    make = peer.batches()
+    calls = [make(3 + 7 * i) for i in range(n)]
+    took = []
+    for _ in range(6):
+        start = clock()
+        for call in calls:
+            call()
+        took.append(clock() - start)
+    return took[0], min(took[1:])
+
+
+def work(name, threads):
+    peer = (PEERS | {"stub": Stub})[name](threads)
+    made = {}
+    print(json.dumps({"version": peer.version}), flush=True)
+    for line in sys.stdin:
+        q = json.loads(line)
+        key = q["suite"], q["n"]
+        if key[0] == "shapes":
+            first, second = first_calls(peer, threads, key[1]) if hasattr(peer, "batches") else (0, 0)
+            print(json.dumps({"seconds": first, "second": second}), flush=True)
+            continue
+        if key not in made:
+            made.clear()  # of the large ones only one at a time
+            made[key] = peer.make(*key)
+        print(json.dumps({"seconds": least(made[key], threads, q["seconds"])}), flush=True)
+
+
+# ---- the driver ----
+
+
+def cpus(threads):
+    return sorted(os.sched_getaffinity(0))[-threads:]
+
+
+def pinned(threads):
+    chosen = cpus(threads)
+    return lambda: os.sched_setaffinity(0, chosen)
+
+
+class Worker:
+    def __init__(self, python, name, threads):
+        env = dict(os.environ, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads))
+        self.name, self.python = name, python
+        self.p = subprocess.Popen(
+            [python, os.path.abspath(__file__), "--worker", name, "--threads", str(threads)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=env,
+            preexec_fn=pinned(threads),
+        )
+        line = self.p.stdout.readline()
+        self.version = json.loads(line)["version"] if line else None
+
+    def ask(self, suite, n, seconds):
+        if self.p.poll() is not None:
+            return None
+        self.p.stdin.write(json.dumps({"suite": suite, "n": n, "seconds": seconds}) + "\n")
+        self.p.stdin.flush()
+        line = self.p.stdout.readline()
+        return json.loads(line) if line else None
+
+    def close(self):
+        self.p.stdin.close()
+        self.p.wait()
+
+
+def find_peers(pythons, names):
+    """The first Python that can import it, for each peer; and what no one can."""
+    found, missing = {}, []
+    for name in names:
+        for python in pythons:
+            test = subprocess.run(
+                [python, "-c", "import " + NEEDS[name]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
+            )
+            if test.returncode == 0:
+                found[name] = python
+                break
+        else:
+            missing.append(name)
+    return found, missing
+
+
+def lazuli(command, suite, n, threads, seconds):
+    """All figures of a suite: (system, metric) -> value."""
+    run = subprocess.run(
+        [command, "bench", suite, "--n", str(n), "--threads", str(threads), "--seconds", str(seconds), "--json"],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        preexec_fn=pinned(threads),
+    )
+    return [json.loads(line) for line in run.stdout.splitlines()]
+
+
+SCALE = {"us": 1e6, "ms": 1e3}
+METRIC = {"shapes": "first_calls", "start": "first_result"}
+
+
+def put(times, key, seconds):
+    if seconds:
+        times[key] = min(seconds, times.get(key, 1e9))
+
+
+def take_ours(times, suite, unit, figures):
+    """Adds what `lazuli bench` measured: us, and what stood beside us."""
+    for f in figures:
+        if f["metric"] != METRIC.get(suite, "time") or f["name"] == "mlp":
+            continue
+        system = f["system"] if suite != "start" or f["name"] == "process" else "lazuli " + f["name"]
+        put(times, system, f["value"] / SCALE[f["unit"]])
+    if suite == "start" and "lazuli background" in times:
+        times["lazuli"] = times["lazuli background"]
+
+
+def first_result(python, name, threads):
+    start = time.perf_counter()
+    subprocess.run([python, "-c", FIRST[name]], stdout=subprocess.DEVNULL, check=True, preexec_fn=pinned(threads))
+    return time.perf_counter() - start
+
+
+def compare(o, workers, suite, n, unit):
+    times = {}
+    for _ in range(1 if suite in ("shapes", "start") else o.rounds):
+        take_ours(times, suite, unit, lazuli(o.lazuli, suite, n, o.threads, o.seconds))
+        for w in workers:
+            if suite == "start":
+                put(times, w.name, w.name in FIRST and first_result(w.python, w.name, o.threads))
+            else:
+                got = w.ask(suite, n, o.seconds)
+                put(times, w.name, got and got["seconds"])
+    return times
+
+
+def rows_of(o, workers):
+    for suite, sizes, unit in CASES:
+        for n in sizes if not o.n else [o.n]:
+            if o.suites and suite not in o.suites:
+                continue
+            times = compare(o, workers, suite, n, unit)
+            for system, seconds in times.items():
+                yield {
+                    "suite": suite,
+                    "n": n,
+                    "system": system,
+                    "value": seconds * SCALE[unit],
+                    "unit": unit,
+                    "threads": o.threads,
+                    "ratio": times["lazuli"] / seconds,
+                }
+
+
+def table(rows, peers):
+    """Markdown: a line for each case, the ratio of our time to each system's behind its time."""
+    others = []
+    for r in rows:
+        if r["system"] not in others and r["system"] not in peers and r["system"] != "lazuli":
+            others.append(r["system"])
+    columns = [s for s in others if not s.startswith("lazuli ")] + list(peers)
+    print("| case | threads | lazuli | " + " | ".join(columns) + " |")
+    print("|---" * (len(columns) + 3) + "|")
+    cases = []
+    for r in rows:
+        case = r["suite"], r["n"], r["threads"]
+        if case not in cases:
+            cases.append(case)
+    for case in cases:
+        mine = {r["system"]: r for r in rows if (r["suite"], r["n"], r["threads"]) == case}
+        cells = ["%s %d" % case[:2], str(case[2]), "%.4g %s" % (mine["lazuli"]["value"], mine["lazuli"]["unit"])]
+        for c in columns:
+            cells.append("%.4g (%.2f)" % (mine[c]["value"], mine[c]["ratio"]) if c in mine else "")
+        print("| " + " | ".join(cells) + " |")
+
+
+def run(o):
+    found, missing = find_peers(o.pythons, o.peers)
+    for name in missing:
+        print("compare: %s is missing (none of the Pythons imports %s)" % (name, NEEDS[name]), file=sys.stderr)
+    rows = []
+    for threads in o.all_threads:
+        o.threads = threads
+        workers = [Worker(python, name, threads) for name, python in found.items()]
+        for w in workers:
+            print("compare: %s %s, threads %d" % (w.name, w.version or "does not start", threads), file=sys.stderr)
+        workers = [w for w in workers if w.version]
+        for row in rows_of(o, workers):
+            rows.append(row)
+            if o.json:
+                print(json.dumps(row), flush=True)
+        for w in workers:
+            w.close()
+    if not o.json:
+        table(rows, list(found))
+    return rows
+
+
+def setup(folder):
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    subprocess.run([os.path.join(folder, "bin", "pip"), "install", *PACKAGES], check=True)
+
+
+def selftest(o):
+    """Without any peer: our own figures, a worker that sleeps, and the table."""
+    w = Worker(sys.executable, "stub", 2)
+    assert w.version == "0"
+    got = w.ask("sum0", 3, 0.001)
+    assert 1e-4 <= got["seconds"] < 1, got
+    w.close()
+    o.pythons, o.peers, o.suites, o.n, o.rounds, o.seconds = [], list(PEERS), ["sum0", "shapes", "start"], 3, 2, 0.001
+    rows = run(o)
+    assert {r["suite"] for r in rows} == set(o.suites), rows
+    assert all(r["ratio"] == 1 for r in rows if r["system"] == "lazuli"), rows
+    ours = {(r["suite"], r["threads"]): r["value"] for r in rows if r["system"] == "lazuli"}
+    assert all(abs(r["ratio"] * r["value"] / ours[r["suite"], r["threads"]] - 1) < 1e-6 for r in rows), rows
+
+
+def options():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("suites", nargs="*", help="of " + " ".join(c[0] for c in CASES))
+    p.add_argument("--venv", help="a virtual environment")
+    p.add_argument("--setup", action="store_true", help="make it, with " + " ".join(PACKAGES))
+    p.add_argument("--python", action="append", default=[], help="another Python to look for peers in")
+    p.add_argument("--peers", default=",".join(PEERS), help="of " + ",".join(PEERS))
+    p.add_argument("--lazuli", default=os.path.join(HERE, "..", "build", "lazuli"), help="the command")
+    p.add_argument("--threads", default="1,2")
+    p.add_argument("--n", type=int, default=0, help="this size only")
+    p.add_argument("--rounds", type=int, default=5, help="turns of everybody")
+    p.add_argument("--seconds", type=float, default=0.3, help="of one turn")
+    p.add_argument("--json", action="store_true")
+    p.add_argument("--selftest", action="store_true")
+    p.add_argument("--worker", help=argparse.SUPPRESS)
+    o = p.parse_args()
+    o.all_threads = [int(t) for t in o.threads.split(",")]
+    o.pythons = o.python + ([os.path.join(o.venv, "bin", "python")] if o.venv else [])
+    o.peers = [x for x in o.peers.split(",") if x]
+    wrong = [x for x in o.suites if x not in [c[0] for c in CASES]] + [x for x in o.peers if x not in PEERS]
+    if wrong:
+        p.error("nothing is called " + ", ".join(wrong))
+    return o
+
+
+def main():
+    o = options()
+    if o.worker:
+        return work(o.worker, o.all_threads[0])
+    if o.setup:
+        setup(o.venv or "venv")
+    if o.selftest:
+        return selftest(o)
+    run(o)
+
+
+if __name__ == "__main__":
+    main()
