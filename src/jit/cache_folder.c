@@ -1,0 +1,275 @@
+#include "jit/cache_folder.h"
+#include "base/dir.h"
+#include "base/env.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TEMP_NAME = 64, NOT_OFTEN_S = 60 };
+
+static const uint64_t usual_limit = 256ull << 20;
+
+/* ---- where ---- */
+
+static lz_err *path_of(const char *folder, char **out)
+{
+    LZ_TRY(lz_path_join("", folder, out));
+    for (size_t n = strlen(*out); n > 1 && (*out)[n - 1] == '/'; n--)
+        (*out)[n - 1] = '\0'; /* "link/" would be what the link leads to */
+    return NULL;
+}
+
+lz_err *lz_cfolder_path(char **out)
+{
+    static const char *const words[] = { "on", "off", NULL };
+    int off = 0;
+    char *user;
+    LZ_TRY(lz_env_word(LZ_ENV_CACHE, words, &off));
+    if (off)
+        return lz_errf(LZ_ERR_UNSUPPORTED, "%s=off", lz_env_vars[LZ_ENV_CACHE].name);
+    const char *folder = lz_env_text(LZ_ENV_CACHE_DIR);
+    if (folder)
+        return path_of(folder, out);
+    LZ_TRY(lz_dir_user_cache(&user));
+    lz_err *e = lz_path_join(user, "lazuli", out);
+    lz_mem_free(user);
+    return e;
+}
+
+static bool parse_size(lz_str s, uint64_t *out)
+{
+    static const char letters[] = "KMGT";
+    unsigned shift = 0;
+    for (unsigned i = 0; s.len && letters[i]; i++)
+        if ((s.ptr[s.len - 1] & ~32) == letters[i])
+            shift = 10 * (i + 1);
+    uint64_t v;
+    if (!lz_uint64_parse(lz_str_sub(s, 0, s.len - (shift != 0)), &v) || v > (uint64_t)INT64_MAX >> shift)
+        return false;
+    *out = v << shift;
+    return true;
+}
+
+lz_err *lz_cfolder_limit(uint64_t *out)
+{
+    const char *text = lz_env_text(LZ_ENV_CACHE_SIZE);
+    *out = usual_limit;
+    if (text && !parse_size(lz_str_of(text), out))
+        return lz_errf(LZ_ERR_ARG, "%s=%s: not a number of bytes such as 1000000, 512K, 256M or 1G",
+                       lz_env_vars[LZ_ENV_CACHE_SIZE].name, text);
+    return NULL;
+}
+
+/* Why what was opened must not be trusted, or NULL. */
+static const char *suspicious(const struct stat *st)
+{
+    if (st->st_uid != geteuid())
+        return "it belongs to someone else";
+    return st->st_mode & (S_IWGRP | S_IWOTH) ? "others may write it" : NULL;
+}
+
+/* The folder, and the one above it: a home that is not there is none of our business. */
+static lz_err *make_folder(char *path)
+{
+    if (mkdir(path, 0700) == 0 || errno == EEXIST)
+        return NULL;
+    char *slash = strrchr(path, '/');
+    if (errno != ENOENT || !slash || slash == path)
+        return lz_err_errno(errno, "make folder", path);
+    *slash = '\0';
+    bool up = mkdir(path, 0700) == 0 || errno == EEXIST;
+    *slash = '/';
+    return up && (mkdir(path, 0700) == 0 || errno == EEXIST) ? NULL
+                                                             : lz_err_errno(errno, "make folder", path);
+}
+
+static lz_err *open_folder(char *path, bool make, int *out)
+{
+    enum { FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
+    *out = open(path, FLAGS);
+    if (*out < 0 && errno == ENOENT && make) {
+        LZ_TRY(make_folder(path));
+        *out = open(path, FLAGS);
+    }
+    return *out < 0 ? lz_err_errno(errno, "open", path) : NULL;
+}
+
+static lz_err *check_folder(int fd, const char *path)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return lz_err_errno(errno, "stat", path);
+    const char *why = suspicious(&st);
+    return why ? lz_errf(LZ_ERR_MODEL, "%s is not used: %s", path, why) : NULL;
+}
+
+lz_err *lz_cfolder_open(bool make, lz_cfolder *out)
+{
+    char *path;
+    LZ_TRY(lz_cfolder_limit(&out->limit));
+    LZ_TRY(lz_cfolder_path(&path));
+    lz_err *e = open_folder(path, make, &out->fd);
+    if (!e && (e = check_folder(out->fd, path)))
+        close(out->fd);
+    lz_mem_free(path);
+    return e;
+}
+
+void lz_cfolder_close(lz_cfolder *f)
+{
+    close(f->fd);
+}
+
+/* ---- one entry ---- */
+
+static lz_err *broken(const char *name, const char *why)
+{
+    return lz_errf(LZ_ERR_MODEL, "%s: %s", name, why);
+}
+
+static lz_err *read_bytes(int fd, const char *name, size_t size, char **out)
+{
+    char *p = lz_mem_alloc(size);
+    size_t have = 0;
+    ssize_t got = 1;
+    if (!p)
+        return lz_err_oom();
+    while (have < size && got > 0) {
+        got = read(fd, p + have, size - have);
+        have += got > 0 ? (size_t)got : 0;
+        got = got < 0 && errno == EINTR ? 1 : got;
+    }
+    if (have == size) {
+        *out = p;
+        return NULL;
+    }
+    lz_err *e = got < 0 ? lz_err_errno(errno, "read", name) : broken(name, "it is cut off");
+    lz_mem_free(p);
+    return e;
+}
+
+static lz_err *read_entry(int fd, const char *name, lz_cobject *out)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return lz_err_errno(errno, "stat", name);
+    const char *why = S_ISREG(st.st_mode) ? suspicious(&st) : "it is no file";
+    if (!why && (st.st_size <= 0 || st.st_size > LZ_ENTRY_MOST))
+        why = st.st_size > 0 ? "something was added to it" : "it is cut off";
+    if (why)
+        return broken(name, why);
+    size_t size = (size_t)st.st_size;
+    LZ_TRY(read_bytes(fd, name, size, &out->memory));
+    char own[LZ_ENTRY_NAME];
+    why = lz_entry_read((lz_str){ out->memory, size }, &out->entry);
+    if (!why) {
+        lz_entry_name(out->entry.key, own);
+        why = strcmp(own, name) != 0 ? "it is the entry of another kernel" : NULL;
+    }
+    if (why)
+        lz_mem_free(out->memory);
+    out->used = st.st_mtim.tv_sec;
+    return why ? broken(name, why) : NULL;
+}
+
+lz_err *lz_cfolder_read(const lz_cfolder *f, const char *name, lz_cobject *out)
+{
+    int fd = openat(f->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ELOOP ? broken(name, "it is a link") : lz_err_errno(errno, "open", name);
+    lz_err *e = read_entry(fd, name, out);
+    close(fd);
+    return e;
+}
+
+/* A file system that does not take the time has no need to know which entry is the oldest. */
+void lz_cfolder_touch(const lz_cfolder *f, const char *name, const lz_cobject *o)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    if (now.tv_sec - o->used >= NOT_OFTEN_S || now.tv_sec < o->used)
+        (void)utimensat(f->fd, name, NULL, AT_SYMLINK_NOFOLLOW);
+}
+
+static lz_err *write_bytes(int fd, const char *name, lz_str bytes)
+{
+    while (bytes.len) {
+        ssize_t put = write(fd, bytes.ptr, bytes.len);
+        if (put < 0 && errno != EINTR)
+            return lz_err_errno(errno, "write", name);
+        bytes = lz_str_sub(bytes, put < 0 ? 0 : (size_t)put, bytes.len);
+    }
+    return NULL;
+}
+
+/* cache_tidy.c reads these names. */
+static lz_err *create_temp(const lz_cfolder *f, char temp[TEMP_NAME], int *out)
+{
+    static atomic_uint serial;
+    do {
+        snprintf(temp, TEMP_NAME, ".new-%ld-%u", (long)getpid(), atomic_fetch_add(&serial, 1));
+        *out = openat(f->fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    } while (*out < 0 && (errno == EEXIST || errno == EINTR));
+    return *out < 0 ? lz_err_errno(errno, "create", temp) : NULL;
+}
+
+lz_err *lz_cfolder_write(const lz_cfolder *f, const char *name, lz_str bytes)
+{
+    char temp[TEMP_NAME];
+    int fd;
+    LZ_TRY(create_temp(f, temp, &fd));
+    lz_err *e = write_bytes(fd, name, bytes);
+    if (close(fd) != 0 && !e)
+        e = lz_err_errno(errno, "close", name);
+    if (!e && renameat(f->fd, temp, f->fd, name) != 0)
+        e = lz_err_errno(errno, "replace", name);
+    if (e)
+        unlinkat(f->fd, temp, 0);
+    return e;
+}
+
+void lz_cfolder_remove(const lz_cfolder *f, const char *name)
+{
+    unlinkat(f->fd, name, 0);
+}
+
+/* ---- locks: the bytes of one file, each for one number ---- */
+
+void lz_clatch_init(const lz_cfolder *f, uint64_t number, lz_clatch *out)
+{
+    int fd = openat(f->fd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    *out = (lz_clatch){ fd, number };
+}
+
+static int set_lock(const lz_clatch *l, short type)
+{
+    struct flock lock = { .l_type = type, .l_start = (off_t)(l->number & INT64_MAX >> 1), .l_len = 1 };
+    int rc;
+    do
+        rc = fcntl(l->fd, F_OFD_SETLK, &lock);
+    while (rc != 0 && errno == EINTR);
+    return rc;
+}
+
+lz_cheld lz_clatch_try(const lz_clatch *l)
+{
+    if (l->fd < 0)
+        return LZ_LOCK_NONE;
+    if (set_lock(l, F_WRLCK) == 0)
+        return LZ_LOCK_MINE;
+    return errno == EAGAIN || errno == EACCES ? LZ_LOCK_THEIRS : LZ_LOCK_NONE;
+}
+
+void lz_clatch_deinit(lz_clatch *l)
+{
+    if (l->fd < 0)
+        return;
+    set_lock(l, F_UNLCK); /* a forked child may still have the descriptor open */
+    close(l->fd);
+}

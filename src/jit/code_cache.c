@@ -1,0 +1,155 @@
+#include "jit/code_cache.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include <stdatomic.h>
+#include <time.h>
+
+/* How long to wait for another process that makes the same object; no compilation takes that long. */
+static const uint64_t patience_ns = 10000000000;
+enum { NAP_NS = 500000 };
+
+void lz_object_deinit(lz_object *o)
+{
+    lz_mem_free(o->memory);
+    *o = (lz_object){ 0 };
+}
+
+static lz_err *make_object(lz_object_fn *make, void *user, lz_object *out)
+{
+    lz_text t = { 0 };
+    lz_err *e = make(user, &t);
+    e = e ? e : lz_text_check(&t);
+    if (e)
+        lz_text_deinit(&t);
+    else
+        *out = (lz_object){ .bytes = lz_text_view(&t), .made = true, .memory = t.ptr };
+    return e;
+}
+
+/* What is wrong is said once; a cache that is switched off is not wrong. */
+static void complain(const lz_err *e)
+{
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    lz_code code = lz_err_code(e);
+    if (code == LZ_ERR_UNSUPPORTED || code == LZ_ERR_MEMORY || !lz_log_on(LZ_LOG_WARN))
+        return;
+    if (!atomic_flag_test_and_set(&said))
+        lz_logf(LZ_LOG_WARN, "the cache of compiled kernels: %s", lz_err_text(e));
+}
+
+static void forget(lz_err *e)
+{
+    complain(e);
+    lz_err_free(e);
+}
+
+typedef struct wanted {
+    const lz_cfolder *folder;
+    char name[LZ_ENTRY_NAME];
+    lz_str key;
+} wanted;
+
+/* LZ_ERR_NOT_FOUND: there is none. Other errors than that and LZ_ERR_MEMORY: there is, and it is of no use.
+ */
+static lz_err *look(const wanted *w, lz_object *out)
+{
+    lz_cobject o;
+    LZ_TRY(lz_cfolder_read(w->folder, w->name, &o));
+    if (lz_str_eq(o.entry.key, w->key)) {
+        lz_cfolder_touch(w->folder, w->name, &o);
+        *out = (lz_object){ .bytes = o.entry.object, .memory = o.memory };
+        return NULL;
+    }
+    lz_mem_free(o.memory);
+    return lz_errf(LZ_ERR_MODEL, "%s: another kernel has the same hash", w->name);
+}
+
+static void store(const wanted *w, lz_str object)
+{
+    lz_text t = { 0 };
+    size_t size = lz_entry_size(w->key, object);
+    if (size == 0 || size > w->folder->limit)
+        return;
+    lz_entry_write(w->key, object, &t);
+    lz_err *e = lz_text_check(&t);
+    if (!e)
+        e = lz_cfolder_write(w->folder, w->name, lz_text_view(&t));
+    if (!e)
+        lz_cfolder_tidy(w->folder, size);
+    forget(e);
+    lz_text_deinit(&t);
+}
+
+/* Until nobody else makes it, or it is there, or there is no patience left. */
+static void wait_for_turn(const wanted *w, const lz_clatch *lock, lz_object *out)
+{
+    const struct timespec nap = { .tv_nsec = NAP_NS };
+    uint64_t start = lz_clock_ns();
+    while (!out->memory && lz_clatch_try(lock) == LZ_LOCK_THEIRS && lz_clock_ns() - start < patience_ns) {
+        nanosleep(&nap, NULL);
+        lz_err_free(look(w, out));
+    }
+}
+
+/* This process's turn: another may have stored it in the meantime, or left something broken. */
+static lz_err *make_and_store(const wanted *w, lz_object_fn *make, void *user, lz_object *out)
+{
+    lz_err *e = look(w, out);
+    lz_code code = lz_err_code(e);
+    if (!e || code == LZ_ERR_MEMORY)
+        return e;
+    if (code == LZ_ERR_MODEL) {
+        lz_logf(LZ_LOG_INFO, "made again: %s", lz_err_text(e));
+        lz_cfolder_remove(w->folder, w->name);
+    }
+    lz_err_free(e);
+    LZ_TRY(make_object(make, user, out));
+    store(w, out->bytes);
+    return NULL;
+}
+
+static lz_err *get_once(const wanted *w, lz_object_fn *make, void *user, lz_object *out)
+{
+    lz_clatch lock;
+    lz_err *e = NULL;
+    lz_clatch_init(w->folder, lz_hash64(w->name, sizeof w->name), &lock);
+    wait_for_turn(w, &lock, out);
+    if (!out->memory)
+        e = make_and_store(w, make, user, out);
+    lz_clatch_deinit(&lock);
+    return e;
+}
+
+lz_err *lz_code_cache_get(lz_str key, lz_object_fn *make, void *user, lz_object *out)
+{
+    lz_cfolder folder;
+    wanted w = { .folder = &folder, .key = key };
+    *out = (lz_object){ 0 };
+    lz_err *e = lz_cfolder_open(true, &folder);
+    if (e) {
+        forget(e);
+        return make_object(make, user, out);
+    }
+    lz_entry_name(key, w.name);
+    e = look(&w, out);
+    if (e && lz_err_code(e) != LZ_ERR_MEMORY) {
+        lz_err_free(e);
+        e = get_once(&w, make, user, out);
+    }
+    lz_cfolder_close(&folder);
+    return e;
+}
+
+void lz_code_cache_drop(lz_str key)
+{
+    lz_cfolder folder;
+    char name[LZ_ENTRY_NAME];
+    lz_err *e = lz_cfolder_open(false, &folder);
+    if (!e) {
+        lz_entry_name(key, name);
+        lz_cfolder_remove(&folder, name);
+        lz_cfolder_close(&folder);
+    }
+    lz_err_free(e);
+}
