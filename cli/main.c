@@ -4,8 +4,9 @@
 #include <stdio.h>
 
 static const cli_command commands[] = {
-    { "bench", "[NAME] [--json]",
-      "what things cost here: --n N, --threads T, --seconds S, --loops FILE; lists the names", cli_bench },
+    { "bench", "record | sync [--json]", "what recording and syncs cost here", cli_bench },
+    { "cache", "[list | verify | clear] [--json]", "compiled kernels on disk: what there is, what is broken",
+      cli_cache },
     { "devices", "[-v]", "backends and their devices; -v: which entries of the interface they bring",
       cli_devices },
     { "env", "[--json]", "what this program, this machine and its environment are", cli_env },

@@ -32,7 +32,8 @@ lz_err *lz_cfolder_path(char **out)
     char *user;
     LZ_TRY(lz_env_word(LZ_ENV_CACHE, words, &off));
     if (off)
-        return lz_errf(LZ_ERR_UNSUPPORTED, "%s=off", lz_env_vars[LZ_ENV_CACHE].name);
+        return lz_errf(LZ_ERR_UNSUPPORTED, "the cache of compiled kernels is switched off: %s=off",
+                       lz_env_vars[LZ_ENV_CACHE].name);
     const char *folder = lz_env_text(LZ_ENV_CACHE_DIR);
     if (folder)
         return path_of(folder, out);
