@@ -1,132 +1,68 @@
-/* The functions of math64.h and math32.h as kernel IR: their language on values of a
- * builder, and the rewriting of a kernel with it. */
+#include "jit/expand.h"
 #include "base/mem.h"
-#include "jit/horner.h"
-#include "jit/kernel_ir.h"
-#include <math.h>
-#include <string.h>
 
-#define V32              lz_kv
-#define V64              lz_kv
-#define VI32             lz_kv
-#define VI64             lz_kv
-#define VM               lz_kv
-#define FN(T, name, ...) __attribute__((unused)) static T name(lz_kb *kb_, __VA_ARGS__)
-#define CALL(name, ...)  name(kb_, __VA_ARGS__)
-#define C32(v)           lz_kb_const_f(kb_, LZ_KF32, (double)(v))
-#define C64(v)           lz_kb_const_f(kb_, LZ_KF64, (double)(v))
-#define CI32(v)          lz_kb_const_i(kb_, LZ_KI32, v)
-#define CI64(v)          lz_kb_const_i(kb_, LZ_KI64, v)
-#define ADD(x, y)        lz_kb_op2(kb_, LZ_K_ADD, x, y)
-#define SUB(x, y)        lz_kb_op2(kb_, LZ_K_SUB, x, y)
-#define MUL(x, y)        lz_kb_op2(kb_, LZ_K_MUL, x, y)
-#define DIV(x, y)        lz_kb_op2(kb_, LZ_K_DIV, x, y)
-#define NEG(x)           lz_kb_op1(kb_, LZ_K_NEG, x)
-#define FMA32(x, y, z)   lz_kb_op3(kb_, LZ_K_FMA, x, y, z)
-#define FMA64(x, y, z)   lz_kb_op3(kb_, LZ_K_FMA, x, y, z)
-#define ABS(x)           lz_kb_op1(kb_, LZ_K_ABS, x)
-#define MAX(x, y)        lz_kb_op2(kb_, LZ_K_MAX, x, y)
-#define COPYSIGN(x, y)   lz_kb_op2(kb_, LZ_K_COPYSIGN, x, y)
-#define SIGNBIT(x)       lz_kb_op1(kb_, LZ_K_SIGNBIT, x)
-#define SQRT(x)          lz_kb_op1(kb_, LZ_K_SQRT, x)
-#define FLOOR(x)         lz_kb_op1(kb_, LZ_K_FLOOR, x)
-#define ROUND(x)         lz_kb_op1(kb_, LZ_K_ROUND, x)
-#define EQ(x, y)         lz_kb_op2(kb_, LZ_K_EQ, x, y)
-#define NE(x, y)         lz_kb_op2(kb_, LZ_K_NE, x, y)
-#define LT(x, y)         lz_kb_op2(kb_, LZ_K_LT, x, y)
-#define GT(x, y)         lz_kb_op2(kb_, LZ_K_GT, x, y)
-#define GE(x, y)         lz_kb_op2(kb_, LZ_K_GE, x, y)
-#define AND(x, y)        lz_kb_op2(kb_, LZ_K_AND, x, y)
-#define OR(x, y)         lz_kb_op2(kb_, LZ_K_OR, x, y)
-#define NOT(x)           lz_kb_op1(kb_, LZ_K_NOT, x)
-#define SEL(m, x, y)     lz_kb_op3(kb_, LZ_K_SELECT, m, x, y)
-#define BITS32(x)        lz_kb_op1(kb_, LZ_K_BITS, x)
-#define BITS64(x)        lz_kb_op1(kb_, LZ_K_BITS, x)
-#define ADDI32(x, y)     ADD(x, y)
-#define SUBI32(x, y)     SUB(x, y)
-#define AND32(x, y)      AND(x, y)
-#define SHL32(x, n)      lz_kb_op2(kb_, LZ_K_SHL, x, CI32(n))
-#define SHR32(x, n)      lz_kb_op2(kb_, LZ_K_SHR, x, CI32(n))
-#define NEI32(x, y)      NE(x, y)
-#define ADDI64(x, y)     ADD(x, y)
-#define SUBI64(x, y)     SUB(x, y)
-#define AND64(x, y)      AND(x, y)
-#define OR64(x, y)       OR(x, y)
-#define SHL64(x, n)      lz_kb_op2(kb_, LZ_K_SHL, x, CI64(n))
-#define SHRU64(x, n)     lz_kb_op2(kb_, LZ_K_SHRU, x, CI64(n))
-#define NEI64(x, y)      NE(x, y)
-#define TO_F32(x)        lz_kb_cast(kb_, x, LZ_F32)
-#define TO_F64(x)        lz_kb_cast(kb_, x, LZ_F64)
-#define TURN_HI(x)       lz_kb_op1(kb_, LZ_K_TURN_HI, x)
-#define TURN_LO(x)       lz_kb_op1(kb_, LZ_K_TURN_LO, x)
-#define TURN_COUNT(x)    lz_kb_op1(kb_, LZ_K_TURN_COUNT, x)
+/* How lz_kernel_expand_hot treats a function. What takes many steps is as fast called, and
+ * takes time to compile; what is done in f64 for f32 takes twice as many. */
+enum { CALLED, WRITTEN, NEARLY };
 
-#include "jit/math64.h"
-
-#include "jit/math32.h"
-
-typedef lz_kv unary(lz_kb *b, lz_kv x);
-typedef lz_kv binary(lz_kb *b, lz_kv x, lz_kv y);
-
-FN(lz_kv, rsqrt32, lz_kv x)
-{
-    return DIV(C32(1.0), SQRT(x));
-}
-
-FN(lz_kv, rsqrt64, lz_kv x)
-{
-    return DIV(C64(1.0), SQRT(x));
-}
+enum { HOT_VALUES = 1500 }; /* beyond, functions are called: what a kernel may become */
 
 /* f32, f64 */
-static unary *const unaries[LZ_KOP_COUNT][2] = {
-    [LZ_K_RSQRT] = { rsqrt32, rsqrt64 },
-    [LZ_K_EXP] = { exp32, exp64 },
-    [LZ_K_EXP2] = { exp2_32, exp2_64 },
-    [LZ_K_EXPM1] = { expm1_32, expm1_64 },
-    [LZ_K_LOG] = { log32, log64 },
-    [LZ_K_LOG2] = { log2_32, log2_64 },
-    [LZ_K_LOG10] = { log10_32, log10_64 },
-    [LZ_K_LOG1P] = { log1p32, log1p64 },
-    [LZ_K_SIN] = { sin32, sin64 },
-    [LZ_K_COS] = { cos32, cos64 },
-    [LZ_K_TAN] = { tan32, tan64 },
-    [LZ_K_ASIN] = { asin32, asin64 },
-    [LZ_K_ACOS] = { acos32, acos64 },
-    [LZ_K_ATAN] = { atan32, atan64 },
-    [LZ_K_SINH] = { sinh32, sinh64 },
-    [LZ_K_COSH] = { cosh32, cosh64 },
-    [LZ_K_TANH] = { tanh32, tanh64 },
-    [LZ_K_ASINH] = { asinh32, asinh64 },
-    [LZ_K_ACOSH] = { acosh32, acosh64 },
-    [LZ_K_ATANH] = { atanh32, atanh64 },
-    [LZ_K_SIGMOID] = { sigmoid32, sigmoid64 },
-    [LZ_K_ERF] = { erf32, erf64 },
-    [LZ_K_ERFC] = { erfc32, erfc64 },
-    [LZ_K_ERFINV] = { erfinv32, erfinv64 },
-    [LZ_K_LGAMMA] = { lgamma32, lgamma64 },
-    [LZ_K_DIGAMMA] = { digamma32, digamma64 },
+static const uint8_t hot[LZ_KOP_COUNT][2] = {
+    [LZ_K_RSQRT] = { WRITTEN, WRITTEN }, [LZ_K_EXP] = { WRITTEN, WRITTEN },
+    [LZ_K_EXP2] = { WRITTEN, WRITTEN },  [LZ_K_EXPM1] = { WRITTEN, WRITTEN },
+    [LZ_K_LOG] = { WRITTEN, WRITTEN },   [LZ_K_LOG1P] = { WRITTEN, WRITTEN },
+    [LZ_K_TANH] = { WRITTEN, WRITTEN },  [LZ_K_SIGMOID] = { WRITTEN, WRITTEN },
+    [LZ_K_ERF] = { WRITTEN, CALLED },    [LZ_K_SIN] = { NEARLY, NEARLY },
+    [LZ_K_COS] = { NEARLY, NEARLY },     [LZ_K_LOG2] = { CALLED, WRITTEN },
+    [LZ_K_LOG10] = { CALLED, WRITTEN },  [LZ_K_ASIN] = { CALLED, WRITTEN },
+    [LZ_K_ACOS] = { CALLED, WRITTEN },   [LZ_K_ATAN] = { CALLED, WRITTEN },
+    [LZ_K_ATAN2] = { CALLED, WRITTEN },
 };
 
-static binary *const binaries[LZ_KOP_COUNT][2] = {
-    [LZ_K_POW] = { pow32, pow64 },
-    [LZ_K_ATAN2] = { atan2_32, atan2_64 },
-};
+typedef struct writer {
+    lz_kb *b;
+    const lz_expansions *with;
+    bool whole; /* every function is written out */
+} writer;
+
+static lz_kv write_near(const writer *w, const lz_knode *n, int wide)
+{
+    lz_kv x = n->in[0];
+    lz_kv near = w->with->near[n->op][wide](w->b, x);
+    lz_kv is_near = w->with->is_near[wide](w->b, x);
+    return lz_kb_node(
+        w->b, (lz_knode){ .op = LZ_N_RARE, .type = n->type, .attr = n->op, .in = { x, near, is_near } });
+}
+
+/* n is a function of floats. */
+static lz_kv write_function(const writer *w, const lz_knode *n)
+{
+    int wide = n->type == LZ_KF64;
+    int how = w->whole ? WRITTEN : lz_kb_count(w->b) < HOT_VALUES ? hot[n->op][wide] : CALLED;
+    if (how == CALLED)
+        return lz_kb_node(w->b, *n);
+    if (how == NEARLY)
+        return write_near(w, n, wide);
+    const lz_knode *x = lz_kb_at(w->b, n->in[0]);
+    if (n->op == LZ_K_EXP && !wide && x->op == LZ_K_NEG)
+        return w->with->exp_minus32(w->b, x->in[0]);
+    lz_expand1 *one = w->with->one[n->op][wide];
+    return one ? one(w->b, n->in[0]) : w->with->two[n->op][wide](w->b, n->in[0], n->in[1]);
+}
 
 /* n has the operands of the new builder already. */
-static lz_kv rewrite(lz_kb *b, lz_knode n)
+static lz_kv rewrite(const writer *w, lz_knode n)
 {
     int wide = n.type == LZ_KF64;
     bool floating = n.type == LZ_KF32 || n.type == LZ_KF64;
     n.level = LZ_LEVEL_UNIFORM;
     if (n.op >= LZ_N_LOAD && n.op <= LZ_N_AFFINE)
-        n.level = lz_kb_ir(b)->access.data[n.attr].vary == LZ_K_ELEMENT ? LZ_LEVEL_ELEMENT : LZ_LEVEL_OUTER;
+        n.level =
+            lz_kb_ir(w->b)->access.data[n.attr].vary == LZ_K_ELEMENT ? LZ_LEVEL_ELEMENT : LZ_LEVEL_OUTER;
     n.stage = 0;
-    if (n.op < LZ_KOP_COUNT && floating && unaries[n.op][wide])
-        return unaries[n.op][wide](b, n.in[0]);
-    if (n.op < LZ_KOP_COUNT && floating && binaries[n.op][wide])
-        return binaries[n.op][wide](b, n.in[0], n.in[1]);
-    return lz_kb_node(b, n);
+    bool function = n.op < LZ_KOP_COUNT && floating && (w->with->one[n.op][wide] || w->with->two[n.op][wide]);
+    return function ? write_function(w, &n) : lz_kb_node(w->b, n);
 }
 
 static lz_err *copy_ends(const lz_kir *from, lz_kir *to)
@@ -138,33 +74,42 @@ static lz_err *copy_ends(const lz_kir *from, lz_kir *to)
     return NULL;
 }
 
-static lz_err *rewrite_all(const lz_kir *ir, lz_kb *b, lz_kv *value)
+static lz_err *rewrite_all(const lz_kir *ir, const writer *w, lz_kv *value)
 {
-    LZ_TRY(copy_ends(ir, lz_kb_ir(b)));
+    LZ_TRY(copy_ends(ir, lz_kb_ir(w->b)));
     for (size_t v = 0; v < ir->nodes.len; v++) {
         lz_knode n = ir->nodes.data[v];
         int inputs = lz_knode_operands(&n);
         for (int k = 0; k < inputs; k++)
             n.in[k] = value[n.in[k]];
-        value[v] = rewrite(b, n);
+        value[v] = rewrite(w, n);
     }
     for (size_t i = 0; i < ir->stores.len; i++) {
         lz_kstore s = ir->stores.data[i];
-        LZ_TRY(lz_vec_push(&lz_kb_ir(b)->stores, (lz_kstore){ s.access, value[s.value] }));
+        LZ_TRY(lz_vec_push(&lz_kb_ir(w->b)->stores, (lz_kstore){ s.access, value[s.value] }));
     }
     return NULL;
 }
 
-lz_err *lz_kernel_expand(const lz_kernel *k, lz_kernel **out)
+static lz_err *expand(const lz_kernel *k, writer w, lz_kernel **out)
 {
-    lz_kb *b;
-    LZ_TRY(lz_kb_create((lz_kmode)k->ir.mode, k->ir.n_outer, k->ir.n_row, &b));
+    LZ_TRY(lz_kb_create((lz_kmode)k->ir.mode, k->ir.n_outer, k->ir.n_row, &w.b));
     lz_kv *value = lz_mem_zalloc(k->ir.nodes.len + 1, sizeof *value);
-    lz_err *e = value ? rewrite_all(&k->ir, b, value) : lz_err_oom();
+    lz_err *e = value ? rewrite_all(&k->ir, &w, value) : lz_err_oom();
     lz_mem_free(value);
     if (e) {
-        lz_kb_destroy(b);
+        lz_kb_destroy(w.b);
         return e;
     }
-    return lz_kb_finish(b, out);
+    return lz_kb_finish(w.b, out);
+}
+
+lz_err *lz_kernel_expand(const lz_kernel *k, lz_kernel **out)
+{
+    return expand(k, (writer){ .with = &lz_expansions_plain, .whole = true }, out);
+}
+
+lz_err *lz_kernel_expand_hot(const lz_kernel *k, bool scale, lz_kernel **out)
+{
+    return expand(k, (writer){ .with = scale ? &lz_expansions_scale : &lz_expansions_plain }, out);
 }

@@ -10,7 +10,7 @@ static const struct {
 } kinds[LZ_N_COUNT - LZ_KOP_COUNT] = {
     { "const", 0 },   { "param", 0 },  { "cast", 1 },      { "narrow", 1 }, { "load", 0 },
     { "load_if", 2 }, { "gather", 1 }, { "gather_if", 3 }, { "affine", 0 }, { "check", 2 },
-    { "philox", 3 },  { "reduce", 1 }, { "scan", 1 },
+    { "philox", 3 },  { "reduce", 1 }, { "scan", 1 },      { "rare", 3 },
 };
 
 int lz_knode_operands(const lz_knode *n)
@@ -111,6 +111,8 @@ static void print_attr(const lz_knode *n, lz_text *out)
         lz_text_printf(out, " %s", reduces[n->attr]);
     } else if (n->op == LZ_N_CHECK) {
         lz_text_printf(out, " dim %d%s", n->attr / 2, n->attr & 1 ? " wrap" : "");
+    } else if (n->op == LZ_N_RARE) {
+        lz_text_printf(out, " %s", lz_kop_text((lz_kop)n->attr));
     } else if (n->op >= LZ_KOP_COUNT && n->op != LZ_N_CAST) {
         lz_text_printf(out, " %d", n->attr);
     }

@@ -25,6 +25,8 @@ enum {
     LZ_N_PHILOX, /* seed, stream, index; attr: word */
     LZ_N_REDUCE, /* attr: kind, as in the next */
     LZ_N_SCAN,
+    LZ_N_RARE, /* x, near, is_near; attr: operation. It is that operation of x; which is `near` where
+                  `is_near` holds, as it nearly always does: see lz_kernel_expand_hot */
     LZ_N_COUNT
 };
 
@@ -81,6 +83,13 @@ struct lz_kernel {
 /* The same kernel with every function written out in primitive operations, as an
  * engine that has no functions needs it. Same results to the last bit. */
 LZ_MUST_USE lz_err *lz_kernel_expand(const lz_kernel *k, lz_kernel **out);
+
+/* The same, as a compiler wants it: the frequent functions are written out, others stay
+ * operations, to be called. Functions with a rare case that is long (sin, cos) become
+ * LZ_N_RARE: code takes `near` for a whole vector if `is_near` holds in all its lanes, and
+ * else calls tiles->op[attr][type] on x, whose results are right in every lane.
+ * scale: the machine has an instruction for LZ_K_SCALE, which then is made. */
+LZ_MUST_USE lz_err *lz_kernel_expand_hot(const lz_kernel *k, bool scale, lz_kernel **out);
 
 /* Within builders (build.c, expand.c): one node, shared if there is one like it. */
 lz_kv lz_kb_node(lz_kb *b, lz_knode n);

@@ -80,7 +80,12 @@
     X(DIGAMMA, "digamma", 1, F, SAME)                                                                        \
     X(TURN_COUNT, "turn_count", 1, D, BITS) /* turn.h: the far end of sin, cos, tan */                       \
     X(TURN_HI, "turn_hi", 1, D, SAME)                                                                        \
-    X(TURN_LO, "turn_lo", 1, D, SAME)
+    X(TURN_LO, "turn_lo", 1, D, SAME)                                                                        \
+    X(SCALE, "scale", 2, F, SAME) /* see below */
+
+/* SCALE is x * 2^y, rounded once, for a whole y and x near 1; NaN if y is NaN. y infinite, as
+ * exp has it for infinities: infinite or 0, even if x is NaN. So AVX-512's vscalef. Only
+ * lz_kernel_expand_hot makes it. */
 
 typedef enum lz_kop {
 #define ROW(name, text, n, types, result) LZ_K_##name,

@@ -11,14 +11,23 @@ FN(V32, pow2_32, VI32 k)
     return BITS32(SHL32(ADDI32(k, CI32(127)), 23));
 }
 
-FN(V32, scale32, V32 v, VI32 k)
+/* v * 2^n, n in the low bits of t, rounded once: what SCALE32 is without an instruction for it */
+FN(V32, scale32, V32 v, V32 t)
 {
+    VI32 k = SUBI32(BITS32(t), CI32(MAGIC32_BITS));
     VI32 half = SHR32(k, 1);
     V32 w = MUL(v, CALL(pow2_32, half));
     return MUL(w, CALL(pow2_32, SUBI32(k, half)));
 }
 
-/* exp(r) - 1 for |r| <= ln(2)/2 */
+/* exp(r) for |r| <= ln(2)/2; positive for every r */
+FN(V32, exp_part32, V32 r)
+{
+    return HORNER7(32, r, 1.0f, 1.0f, 0.49999994f, 0.166665211f, 0.0416682623f, 0.00836866908f,
+                   0.00138210237f);
+}
+
+/* exp(r) - 1, as exactly as it can be near 0 */
 FN(V32, expm1_core32, V32 r)
 {
     V32 p =
@@ -39,7 +48,7 @@ FN(V32, halvings32, V32 x)
 
 FN(V32, exp_core32, V32 x, V32 t)
 {
-    return ADD(C32(1.0f), CALL(expm1_core32, CALL(ln2_rest32, x, SUB(t, C32(MAGIC32)))));
+    return CALL(exp_part32, CALL(ln2_rest32, x, SUB(t, C32(MAGIC32))));
 }
 
 /* The same as exp32 where exp(x) and exp(-x) are normal numbers. */
@@ -51,10 +60,19 @@ FN(V32, exp_near32, V32 x)
 
 FN(V32, exp32, V32 x)
 {
-    V32 z = SEL(GT(x, C32(89.0f)), C32(89.0f), x);
+    V32 z = NO_MORE32(x, C32(89.0f));
     z = SEL(LT(z, C32(-104.0f)), C32(-104.0f), z);
     V32 t = CALL(halvings32, z);
-    return CALL(scale32, CALL(exp_core32, z, t), SUBI32(BITS32(t), CI32(MAGIC32_BITS)));
+    return SCALE32(CALL(exp_core32, z, t), t);
+}
+
+/* exp32 of -x: the sign goes into the constants. */
+FN(V32, exp_minus32, V32 x)
+{
+    V32 z = NO_LESS32(x, C32(-89.0f));
+    z = SEL(GT(z, C32(104.0f)), C32(104.0f), z);
+    V32 t = FMA32(z, C32(-1.44269502f), C32(MAGIC32));
+    return SCALE32(CALL(exp_core32, NEG(z), t), t);
 }
 
 FN(V32, expm1_32, V32 x)
@@ -77,8 +95,7 @@ FN(V32, exp2_32, V32 x)
     V32 r = SUB(z, SUB(t, C32(MAGIC32)));
     V32 p = HORNER7(32, r, 0.693147182f, 0.240226507f, 0.0555040501f, 0.0096180886f, 0.00133379805f,
                     0.00015451049f, 1.43126435e-05f);
-    VI32 k = SUBI32(BITS32(t), CI32(MAGIC32_BITS));
-    return CALL(scale32, FMA32(r, p, C32(1.0f)), k);
+    return SCALE32(FMA32(r, p, C32(1.0f)), t);
 }
 
 /* 1 / (1 + exp(-x)), from 2^-64 on both sides, so that exp(-x) does not overflow where the

@@ -17,9 +17,11 @@ FN(V64, pow2_64, VI64 k)
     return BITS64(SHL64(ADDI64(k, CI64(1023)), 52));
 }
 
-/* v * 2^k for |k| <= 2046, rounded once */
-FN(V64, scale64, V64 v, VI64 k)
+/* v * 2^n for |n| <= 2046, n in the low bits of t, rounded once: what SCALE64 is without an
+ * instruction for it */
+FN(V64, scale64, V64 v, V64 t)
 {
+    VI64 k = SUBI64(BITS64(t), CI64(MAGIC64_BITS));
     VI64 half = SUBI64(SHRU64(ADDI64(k, CI64(4096)), 1), CI64(2048));
     V64 w = MUL(v, CALL(pow2_64, half));
     return MUL(w, CALL(pow2_64, SUBI64(k, half)));
@@ -46,8 +48,7 @@ FN(V64, exp64, V64 x)
     z = SEL(LT(z, C64(-746.0)), C64(-746.0), z);
     V64 t = FMA64(z, C64(1.4426950408889634), C64(MAGIC64));
     V64 r = CALL(ln2_rest64, z, SUB(t, C64(MAGIC64)));
-    VI64 k = SUBI64(BITS64(t), CI64(MAGIC64_BITS));
-    return CALL(scale64, ADD(C64(1.0), CALL(expm1_core64, r)), k);
+    return SCALE64(ADD(C64(1.0), CALL(expm1_core64, r)), t);
 }
 
 /* In halves, because 2^1024 is none. */
@@ -79,8 +80,7 @@ FN(V64, exp2_64, V64 x)
     z = SEL(LT(z, C64(-1080.0)), C64(-1080.0), z);
     V64 t = ADD(z, C64(MAGIC64));
     V64 r = SUB(z, SUB(t, C64(MAGIC64)));
-    VI64 k = SUBI64(BITS64(t), CI64(MAGIC64_BITS));
-    return CALL(scale64, ADD(C64(1.0), CALL(exp2_core64, r)), k);
+    return SCALE64(ADD(C64(1.0), CALL(exp2_core64, r)), t);
 }
 
 /* x = 2^e m, sqrt(1/2) <= m < sqrt(2), for x > 0 and not subnormal */
@@ -707,7 +707,7 @@ FN(V64, pow_core64, V64 a, V64 y)
     V64 v = CALL(exp2_core64, r);
     V64 small = MUL(C64(0.69314718055994529), h_lo);
     v = ADD(v, FMA64(small, v, small));
-    return CALL(scale64, ADD(C64(1.0), v), SUBI64(BITS64(u), CI64(MAGIC64_BITS)));
+    return SCALE64(ADD(C64(1.0), v), u);
 }
 
 FN(V64, pow64, V64 x, V64 y)

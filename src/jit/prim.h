@@ -214,6 +214,24 @@ FLOATS(f32, float, int32_t, i32, INT32_MIN, fmodf, >= -2147483648.0f)
 FLOATS(f64, double, int64_t, i64, INT64_MIN, fmod, > -2147483649.0)
 #undef FLOATS
 
+/* x * 2^y: kop.h says for which */
+static inline double scale_f64(double x, double y)
+{
+    double z = y > 3000 ? 3000 : y < -3000 ? -3000 : y;
+    int64_t k = z == z ? (int64_t)z : 0, half = k / 2;
+    half = half < -1022 ? -1022 : half > 1023 ? 1023 : half;
+    int64_t rest = k - half;
+    rest = rest < -1022 ? -1022 : rest > 1023 ? 1023 : rest;
+    double r = x * i64_bits((half + 1023) << 52) * i64_bits((rest + 1023) << 52);
+    bool edge = x != x && (y - y != 0) && y == y;
+    return edge ? (y > 0 ? y : 0) : y != y ? y : r;
+}
+
+static inline float scale_f32(float x, float y)
+{
+    return (float)scale_f64((double)x, (double)y);
+}
+
 /* Narrow floats, as the 16 bits that lie in memory. */
 static inline float f16_to_f32(uint16_t h)
 {

@@ -81,6 +81,8 @@ static lz_tile_fn *function(const maker *m, const lz_knode *n)
         fn = t->narrow[n->attr];
     if (n->op == LZ_N_PHILOX)
         fn = t->philox[n->attr];
+    if (n->op == LZ_N_RARE)
+        fn = t->op[n->attr][n->type];
     return fn;
 }
 

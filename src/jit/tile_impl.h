@@ -263,6 +263,9 @@ OP1(turn_count_f64, int64_t, double, lz_turn_count(x))
 OP1(turn_hi_f64, double, double, lz_turn_hi(x))
 OP1(turn_lo_f64, double, double, lz_turn_lo(x))
 
+OP2(scale_t_f32, float, float, scale_f32(x, y))
+OP2(scale_t_f64, double, double, scale_f64(x, y))
+
 #define CASTS(T, X)                                                                                          \
     OP1(T##_as_bool, b8, X, x != 0)                                                                          \
     OP1(T##_as_f32, float, X, x)                                                                             \
@@ -679,6 +682,7 @@ const lz_tile_table LZ_TILE_TABLE = {
         [LZ_K_TURN_COUNT] = { [LZ_KF64] = turn_count_f64 },
         [LZ_K_TURN_HI] = { [LZ_KF64] = turn_hi_f64 },
         [LZ_K_TURN_LO] = { [LZ_KF64] = turn_lo_f64 },
+        [LZ_K_SCALE] = BY_FLOAT(scale_t),
     },
     .cast = {
         [LZ_KBOOL] = { bool_as_bool, bool_as_i32, bool_as_i64, bool_as_f32, bool_as_f64 },

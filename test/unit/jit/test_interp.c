@@ -1,6 +1,7 @@
 /* Random kernels: every way of running one gives what the slow evaluator gives, to the
- * last bit: each vector extension, functions whole and written out. Large ones, which it is
- * too slow for, give the same with each vector extension on one thread, two and three. */
+ * last bit: each vector extension, functions whole, written out, and as compilers get
+ * them. Large ones, which it is too slow for, give the same with each vector extension on
+ * one thread, two and three. */
 #include "jit/program.h"
 #include "random_kernel.h"
 #include "slow_eval.h"
@@ -112,6 +113,18 @@ static void expect_run(const random_kernel *r, const lz_kir *ir, const lz_tile_t
     clear(r);
 }
 
+/* As compilers get it, without and with LZ_K_SCALE. */
+static void expect_hot(const random_kernel *r, const lz_kernel *k, bool ok, char *const want[RK_ACCESSES],
+                       uint64_t seed)
+{
+    for (int scale = 0; scale < 2; scale++) {
+        lz_kernel *x = NULL;
+        assert_null(lz_kernel_expand_hot(k, scale, &x));
+        expect_run(r, &x->ir, lz_tile(), ok, want, seed, scale ? "hot, with scale" : "hot");
+        lz_kernel_release(x);
+    }
+}
+
 static void try_seed(uint64_t seed, int *done)
 {
     static random_kernel r;
@@ -129,6 +142,7 @@ static void try_seed(uint64_t seed, int *done)
             expect_run(&r, &k->ir, tiles[t], ok, want, seed, tiles[t]->name);
             expect_run(&r, &x->ir, tiles[t], ok, want, seed, "written out");
         }
+        expect_hot(&r, k, ok, want, seed);
         ++*done;
     }
     lz_err_free(e); /* too large when written out */
