@@ -113,7 +113,7 @@ static int64_t input_row(const conv *c, const place *p, const place *k, int64_t 
     return number;
 }
 
-static void forward_x(void *user, int64_t b, int64_t k0, int64_t nk, int64_t j0, int64_t nj, int64_t wide,
+static void forward_x(void *user, int64_t b, int64_t j0, int64_t nj, int64_t k0, int64_t nk, int64_t wide,
                       void *panel)
 {
     const conv *c = user;
@@ -129,19 +129,6 @@ static void forward_x(void *user, int64_t b, int64_t k0, int64_t nk, int64_t j0,
                           x, c->stride[DIMS - 1], lines[i].n, c->in[DIMS - 1]);
         }
     }
-}
-
-static void store_row(const conv *c, int64_t number, int64_t n, const void *row)
-{
-    const lz_strided *o = &c->call->out;
-    ptrdiff_t size = (ptrdiff_t)lz_dtype_size(o->dtype);
-    lz_convert_run(c->compute, row, (ptrdiff_t)c->size, o->dtype, (char *)o->data + number * size, size, n);
-}
-
-static void forward_store(void *user, int64_t b, int64_t i, int64_t j0, int64_t n, const void *row)
-{
-    const conv *c = user;
-    store_row(c, (b * c->cout + i) * c->n_out + j0, n, row);
 }
 
 /* ---- for the input: gx[c, q] = sum over (o, window) of w * gy ---- */
@@ -183,7 +170,7 @@ static void input_w(void *user, int64_t b, int64_t i0, int64_t ni, int64_t k0, i
     }
 }
 
-static void input_gy(void *user, int64_t b, int64_t k0, int64_t nk, int64_t j0, int64_t nj, int64_t wide,
+static void input_gy(void *user, int64_t b, int64_t j0, int64_t nj, int64_t k0, int64_t nk, int64_t wide,
                      void *panel)
 {
     const conv *c = user;
@@ -203,12 +190,6 @@ static void input_gy(void *user, int64_t b, int64_t k0, int64_t nk, int64_t j0, 
     }
 }
 
-static void input_store(void *user, int64_t b, int64_t i, int64_t j0, int64_t n, const void *row)
-{
-    const conv *c = user;
-    store_row(c, (b * c->cin + i) * c->n_in + j0, n, row);
-}
-
 /* ---- for the weight: gw[o, (c, window)] = sum over (n, p) of gy * x ---- */
 
 static void weight_gy(void *user, int64_t b, int64_t i0, int64_t ni, int64_t k0, int64_t nk, int64_t wide,
@@ -223,7 +204,7 @@ static void weight_gy(void *user, int64_t b, int64_t i0, int64_t ni, int64_t k0,
     }
 }
 
-static void weight_x(void *user, int64_t b, int64_t k0, int64_t nk, int64_t j0, int64_t nj, int64_t wide,
+static void weight_x(void *user, int64_t b, int64_t j0, int64_t nj, int64_t k0, int64_t nk, int64_t wide,
                      void *panel)
 {
     const conv *c = user;
@@ -243,12 +224,6 @@ static void weight_x(void *user, int64_t b, int64_t k0, int64_t nk, int64_t j0, 
                           x, c->dilation[DIMS - 1], lines[i].n, c->in[DIMS - 1]);
         }
     }
-}
-
-static void weight_store(void *user, int64_t b, int64_t i, int64_t j0, int64_t n, const void *row)
-{
-    const conv *c = user;
-    store_row(c, (b * c->cout + i) * c->cin * c->n_window + j0, n, row);
 }
 
 /* ---- setting up ---- */
@@ -334,6 +309,10 @@ static lz_err *run(conv *c, lz_gemm *g, const char **first, const char **second)
     char *copies[2] = { NULL, NULL };
     g->type = lz_gemm_type_of(c->call->in[0].dtype);
     g->user = c;
+    g->out = c->call->out.data;
+    g->out_dtype = c->call->out.dtype;
+    g->out_row = g->n;
+    g->out_batch = g->m * g->n;
     c->compute = lz_gemm_dtype(g->type);
     c->size = lz_dtype_size(c->compute);
     lz_err *e = dense(&c->call->in[0], c->compute, &copies[0], first);
@@ -354,9 +333,8 @@ lz_err *lz_conv(const lz_kcall *call)
                   .m = c.cout,
                   .n = c.n_out,
                   .k = c.cin * c.n_window,
-                  .fetch_x = forward_w,
-                  .fetch_y = forward_x,
-                  .store = forward_store };
+                  .x.fetch = forward_w,
+                  .y.fetch = forward_x };
     return run(&c, &g, &c.x, &c.w);
 }
 
@@ -368,9 +346,8 @@ lz_err *lz_conv_input(const lz_kcall *call)
                   .m = c.cin,
                   .n = c.n_in,
                   .k = c.cout * c.n_window,
-                  .fetch_x = input_w,
-                  .fetch_y = input_gy,
-                  .store = input_store };
+                  .x.fetch = input_w,
+                  .y.fetch = input_gy };
     return run(&c, &g, &c.gy, &c.w);
 }
 
@@ -382,8 +359,7 @@ lz_err *lz_conv_weight(const lz_kcall *call)
                   .m = c.cout,
                   .n = c.cin * c.n_window,
                   .k = c.n * c.n_out,
-                  .fetch_x = weight_gy,
-                  .fetch_y = weight_x,
-                  .store = weight_store };
+                  .x.fetch = weight_gy,
+                  .y.fetch = weight_x };
     return run(&c, &g, &c.gy, &c.x);
 }

@@ -1,10 +1,13 @@
 #include "kernel/gemm.h"
 #include "base/mem.h"
+#include "core/convert.h"
 #include "core/dtype.h"
 #include <string.h>
 
-/* A tile of the result: MB and NB are whole numbers of blocks of every width. */
-enum { MB = 96, NB = 128, KB = 256, X_PANEL = MB * KB, Y_PANEL = NB * KB, SUMS = MB * NB };
+/* Along k by KC: panels of that height, two vectors wide, and of one block's rows stay in the
+ * first two caches. MC, a whole number of blocks of every width: rows of x packed at once. A
+ * tile, TILE by TILE or less, is one thread's work; y is packed once for it. */
+enum { KC = 384, MC = 96, TILE = 512, TILE_LEAST = 64, ALIGN = 64 };
 
 lz_gemm_type lz_gemm_type_of(lz_dtype d)
 {
@@ -35,98 +38,337 @@ int lz_gemm_widths(const lz_gemm_width *out[LZ_GEMM_WIDTHS])
     return n;
 }
 
-/* ---- tiles ---- */
-
-typedef struct run {
-    const lz_gemm *g;
-    lz_gemm_micro *micro;
-    int64_t rows, cols; /* of a block */
-    size_t size;        /* of an element */
-    char *scratch;      /* for each worker: x panels, y panels, the tile */
-    size_t room;
-    int64_t tiles_m, tiles_n;
-} run;
+static const lz_gemm_width *widest(void)
+{
+    const lz_gemm_width *widths[LZ_GEMM_WIDTHS];
+    int n = lz_gemm_widths(widths);
+    return widths[n - 1];
+}
 
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
+/* ---- how it is done ---- */
+
+typedef struct run {
+    const lz_gemm *g;
+    const lz_gemm_width *w;
+    lz_dtype compute;
+    int64_t size;                 /* of an element */
+    int64_t lanes, rows;          /* of a vector; of the highest block */
+    bool pack_x, pack_y, convert; /* convert: results, too, are of another type */
+    int64_t tile_m, tile_n;       /* of a tile, at most */
+    int64_t tiles_m, tiles_n, tiles;
+    size_t room_x, room_y, room_out, room; /* bytes of a worker's scratch */
+    char *scratch;
+} run;
+
+static size_t round_up(size_t n)
+{
+    return (n + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+/* Small ones are read where they lie. y has to have its columns side by side for that; it is
+ * packed if it is read often, and does not stay in the nearest cache by itself. */
+static void choose_packing(run *r)
+{
+    enum { SMALL_X = 8192, SMALL_Y = 16384 };
+    const lz_gemm *g = r->g;
+    bool plain_x = !g->x.fetch && g->x.dtype == r->compute;
+    bool plain_y = !g->y.fetch && g->y.dtype == r->compute && (g->y.along == 1 || g->n == 1);
+    r->pack_x = !plain_x || g->m * g->k > SMALL_X;
+    r->pack_y = !plain_y || (g->k * g->n > SMALL_Y && g->m > 2 * r->rows);
+    r->convert = g->out_dtype != r->compute;
+}
+
+/* At least a few for each thread, unless they become too small. */
+static void choose_tiles(run *r, int threads)
+{
+    const lz_gemm *g = r->g;
+    r->tile_m = r->tile_n = TILE;
+    for (;;) {
+        r->tiles_m = (g->m + r->tile_m - 1) / r->tile_m;
+        r->tiles_n = (g->n + r->tile_n - 1) / r->tile_n;
+        r->tiles = g->batch * r->tiles_m * r->tiles_n;
+        int64_t *larger = least(r->tile_m, g->m) > least(r->tile_n, g->n) ? &r->tile_m : &r->tile_n;
+        if (threads == 1 || r->tiles >= 4 * threads || *larger <= TILE_LEAST)
+            return;
+        *larger /= 2;
+    }
+}
+
+static void set_up(run *r, const lz_gemm *g, const lz_gemm_width *w, int threads)
+{
+    *r = (run){ .g = g, .w = w, .compute = lz_gemm_dtype(g->type), .rows = w->heights[0] };
+    r->size = (int64_t)lz_dtype_size(r->compute);
+    r->lanes = w->bytes / r->size;
+    choose_packing(r);
+    choose_tiles(r, threads);
+    int64_t kc = least(KC, g->k), cols = 2 * r->lanes, m = least(r->tile_m, g->m);
+    int64_t nj = (least(r->tile_n, g->n) + cols - 1) / cols * cols;
+    int64_t mc = (least(MC, m) + r->rows - 1) / r->rows * r->rows;
+    r->room_x = r->pack_x ? round_up((size_t)(mc * kc * r->size)) : 0;
+    r->room_y = r->pack_y ? round_up((size_t)(nj * kc * r->size)) : 0;
+    r->room_out = r->convert ? round_up((size_t)(m * nj * r->size)) : 0;
+    r->room = r->room_x + r->room_y + r->room_out;
+}
+
+/* ---- packing ---- */
+
+/* A rectangle of a matrix in memory: n elements along rows (columns of y), nk along k. */
+static const char *source(const lz_gemm_side *s, int64_t b, int64_t at, int64_t k0)
+{
+    return (const char *)s->data
+           + (b * s->batch + at * s->along + k0 * s->k) * (int64_t)lz_dtype_size(s->dtype);
+}
+
+#define TRANSPOSE(T)                                                                                         \
+    static void transpose_##T(const char *from, int64_t along, int64_t k, int64_t n, int64_t nk,             \
+                              int64_t wide, char *panel)                                                     \
+    {                                                                                                        \
+        enum { STEP = 8 };                                                                                   \
+        const T *x = (const void *)from;                                                                     \
+        T *p = (void *)panel;                                                                                \
+        for (int64_t k0 = 0; k0 < nk; k0 += STEP) {                                                          \
+            int64_t end = k0 + STEP < nk ? k0 + STEP : nk;                                                   \
+            for (int64_t i = 0; i < n; i++)                                                                  \
+                for (int64_t q = k0; q < end; q++)                                                           \
+                    p[q * wide + i] = x[i * along + q * k];                                                  \
+        }                                                                                                    \
+    }
+TRANSPOSE(uint32_t)
+TRANSPOSE(uint64_t)
+
+/* [k][wide], whatever lies side by side. */
+static void pack_panel(const run *r, const lz_gemm_side *s, int64_t b, int64_t at, int64_t n, int64_t k0,
+                       int64_t nk, int64_t wide, char *panel)
+{
+    if (s->fetch) {
+        memset(panel, 0, (size_t)(nk * wide * r->size));
+        s->fetch(r->g->user, b, at, n, k0, nk, wide, panel);
+        return;
+    }
+    const char *from = source(s, b, at, k0);
+    int64_t size = (int64_t)lz_dtype_size(s->dtype);
+    if (s->dtype != r->compute && s->along == 1)
+        for (int64_t k = 0; k < nk; k++)
+            lz_convert_run(s->dtype, from + k * s->k * size, size, r->compute, panel + k * wide * r->size,
+                           r->size, n);
+    else if (s->dtype != r->compute)
+        for (int64_t i = 0; i < n; i++)
+            lz_convert_run(s->dtype, from + i * s->along * size, s->k * size, r->compute, panel + i * r->size,
+                           wide * r->size, nk);
+    else if (s->along == 1)
+        for (int64_t k = 0; k < nk; k++)
+            memcpy(panel + k * wide * size, from + k * s->k * size, (size_t)(n * size));
+    else
+        (size == 4 ? transpose_uint32_t : transpose_uint64_t)(from, s->along, s->k, n, nk, wide, panel);
+}
+
+/* Rows one behind the other where they lie so: [i][kc]. */
+static void pack_rows(const run *r, const lz_gemm_side *s, int64_t b, int64_t at, int64_t n, int64_t k0,
+                      int64_t nk, int64_t kc, char *to)
+{
+    int64_t size = (int64_t)lz_dtype_size(s->dtype);
+    for (int64_t i = 0; i < n; i++) {
+        const char *from = source(s, b, at + i, k0);
+        char *row = to + i * kc * r->size;
+        if (s->dtype == r->compute)
+            memcpy(row, from, (size_t)(nk * size));
+        else
+            lz_convert_run(s->dtype, from, size, r->compute, row, r->size, nk);
+    }
+}
+
+/* ---- blocks ---- */
+
+/* Some rows of x, all of them packed or none; all columns of a tile. */
+typedef struct strip {
+    int64_t m, n, nk;
+    const char *x;
+    int64_t xi, xk, x_rows; /* x_rows: elements from the first row of a highest block to that of the next */
+    const char *y;
+    int64_t yk, y_cols; /* y_cols: elements from two vectors' columns to the next */
+    char *out;
+    int64_t oi;
+    bool add;
+} strip;
+
+static void across(const run *r, const strip *s, int height, lz_gemm_block b)
+{
+    lz_gemm_micro *const *micro = r->w->micro[r->g->type][height];
+    char *out = b.out;
+    int64_t two = 2 * r->lanes, j = 0;
+    bool side_by_side = s->y_cols == two;
+    while (j < s->n) {
+        int64_t left = s->n - j, done;
+        lz_gemm_wide wide;
+        b.y = s->y + (j / two * s->y_cols + j % two) * r->size;
+        b.out = out + j * r->size;
+        if (left >= 2 * two && side_by_side && micro[LZ_GEMM_FOUR] && j % two == 0) {
+            wide = LZ_GEMM_FOUR;
+            done = 2 * two;
+        } else if (left >= two && j % two == 0) {
+            wide = LZ_GEMM_TWO;
+            done = two;
+        } else if (left >= r->lanes) {
+            wide = LZ_GEMM_ONE;
+            done = r->lanes;
+        } else {
+            wide = LZ_GEMM_PART;
+            done = left;
+            b.lanes = (int)left;
+        }
+        micro[wide](&b);
+        j += done;
+    }
+}
+
+static void multiply(const run *r, const strip *s)
+{
+    lz_gemm_block b = { .nk = s->nk, .xi = s->xi, .xk = s->xk, .yk = s->yk, .oi = s->oi, .add = s->add };
+    int height = 0;
+    for (int64_t i = 0; i < s->m; i += r->w->heights[height]) {
+        while (r->w->heights[height] > s->m - i)
+            height++;
+        b.x = s->x + (i / r->rows * s->x_rows + i % r->rows * s->xi) * r->size;
+        b.out = s->out + i * s->oi * r->size;
+        across(r, s, height, b);
+    }
+}
+
+/* ---- tiles ---- */
+
 typedef struct tile {
     int64_t b, i0, mi, j0, nj;
+    char *xs, *ys, *out; /* out: of the first element, in the computing type */
+    int64_t oi;
 } tile;
 
-static void fetch(const run *r, const tile *t, int64_t k0, int64_t nk, char *xs, char *ys)
+static void lay_y(const run *r, const tile *t, int64_t k0, strip *s)
 {
-    const lz_gemm *g = r->g;
-    if (t->mi % r->rows)
-        memset(xs, 0, X_PANEL * r->size);
-    for (int64_t i = 0; i < t->mi; i += r->rows)
-        g->fetch_x(g->user, t->b, t->i0 + i, least(r->rows, t->mi - i), k0, nk, r->rows,
-                   xs + (size_t)(i * KB) * r->size);
-    memset(ys, 0, Y_PANEL * r->size);
-    for (int64_t j = 0; j < t->nj; j += r->cols)
-        g->fetch_y(g->user, t->b, k0, nk, t->j0 + j, least(r->cols, t->nj - j), r->cols,
-                   ys + (size_t)(j * KB) * r->size);
-}
-
-static void multiply(const run *r, const tile *t, int64_t nk, const char *xs, const char *ys, char *acc)
-{
-    for (int64_t j = 0; j < t->nj; j += r->cols)
-        for (int64_t i = 0; i < t->mi; i += r->rows)
-            r->micro(nk, xs + (size_t)(i * KB) * r->size, ys + (size_t)(j * KB) * r->size,
-                     acc + (size_t)(i * NB + j) * r->size, NB);
-}
-
-static void do_tile(const run *r, int64_t number, char *scratch)
-{
-    const lz_gemm *g = r->g;
-    char *xs = scratch, *ys = xs + X_PANEL * r->size, *acc = ys + Y_PANEL * r->size;
-    tile t = { .b = number / r->tiles_n / r->tiles_m,
-               .i0 = number / r->tiles_n % r->tiles_m * MB,
-               .j0 = number % r->tiles_n * NB };
-    t.mi = least(MB, g->m - t.i0);
-    t.nj = least(NB, g->n - t.j0);
-    memset(acc, 0, SUMS * r->size);
-    for (int64_t k0 = 0; k0 < g->k; k0 += KB) {
-        int64_t nk = least(KB, g->k - k0);
-        fetch(r, &t, k0, nk, xs, ys);
-        multiply(r, &t, nk, xs, ys, acc);
+    const lz_gemm_side *y = &r->g->y;
+    int64_t two = 2 * r->lanes;
+    if (!r->pack_y) {
+        s->y = source(y, t->b, t->j0, k0);
+        s->yk = y->k;
+        s->y_cols = two;
+        return;
     }
-    for (int64_t i = 0; i < t.mi; i++)
-        g->store(g->user, t.b, t.i0 + i, t.j0, t.nj, acc + (size_t)(i * NB) * r->size);
+    s->y = t->ys;
+    s->yk = two;
+    s->y_cols = s->nk * two;
+    for (int64_t j = 0; j < t->nj; j += two)
+        pack_panel(r, y, t->b, t->j0 + j, least(two, t->nj - j), k0, s->nk, two, t->ys + j * s->nk * r->size);
+}
+
+static void lay_x(const run *r, const tile *t, int64_t i, int64_t k0, strip *s)
+{
+    const lz_gemm_side *x = &r->g->x;
+    if (!r->pack_x) {
+        s->x = source(x, t->b, t->i0 + i, k0);
+        s->xi = x->along;
+        s->xk = x->k;
+        s->x_rows = r->rows * x->along;
+        return;
+    }
+    s->x = t->xs;
+    s->x_rows = r->rows * s->nk;
+    if (!x->fetch && x->k == 1) {
+        s->xi = s->nk;
+        s->xk = 1;
+        pack_rows(r, x, t->b, t->i0 + i, s->m, k0, s->nk, s->nk, t->xs);
+        return;
+    }
+    s->xi = 1;
+    s->xk = r->rows;
+    for (int64_t at = 0; at < s->m; at += r->rows)
+        pack_panel(r, x, t->b, t->i0 + i + at, least(r->rows, s->m - at), k0, s->nk, r->rows,
+                   t->xs + at * s->nk * r->size);
+}
+
+static void sum_up(const run *r, const tile *t)
+{
+    int64_t step = r->pack_x ? MC : t->mi;
+    for (int64_t k0 = 0; k0 < r->g->k; k0 += KC) {
+        strip s = { .n = t->nj, .nk = least(KC, r->g->k - k0), .oi = t->oi, .add = k0 > 0 };
+        lay_y(r, t, k0, &s);
+        for (int64_t i = 0; i < t->mi; i += step) {
+            s.m = least(step, t->mi - i);
+            s.out = t->out + i * t->oi * r->size;
+            lay_x(r, t, i, k0, &s);
+            multiply(r, &s);
+        }
+    }
+    for (int64_t i = 0; r->g->k == 0 && i < t->mi; i++)
+        memset(t->out + i * t->oi * r->size, 0, (size_t)(t->nj * r->size));
+}
+
+static lz_err *do_tile(const run *r, int64_t number, char *scratch)
+{
+    const lz_gemm *g = r->g;
+    tile t = { .b = number / r->tiles_n / r->tiles_m,
+               .i0 = number / r->tiles_n % r->tiles_m * r->tile_m,
+               .j0 = number % r->tiles_n * r->tile_n,
+               .xs = scratch,
+               .ys = scratch + r->room_x };
+    t.mi = least(r->tile_m, g->m - t.i0);
+    t.nj = least(r->tile_n, g->n - t.j0);
+    int64_t size = (int64_t)lz_dtype_size(g->out_dtype);
+    char *out = (char *)g->out + (t.b * g->out_batch + t.i0 * g->out_row + t.j0) * size;
+    t.out = r->convert ? t.ys + r->room_y : out;
+    t.oi = r->convert ? t.nj : g->out_row;
+    sum_up(r, &t);
+    for (int64_t i = 0; r->convert && i < t.mi; i++)
+        lz_convert_run(r->compute, t.out + i * t.oi * r->size, r->size, g->out_dtype,
+                       out + i * g->out_row * size, size, t.nj);
+    return g->done ? g->done(g->done_user, t.b, t.i0, t.mi, t.j0, t.nj) : NULL;
 }
 
 static lz_err *do_tiles(void *user, int64_t begin, int64_t end, int worker)
 {
     const run *r = user;
-    for (int64_t t = begin; t < end; t++)
-        do_tile(r, t, r->scratch + (size_t)worker * r->room);
-    return NULL;
+    lz_err *e = NULL;
+    for (int64_t t = begin; !e && t < end; t++)
+        e = do_tile(r, t, r->scratch + (size_t)worker * r->room);
+    return e;
+}
+
+/* What is over before another thread wakes up is done by this one. */
+static int worth_threads(const lz_gemm *g, int threads)
+{
+    enum { PRODUCTS = 200000 };
+    double products = (double)g->batch * (double)g->m * (double)g->n * (double)(g->k + 1);
+    return products < PRODUCTS ? 1 : threads;
+}
+
+size_t lz_gemm_scratch(const lz_gemm *g, int threads)
+{
+    run r;
+    threads = worth_threads(g, threads);
+    set_up(&r, g, widest(), threads);
+    return (size_t)threads * r.room;
 }
 
 lz_err *lz_gemm_run_with(const lz_gemm *g, const lz_gemm_width *w, lz_pool *pool)
 {
-    run r = { .g = g, .micro = w->micro[g->type], .rows = w->rows };
-    r.size = lz_dtype_size(lz_gemm_dtype(g->type));
-    r.cols = (int64_t)2 * w->bytes / (int64_t)r.size;
-    r.tiles_m = (g->m + MB - 1) / MB;
-    r.tiles_n = (g->n + NB - 1) / NB;
-    r.room = (size_t)(X_PANEL + Y_PANEL + SUMS) * r.size;
-    int64_t tiles = g->batch * r.tiles_m * r.tiles_n;
-    if (tiles == 0)
+    run r;
+    int threads = worth_threads(g, lz_pool_threads(pool));
+    set_up(&r, g, w, threads);
+    r.scratch = g->scratch;
+    if (r.tiles == 0)
         return NULL;
-    r.scratch = lz_mem_alloc_aligned((size_t)(pool ? lz_pool_threads(pool) : 1) * r.room, 64);
-    if (!r.scratch)
+    if (!r.scratch && r.room && !(r.scratch = lz_mem_alloc_aligned((size_t)threads * r.room, ALIGN)))
         return lz_err_oom();
-    lz_err *e = lz_pool_for(pool, tiles, 1, do_tiles, &r);
-    lz_mem_free(r.scratch);
+    lz_err *e = lz_pool_for(threads > 1 ? pool : NULL, r.tiles, 1, do_tiles, &r);
+    if (r.scratch != g->scratch)
+        lz_mem_free(r.scratch);
     return e;
 }
 
 lz_err *lz_gemm_run(const lz_gemm *g, lz_pool *pool)
 {
-    const lz_gemm_width *widths[LZ_GEMM_WIDTHS];
-    int n = lz_gemm_widths(widths);
-    return lz_gemm_run_with(g, widths[n - 1], pool);
+    return lz_gemm_run_with(g, widest(), pool);
 }

@@ -1,9 +1,9 @@
-/* gemm.h - the product of two matrices whose elements are fetched by the caller.
+/* gemm.h - our own product of matrices.
  *
- * The result is cut into tiles of a fixed size. Each is added up along k from the first
- * to the last, one product after the other, in the computing type, floats by fma; threads
- * only decide who does which tile. Fetching goes by panels, so that a convolution is a
- * product too and nothing has to be laid out in memory first. */
+ * Every element is added up along k from the first to the last, one product after the
+ * other, in the computing type, floats by fma: tiles, vectors and threads only decide who
+ * does which elements, and no bit depends on them. An operand lies in memory with any
+ * strides, or is fetched by panels, so that a convolution is a product too. */
 #ifndef LZ_KERNEL_GEMM_H
 #define LZ_KERNEL_GEMM_H
 
@@ -16,35 +16,80 @@ typedef enum lz_gemm_type { LZ_GEMM_F32, LZ_GEMM_F64, LZ_GEMM_I32, LZ_GEMM_I64, 
 lz_gemm_type lz_gemm_type_of(lz_dtype d);
 lz_dtype lz_gemm_dtype(lz_gemm_type t); /* f32, f64, i32, i64 */
 
-/* What a machine can do: rows of a block of x, and the bytes of a vector, two of which are
- * a row of a block. */
-typedef void lz_gemm_micro(int64_t nk, const void *x, const void *y, void *acc, int64_t stride);
+/* ---- what a machine can do ---- */
+
+/* out[rows][cols] (+)= x[rows][nk] * y[nk][cols]; strides in elements of the computing type.
+ * Columns of y and out lie side by side. */
+typedef struct lz_gemm_block {
+    int64_t nk;
+    const void *x;
+    int64_t xi, xk;
+    const void *y;
+    int64_t yk;
+    void *out;
+    int64_t oi;
+    bool add;
+    int lanes; /* of the last vector, where a function is for parts of one */
+} lz_gemm_block;
+
+typedef void lz_gemm_micro(const lz_gemm_block *b);
+
+/* How many vectors a block is wide; PART: one, of which `lanes` are used. */
+typedef enum lz_gemm_wide {
+    LZ_GEMM_ONE,
+    LZ_GEMM_TWO,
+    LZ_GEMM_FOUR,
+    LZ_GEMM_PART,
+    LZ_GEMM_WIDES
+} lz_gemm_wide;
+
+enum { LZ_GEMM_HEIGHTS = 5, LZ_GEMM_WIDTHS = 3, LZ_GEMM_COLS = 32 };
 
 typedef struct lz_gemm_width {
-    int rows, bytes;
-    lz_gemm_micro *micro[LZ_GEMM_TYPES];
+    int bytes;                    /* of a vector */
+    int heights[LZ_GEMM_HEIGHTS]; /* rows of a block, the most first; 0 behind the last */
+    lz_gemm_micro *micro[LZ_GEMM_TYPES][LZ_GEMM_HEIGHTS][LZ_GEMM_WIDES]; /* NULL: not that wide */
 } lz_gemm_width;
 
 extern const lz_gemm_width lz_gemm_base, lz_gemm_avx2, lz_gemm_avx512;
 
-enum { LZ_GEMM_WIDTHS = 3, LZ_GEMM_COLS = 32 };
 /* Those that this machine can, the widest last; how many. */
 int lz_gemm_widths(const lz_gemm_width *out[LZ_GEMM_WIDTHS]);
 
-/* Panels hold elements of the computing type. A panel of x has `wide` rows: element (i, k)
- * lies at [k][i]; of y `wide` columns, at most LZ_GEMM_COLS: (k, j) at [k][j]. The fetchers
- * fill ni rows from i0 (nj columns from j0) and nk from k0; the rest is zero already. */
+/* ---- products ---- */
+
+/* Fills a panel with elements of the computing type: those of n rows of x (columns of y)
+ * from `at` and nk from k0 on, element (i, k) at [k][i], each k `wide` elements. What it leaves
+ * out is zero. wide is at most LZ_GEMM_COLS. */
+typedef void lz_gemm_fetch(void *user, int64_t b, int64_t at, int64_t n, int64_t k0, int64_t nk, int64_t wide,
+                           void *panel);
+
+/* Strides in elements: from one matrix to the next, along the rows (columns) of the result, along k. */
+typedef struct lz_gemm_side {
+    const void *data;
+    lz_dtype dtype;
+    int64_t batch, along, k;
+    lz_gemm_fetch *fetch; /* instead of all that */
+} lz_gemm_side;
+
+/* Called when elements [i0, i0 + ni) x [j0, j0 + nj) of matrix b are there. */
+typedef lz_err *lz_gemm_done(void *user, int64_t b, int64_t i0, int64_t ni, int64_t j0, int64_t nj);
+
 typedef struct lz_gemm {
     lz_gemm_type type;
     int64_t batch, m, n, k;
-    void *user;
-    void (*fetch_x)(void *user, int64_t b, int64_t i0, int64_t ni, int64_t k0, int64_t nk, int64_t wide,
-                    void *panel);
-    void (*fetch_y)(void *user, int64_t b, int64_t k0, int64_t nk, int64_t j0, int64_t nj, int64_t wide,
-                    void *panel);
-    /* n elements of row i from column j0, in the computing type */
-    void (*store)(void *user, int64_t b, int64_t i, int64_t j0, int64_t n, const void *row);
+    lz_gemm_side x, y;
+    void *user; /* of the fetchers */
+    /* columns lie side by side */
+    void *out;
+    lz_dtype out_dtype;
+    int64_t out_batch, out_row;
+    lz_gemm_done *done; /* may be NULL */
+    void *done_user;
+    char *scratch; /* of lz_gemm_scratch bytes, aligned to 64; NULL: it takes them itself */
 } lz_gemm;
+
+size_t lz_gemm_scratch(const lz_gemm *g, int threads);
 
 LZ_MUST_USE lz_err *lz_gemm_run(const lz_gemm *g, lz_pool *pool);
 /* The same with a width of the caller's choice: the result is the same, too. */

@@ -8,11 +8,20 @@
 #pragma GCC push_options
 #pragma GCC target("avx2,fma")
 #endif
-#define LZ_GEMM_TABLE   lz_gemm_avx2
-#define LZ_GEMM_BYTES   32
-#define LZ_GEMM_FMA_f32 _mm256_fmadd_ps
-#define LZ_GEMM_FMA_f64 _mm256_fmadd_pd
-#define LZ_GEMM_ROWS    6
+#define LZ_GEMM_TABLE              lz_gemm_avx2
+#define LZ_GEMM_BYTES              32
+#define LZ_GEMM_FMA_f32            _mm256_fmadd_ps
+#define LZ_GEMM_FMA_f64            _mm256_fmadd_pd
+#define LANES32(n)                 _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+#define LANES64(n)                 _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3))
+#define LZ_GEMM_LOAD_f32(p, n)     _mm256_maskload_ps(p, LANES32(n))
+#define LZ_GEMM_LOAD_f64(p, n)     _mm256_maskload_pd(p, LANES64(n))
+#define LZ_GEMM_LOAD_i32(p, n)     _mm256_maskload_epi32(p, LANES32(n))
+#define LZ_GEMM_LOAD_i64(p, n)     _mm256_maskload_epi64(p, LANES64(n))
+#define LZ_GEMM_STORE_f32(p, n, v) _mm256_maskstore_ps(p, LANES32(n), v)
+#define LZ_GEMM_STORE_f64(p, n, v) _mm256_maskstore_pd(p, LANES64(n), v)
+#define LZ_GEMM_STORE_i32(p, n, v) _mm256_maskstore_epi32(p, LANES32(n), (__m256i)(v))
+#define LZ_GEMM_STORE_i64(p, n, v) _mm256_maskstore_epi64(p, LANES64(n), (__m256i)(v))
 #include "kernel/gemm_impl.h"
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -1,5 +1,4 @@
 /* Products on any machine. */
 #define LZ_GEMM_TABLE lz_gemm_base
 #define LZ_GEMM_BYTES 16
-#define LZ_GEMM_ROWS  4
 #include "kernel/gemm_impl.h"

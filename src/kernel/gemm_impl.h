@@ -1,9 +1,9 @@
 /* gemm_impl.h - the innermost loops of a product for one width of vectors; included once
- * for each, with LZ_GEMM_BYTES (of a vector), LZ_GEMM_ROWS and LZ_GEMM_TABLE defined.
+ * for each, with LZ_GEMM_BYTES (of a vector), LZ_GEMM_TABLE, and the heights of blocks.
  *
- * A block is LZ_GEMM_ROWS rows by two vectors. Every element is added up along k one
- * product after the other, whatever the width; floats by fma, rounded once. LZ_GEMM_FMA_f32
- * and _f64 are that of a vector; without them it is had one element at a time. */
+ * Every element is added up along k one product after the other, whatever the width; floats
+ * by fma, rounded once. LZ_GEMM_FMA_f32 and _f64 are that of a vector; without them it is had
+ * one element at a time. LOAD_ and STORE_ are those of the first lanes of a vector. */
 #include "kernel/gemm.h"
 #include <math.h>
 #include <string.h>
@@ -23,53 +23,147 @@ static inline float fma_f32(float x, float y, float z)
     return (float)s;
 }
 #define EACH(sum, x, y, fma)                                                                                 \
-    for (size_t l_ = 0; l_ < LANES; l_++)                                                                    \
+    for (size_t l_ = 0; l_ < sizeof(sum) / sizeof((sum)[0]); l_++)                                           \
         (sum)[l_] = fma((x)[l_], (y)[l_], (sum)[l_]);
 #define ADD_f32(sum, x, y) EACH(sum, x, y, fma_f32)
 #define ADD_f64(sum, x, y) EACH(sum, x, y, fma)
+#define SOME(T)                                                                                              \
+    static inline vec_##T load_##T(const void *p, int lanes)                                                 \
+    {                                                                                                        \
+        vec_##T v = { 0 };                                                                                   \
+        memcpy(&v, p, (size_t)lanes * sizeof v[0]);                                                          \
+        return v;                                                                                            \
+    }                                                                                                        \
+    static inline void store_##T(void *p, int lanes, vec_##T v)                                              \
+    {                                                                                                        \
+        memcpy(p, &v, (size_t)lanes * sizeof v[0]);                                                          \
+    }
 #else
 #define ADD_f32(sum, x, y) (sum) = LZ_GEMM_FMA_f32(x, y, sum);
 #define ADD_f64(sum, x, y) (sum) = LZ_GEMM_FMA_f64(x, y, sum);
+#define SOME(T)                                                                                              \
+    static inline vec_##T load_##T(const void *p, int lanes)                                                 \
+    {                                                                                                        \
+        return (vec_##T)LZ_GEMM_LOAD_##T(p, lanes);                                                          \
+    }                                                                                                        \
+    static inline void store_##T(void *p, int lanes, vec_##T v)                                              \
+    {                                                                                                        \
+        LZ_GEMM_STORE_##T(p, lanes, v);                                                                      \
+    }
 #endif
 #define ADD_i(sum, x, y) (sum) += (x) * (y);
+#define ADD_i32          ADD_i
+#define ADD_i64          ADD_i
 
-/* acc[rows][cols] += x panel * y panel; rows of acc are `stride` apart */
-#define MICRO(name, T, ADD)                                                                                  \
-    typedef T vec_##name __attribute__((vector_size(LZ_GEMM_BYTES), aligned(sizeof(T)), may_alias));         \
-    static void name(int64_t nk, const void *xs, const void *ys, void *accs, int64_t stride)                 \
+#define VEC(T, type)                                                                                         \
+    typedef type scalar_##T;                                                                                 \
+    typedef type vec_##T __attribute__((vector_size(LZ_GEMM_BYTES), aligned(sizeof(type)), may_alias));      \
+    SOME(T)
+
+VEC(f32, float)
+VEC(f64, double)
+VEC(i32, uint32_t)
+VEC(i64, uint64_t)
+
+/* Rows in threes from one pointer each, so that few registers hold all their addresses. The
+ * compiler is not to know the steps: it would make a second loop for those of one element, and
+ * then run out of registers. */
+#define ALL _Pragma("GCC unroll 16")
+#define MICRO(T, R, V, PART, name)                                                                           \
+    static void name(const lz_gemm_block *b)                                                                 \
     {                                                                                                        \
-        enum { LANES = LZ_GEMM_BYTES / sizeof(T), ROWS = LZ_GEMM_ROWS };                                     \
-        const T *x = xs, *y = ys;                                                                            \
-        T *acc = accs;                                                                                       \
-        vec_##name sum[ROWS][2];                                                                             \
-        for (int i = 0; i < ROWS; i++)                                                                       \
-            for (int64_t j = 0; j < 2; j++)                                                                  \
-                sum[i][j] = *(const vec_##name *)(acc + i * stride + j * LANES);                             \
-        for (int64_t k = 0; k < nk; k++, x += ROWS, y += (int64_t)2 * LANES) {                               \
-            vec_##name y0 = *(const vec_##name *)y, y1 = *(const vec_##name *)(y + LANES);                   \
-            for (int i = 0; i < ROWS; i++) {                                                                 \
-                vec_##name xi = x[i] - (vec_##name){ 0 };                                                    \
-                ADD(sum[i][0], xi, y0)                                                                       \
-                ADD(sum[i][1], xi, y1)                                                                       \
+        enum { SIZE = sizeof(scalar_##T), LANES = LZ_GEMM_BYTES / SIZE };                                    \
+        const int64_t xi = b->xi * SIZE, oi = b->oi, nk = b->nk;                                             \
+        int64_t xk = b->xk * SIZE, yk = b->yk * SIZE;                                                        \
+        __asm__("" : "+r"(xk), "+r"(yk));                                                                    \
+        const int lanes = b->lanes;                                                                          \
+        const char *x[((R) + 2) / 3], *y = b->y;                                                             \
+        scalar_##T *out = b->out;                                                                            \
+        vec_##T sum[R][V];                                                                                   \
+        ALL for (int i = 0; i < (R); i += 3) x[i / 3] = (const char *)b->x + i * xi;                         \
+        ALL for (int i = 0; i < (R); i++) ALL for (int64_t j = 0; j < (V); j++) sum[i][j] = (vec_##T){ 0 };  \
+        if (b->add)                                                                                          \
+            ALL for (int i = 0; i < (R); i++) ALL for (int64_t j = 0; j < (V); j++) sum[i][j] =              \
+                (PART) ? load_##T(out + i * oi, lanes) : *(const vec_##T *)(out + i * oi + j * LANES);       \
+        for (int64_t k = 0; k < nk; k++, y += yk) {                                                          \
+            vec_##T ys[V];                                                                                   \
+            ALL for (int64_t j = 0; j < (V); j++) ys[j] =                                                    \
+                (PART) ? load_##T(y, lanes) : *(const vec_##T *)(y + j * LZ_GEMM_BYTES);                     \
+            ALL for (int i = 0; i < (R); i++)                                                                \
+            {                                                                                                \
+                scalar_##T xs = *(const scalar_##T *)(x[i / 3] + i % 3 * xi);                                \
+                ALL for (int64_t j = 0; j < (V); j++) ADD_##T(sum[i][j], xs - (vec_##T){ 0 }, ys[j])         \
             }                                                                                                \
+            ALL for (int i = 0; i < (R); i += 3) x[i / 3] += xk;                                             \
         }                                                                                                    \
-        for (int i = 0; i < ROWS; i++)                                                                       \
-            for (int64_t j = 0; j < 2; j++)                                                                  \
-                *(vec_##name *)(acc + i * stride + j * LANES) = sum[i][j];                                   \
+        ALL for (int i = 0; i < (R); i++) ALL for (int64_t j = 0; j < (V); j++)                              \
+        {                                                                                                    \
+            if (PART)                                                                                        \
+                store_##T(out + i * oi, lanes, sum[i][j]);                                                   \
+            else                                                                                             \
+                *(vec_##T *)(out + i * oi + j * LANES) = sum[i][j];                                          \
+        }                                                                                                    \
     }
 
-MICRO(micro_f32, float, ADD_f32)
-MICRO(micro_f64, double, ADD_f64)
-MICRO(micro_i32, uint32_t, ADD_i)
-MICRO(micro_i64, uint64_t, ADD_i)
+#define HEIGHT(T, R)                                                                                         \
+    MICRO(T, R, 1, false, one_##T##_##R)                                                                     \
+    MICRO(T, R, 2, false, two_##T##_##R)                                                                     \
+    MICRO(T, R, 1, true, part_##T##_##R)
+#define LOW(T, R)                                                                                            \
+    HEIGHT(T, R)                                                                                             \
+    MICRO(T, R, 4, false, four_##T##_##R)
+
+#define HIGH_ROW(T, R)                                                                                       \
+    {                                                                                                        \
+        one_##T##_##R, two_##T##_##R, NULL, part_##T##_##R                                                   \
+    }
+#define LOW_ROW(T, R)                                                                                        \
+    {                                                                                                        \
+        one_##T##_##R, two_##T##_##R, four_##T##_##R, part_##T##_##R                                         \
+    }
+
+#if LZ_GEMM_BYTES == 64
+#define EVERY(T) HEIGHT(T, 12) HEIGHT(T, 8) LOW(T, 4) LOW(T, 2) LOW(T, 1)
+#define HEIGHTS                                                                                              \
+    {                                                                                                        \
+        12, 8, 4, 2, 1                                                                                       \
+    }
+#define TABLE(T)                                                                                             \
+    {                                                                                                        \
+        HIGH_ROW(T, 12), HIGH_ROW(T, 8), LOW_ROW(T, 4), LOW_ROW(T, 2), LOW_ROW(T, 1)                         \
+    }
+#elif LZ_GEMM_BYTES == 32
+#define EVERY(T) HEIGHT(T, 6) HEIGHT(T, 4) LOW(T, 2) LOW(T, 1)
+#define HEIGHTS                                                                                              \
+    {                                                                                                        \
+        6, 4, 2, 1                                                                                           \
+    }
+#define TABLE(T)                                                                                             \
+    {                                                                                                        \
+        HIGH_ROW(T, 6), HIGH_ROW(T, 4), LOW_ROW(T, 2), LOW_ROW(T, 1)                                         \
+    }
+#else
+#define EVERY(T) HEIGHT(T, 4) LOW(T, 2) LOW(T, 1)
+#define HEIGHTS                                                                                              \
+    {                                                                                                        \
+        4, 2, 1                                                                                              \
+    }
+#define TABLE(T)                                                                                             \
+    {                                                                                                        \
+        HIGH_ROW(T, 4), LOW_ROW(T, 2), LOW_ROW(T, 1)                                                         \
+    }
+#endif
+
+EVERY(f32)
+EVERY(f64)
+EVERY(i32)
+EVERY(i64)
 
 const lz_gemm_width LZ_GEMM_TABLE = {
-    .rows = LZ_GEMM_ROWS,
     .bytes = LZ_GEMM_BYTES,
-    .micro = { [LZ_GEMM_F32] = micro_f32,
-               [LZ_GEMM_F64] = micro_f64,
-               [LZ_GEMM_I32] = micro_i32,
-               [LZ_GEMM_I64] = micro_i64 },
+    .heights = HEIGHTS,
+    .micro = { [LZ_GEMM_F32] = TABLE(f32),
+               [LZ_GEMM_F64] = TABLE(f64),
+               [LZ_GEMM_I32] = TABLE(i32),
+               [LZ_GEMM_I64] = TABLE(i64) },
 };
-
-#undef MICRO

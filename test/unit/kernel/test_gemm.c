@@ -1,93 +1,129 @@
-/* Products of any width of vectors are those of one fma after the other, to the last bit. */
+/* Products of any width of vectors, read where they lie or packed, are those of one fma after
+ * the other, to the last bit. */
 #include "check.h"
 #include "kernel/gemm.h"
 #include <math.h>
 #include <string.h>
 
-enum { M = 37, N = 45, K = 300 };
+enum { M = 131, N = 77, K = 420, GAP = 3 };
 
-static double x[M][K], y[K][N];
-static float out32[M][N];
-static double out64[M][N];
-static bool wide_type;
+/* Either way round, and the same twice for two matrices in a batch. */
+static double x64[2 * M * K], y64[2 * K * N], out64[2 * M * (N + GAP)];
+static float x32[2 * M * K], y32[2 * K * N], out32[2 * M * (N + GAP)];
 
-static void put(void *panel, int64_t at, double v)
+typedef struct shape {
+    int64_t m, n, k;
+    bool wide, xt, yt; /* f64; stored transposed */
+} shape;
+
+static lz_gemm_side side(const shape *s, const void *data, int64_t along, int64_t k, bool transposed)
 {
-    if (wide_type)
-        ((double *)panel)[at] = v;
-    else
-        ((float *)panel)[at] = (float)v;
+    return (lz_gemm_side){ .data = data,
+                           .dtype = s->wide ? LZ_F64 : LZ_F32,
+                           .batch = along * k,
+                           .along = transposed ? 1 : k,
+                           .k = transposed ? along : 1 };
 }
 
-static void fetch_x(void *user, int64_t b, int64_t i0, int64_t ni, int64_t k0, int64_t nk, int64_t wide,
-                    void *panel)
-{
-    (void)user;
-    (void)b;
-    for (int64_t k = 0; k < nk; k++)
-        for (int64_t i = 0; i < ni; i++)
-            put(panel, k * wide + i, x[i0 + i][k0 + k]);
-}
-
-static void fetch_y(void *user, int64_t b, int64_t k0, int64_t nk, int64_t j0, int64_t nj, int64_t wide,
-                    void *panel)
-{
-    (void)user;
-    (void)b;
-    for (int64_t k = 0; k < nk; k++)
-        for (int64_t j = 0; j < nj; j++)
-            put(panel, k * wide + j, y[k0 + k][j0 + j]);
-}
-
-static void store(void *user, int64_t b, int64_t i, int64_t j0, int64_t n, const void *row)
-{
-    (void)user;
-    (void)b;
-    if (wide_type)
-        memcpy(&out64[i][j0], row, (size_t)n * sizeof(double));
-    else
-        memcpy(&out32[i][j0], row, (size_t)n * sizeof(float));
-}
-
-static void check(int64_t i, int64_t j)
+static double right(const shape *s, const lz_gemm *g, int64_t b, int64_t i, int64_t j)
 {
     float s32 = 0;
     double s64 = 0;
-    for (int k = 0; k < K; k++) {
-        s32 = fmaf((float)x[i][k], (float)y[k][j], s32);
-        s64 = fma(x[i][k], y[k][j], s64);
+    for (int64_t k = 0; k < s->k; k++) {
+        int64_t at = b * g->x.batch + i * g->x.along + k * g->x.k;
+        int64_t bt = b * g->y.batch + j * g->y.along + k * g->y.k;
+        s32 = s->wide ? 0 : fmaf(x32[at], y32[bt], s32);
+        s64 = s->wide ? fma(x64[at], y64[bt], s64) : 0;
     }
-    assert_true(wide_type ? out64[i][j] == s64 : out32[i][j] == s32);
+    return s->wide ? s64 : (double)s32;
 }
 
-static lz_err *test_widths_agree(void)
+static lz_err *check_shape(shape s, const lz_gemm_width *w, lz_pool *pool)
+{
+    lz_gemm g = { .type = s.wide ? LZ_GEMM_F64 : LZ_GEMM_F32, .batch = 2, .m = s.m, .n = s.n, .k = s.k };
+    g.x = side(&s, s.wide ? (void *)x64 : x32, s.m, s.k, s.xt);
+    g.y = side(&s, s.wide ? (void *)y64 : y32, s.n, s.k, !s.yt);
+    g.out = s.wide ? (void *)out64 : out32;
+    g.out_dtype = s.wide ? LZ_F64 : LZ_F32;
+    g.out_row = s.n + GAP;
+    g.out_batch = s.m * g.out_row;
+    memset(out32, 0x55, sizeof out32);
+    memset(out64, 0x55, sizeof out64);
+    LZ_TRY(lz_gemm_run_with(&g, w, pool));
+    for (int64_t b = 0; b < 2; b++)
+        for (int64_t i = 0; i < s.m; i++) {
+            const int64_t row = b * g.out_batch + i * g.out_row;
+            for (int64_t j = 0; j < s.n; j++)
+                assert_true((s.wide ? out64[row + j] : (double)out32[row + j]) == right(&s, &g, b, i, j));
+            for (int64_t j = s.n; j < s.n + GAP; j++) /* nothing is written beside it */
+                assert_int_equal(((unsigned char *)(s.wide ? (void *)&out64[row + j] : &out32[row + j]))[0],
+                                 0x55);
+        }
+    return NULL;
+}
+
+static const int64_t shapes[][3] = { { 37, 45, 300 }, { 1, 1, 1 },   { 1, 70, 40 },   { 13, 16, 5 },
+                                     { 12, 32, 64 },  { 3, 7, 400 }, { M, N, K },     { 64, 64, 64 },
+                                     { 29, 33, 385 }, { 5, 64, 20 }, { 100, 3, 100 }, { 7, 48, 0 } };
+
+static void fill(void)
+{
+    for (int i = 0; i < 2 * M * K; i++)
+        x32[i] = (float)(x64[i] = sin(i * 0.7) * (i % 11 ? 1 : 1e-3));
+    for (int i = 0; i < 2 * N * K; i++)
+        y32[i] = (float)(y64[i] = cos(i * 1.3));
+}
+
+static lz_err *test_small_shape(void)
 {
     const lz_gemm_width *widths[LZ_GEMM_WIDTHS];
     int n = lz_gemm_widths(widths);
-    for (int i = 0; i < M * K; i++)
-        x[i / K][i % K] = sin(i * 0.7) * (i % 11 ? 1 : 1e-3);
-    for (int i = 0; i < N * K; i++)
-        y[i / N][i % N] = cos(i * 1.3);
-    for (int w = 0; w < 2 * n; w++) {
-        wide_type = w & 1;
-        lz_gemm g = { .type = wide_type ? LZ_GEMM_F64 : LZ_GEMM_F32,
-                      .batch = 1,
-                      .m = M,
-                      .n = N,
-                      .k = K,
-                      .fetch_x = fetch_x,
-                      .fetch_y = fetch_y,
-                      .store = store };
-        LZ_TRY(lz_gemm_run_with(&g, widths[w / 2], NULL));
-        for (int64_t i = 0; i < M; i++)
-            for (int64_t j = 0; j < N; j++)
-                check(i, j);
+    fill();
+    for (int w = 0; w < n; w++) {
+        LZ_TRY(check_shape((shape){ 37, 5, 300, .yt = true }, widths[w], NULL));
+        LZ_TRY(check_shape((shape){ .m = 12, .n = 32, .k = 64 }, widths[w], NULL));
     }
     return NULL;
 }
 
+static void test_widths_and_layouts_agree(void **state)
+{
+    const lz_gemm_width *widths[LZ_GEMM_WIDTHS];
+    int n = lz_gemm_widths(widths);
+    (void)state;
+    fill();
+    for (int w = 0; w < n; w++)
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+            for (int way = 0; way < 8; way++)
+                assert_null(check_shape((shape){ .m = shapes[i][0],
+                                                 .n = shapes[i][1],
+                                                 .k = shapes[i][2],
+                                                 .wide = way & 1,
+                                                 .xt = way & 2,
+                                                 .yt = way & 4 },
+                                        widths[w], NULL));
+}
+
+/* Tiles are smaller then. */
+static void test_threads_change_nothing(void **state)
+{
+    const lz_gemm_width *widths[LZ_GEMM_WIDTHS];
+    int n = lz_gemm_widths(widths);
+    lz_pool *pool;
+    (void)state;
+    fill();
+    for (int threads = 2; threads < 5; threads++) {
+        assert_null(lz_pool_create(threads, &pool));
+        assert_null(check_shape((shape){ .m = M, .n = N, .k = K }, widths[n - 1], pool));
+        assert_null(check_shape((shape){ M, N, K, .xt = true, .yt = true, .wide = true }, widths[0], pool));
+        lz_pool_destroy(pool);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { LZ_TEST(test_widths_agree) };
+    const struct CMUnitTest tests[] = { LZ_TEST(test_small_shape),
+                                        cmocka_unit_test(test_widths_and_layouts_agree),
+                                        cmocka_unit_test(test_threads_change_nothing) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
