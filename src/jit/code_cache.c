@@ -141,6 +141,23 @@ lz_err *lz_code_cache_get(lz_str key, lz_object_fn *make, void *user, lz_object 
     return e;
 }
 
+lz_err *lz_code_cache_find(lz_str key, lz_object *out)
+{
+    lz_cfolder folder;
+    wanted w = { .folder = &folder, .key = key };
+    *out = (lz_object){ 0 };
+    lz_err *e = lz_cfolder_open(false, &folder);
+    if (!e) {
+        lz_entry_name(key, w.name);
+        e = look(&w, out);
+        lz_cfolder_close(&folder);
+    }
+    if (lz_err_code(e) == LZ_ERR_MEMORY)
+        return e;
+    lz_err_free(e);
+    return NULL;
+}
+
 void lz_code_cache_drop(lz_str key)
 {
     lz_cfolder folder;

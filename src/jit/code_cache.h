@@ -27,6 +27,9 @@ typedef lz_err *lz_object_fn(void *user, lz_text *out);
 /* The object from the cache, or from `make`. Fails only if that does, or if memory is out. */
 LZ_MUST_USE lz_err *lz_code_cache_get(lz_str key, lz_object_fn *make, void *user, lz_object *out);
 
+/* The object from the cache only: out->memory is NULL if it is not there. */
+LZ_MUST_USE lz_err *lz_code_cache_find(lz_str key, lz_object *out);
+
 /* For an object that turned out to be of no use after all. */
 void lz_code_cache_drop(lz_str key);
 

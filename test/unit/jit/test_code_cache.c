@@ -17,13 +17,13 @@
 #include <unistd.h>
 
 /* The program's definitions win over the C library's. */
-static int honest = INT_MAX; /* so many times this process is who it is */
-static bool full;            /* the disk */
+static atomic_int honest = INT_MAX; /* so many times this process is who it is */
+static bool full;                   /* the disk */
 
 uid_t geteuid(void)
 {
     uid_t real = (uid_t)syscall(SYS_geteuid);
-    return honest > 0 && honest-- > 0 ? real : real + 1;
+    return honest == INT_MAX || (honest > 0 && honest-- > 0) ? real : real + 1;
 }
 
 ssize_t write(int fd, const void *buf, size_t n)
@@ -52,7 +52,7 @@ static const char *in_folder(const char *name)
 /* An object is its key, many times. */
 enum { TIMES = 300 };
 
-static int makes;
+static atomic_int makes;
 static lz_code must_fail; /* LZ_OK: it does not */
 
 static lz_err *make(void *user, lz_text *out)
@@ -73,25 +73,29 @@ static void assert_object_of(lz_str key, lz_str bytes)
         assert_memory_equal(bytes.ptr + i * key.len, key.ptr, key.len);
 }
 
+/* Storing may fail for want of memory, and nobody hears of it. */
+static bool sure(void)
+{
+    return !lz_check_failing();
+}
+
 /* *made: whether the object had to be made. */
 static lz_err *get(const char *name, bool *made)
 {
     lz_str key = lz_str_of(name);
     lz_object o;
     int before = makes;
+    LZ_TRY(lz_code_cache_find(key, &o));
+    bool found = o.memory != NULL;
+    lz_object_deinit(&o);
     LZ_TRY(lz_code_cache_get(key, make, &key, &o));
+    assert_true(found != o.made || !sure());
     assert_object_of(key, o.bytes);
     assert_int_equal((uintptr_t)o.bytes.ptr % 16, 0);
     assert_int_equal(makes - before, o.made);
     *made = o.made;
     lz_object_deinit(&o);
     return NULL;
-}
-
-/* Storing may fail for want of memory, and nobody hears of it. */
-static bool sure(void)
-{
-    return !lz_check_failing();
 }
 
 static const char *file_of(const char *key)
