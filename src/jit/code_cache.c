@@ -32,7 +32,7 @@ static void complain(const lz_err *e)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
     lz_code code = lz_err_code(e);
-    if (code == LZ_ERR_UNSUPPORTED || code == LZ_ERR_MEMORY || !lz_log_on(LZ_LOG_WARN))
+    if (code == LZ_OK || code == LZ_ERR_UNSUPPORTED || code == LZ_ERR_MEMORY || !lz_log_on(LZ_LOG_WARN))
         return;
     if (!atomic_flag_test_and_set(&said))
         lz_logf(LZ_LOG_WARN, "the cache of compiled kernels: %s", lz_err_text(e));

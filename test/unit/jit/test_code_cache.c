@@ -328,7 +328,8 @@ static int warnings;
 static void listen(void *user, lz_level level, const char *msg)
 {
     (void)user;
-    warnings += level == LZ_LOG_WARN && strstr(msg, "the cache of compiled kernels: ") != NULL;
+    warnings += level == LZ_LOG_WARN && strstr(msg, "the cache of compiled kernels: ") != NULL
+                && msg[strlen("the cache of compiled kernels: ")] != '\0';
 }
 
 static void off(void)
