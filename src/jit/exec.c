@@ -2,15 +2,6 @@
 #include "jit/reduce.h"
 #include <string.h>
 
-size_t lz_dtype_bytes(int dtype)
-{
-    static const uint8_t sizes[LZ_DTYPE_SLOTS] = {
-        [LZ_BOOL] = 1, [LZ_U8] = 1,  [LZ_I8] = 1,   [LZ_I16] = 2, [LZ_I32] = 4,
-        [LZ_I64] = 8,  [LZ_F16] = 2, [LZ_BF16] = 2, [LZ_F32] = 4, [LZ_F64] = 8
-    };
-    return sizes[dtype];
-}
-
 /* A stretch of a tile that one step leads through: from element `at` of the tile on. */
 typedef struct run {
     char *p;
@@ -48,7 +39,7 @@ static bool next_run(const lz_worker *w, const lz_instr *i, int64_t n, run *r, i
     }
     int64_t offset = 0;
     for (int d = 0; d < x->n - 1; d++)
-        offset += index[d] * lz_launch_stride(w->l, i->access, x->dim[d]);
+        offset += index[d] * lz_nest_stride(&w->l->nest, i->access, x->dim[d]);
     r->p = lz_reach_move(w->fixed[i->access], offset * w->l->reach[i->access].size);
     r->count = n - r->at < x->extent[x->n - 1] ? n - r->at : x->extent[x->n - 1];
     return true;
@@ -89,7 +80,7 @@ static bool do_param(lz_worker *w, const lz_instr *i, int64_t n, bool one)
 {
     (void)n;
     (void)one;
-    lz_kscalar s = w->l->args->params[i->attr];
+    lz_kscalar s = w->l->nest.args->params[i->attr];
     uint8_t truth = s.i != 0;
     int32_t narrow = (int32_t)s.i;
     float f = (float)s.f;

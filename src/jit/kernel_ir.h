@@ -75,9 +75,8 @@ struct lz_kernel {
     atomic_int count;
     lz_kir ir;
     lz_hash hash;
-    lz_program *program;
-    lz_kernel *chain; /* of kernel_set.c, as the next */
-    bool listed;
+    lz_program *program;              /* NULL in what is only kept to be compared */
+    _Atomic(struct lz_kcode *) codes; /* of codes.c */
 };
 
 /* The same kernel with every function written out in primitive operations, as an

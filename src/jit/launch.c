@@ -9,73 +9,9 @@ enum {
     SHARE_LEAST = 1 << 17, /* a row of fewer is not shared by threads */
 };
 
-/* Strides along the row of what does not vary along it are 0, whatever was passed. */
-int64_t lz_launch_stride(const lz_launch *l, int access, int dim)
+static int64_t at_least(int64_t v, int64_t least)
 {
-    bool still = dim >= l->p->n_outer && l->p->access[access].vary == LZ_K_OUTER;
-    return still ? 0 : l->args->access[access].strides[dim];
-}
-
-static bool used(const lz_kuse *u)
-{
-    return u->loads || u->stores || u->affine;
-}
-
-/* Is stepping through `inner` to its end the same as one step of `outer`, for all? */
-static bool merges(const lz_launch *l, int outer, int inner, int64_t extent)
-{
-    bool does = true;
-    for (size_t a = 0; does && a < l->p->n_access; a++) {
-        if (used(&l->p->access[a]))
-            does = lz_launch_stride(l, (int)a, outer) == lz_launch_stride(l, (int)a, inner) * extent;
-    }
-    return does;
-}
-
-/* Adds dimensions begin..end-1 to the axes, inside of those it has. */
-static void add_axes(const lz_launch *l, lz_axes *x, int begin, int end)
-{
-    for (int d = begin; d < end; d++) {
-        int64_t e = l->args->extents[d];
-        x->total *= e;
-        if (e == 1)
-            continue;
-        if (x->n && merges(l, x->dim[x->n - 1], d, e)) {
-            x->extent[x->n - 1] *= e;
-            x->dim[x->n - 1] = (uint8_t)d;
-            continue;
-        }
-        x->extent[x->n] = e;
-        x->dim[x->n++] = (uint8_t)d;
-    }
-}
-
-static lz_err *check_extents(const lz_launch *l)
-{
-    int64_t total = 1;
-    bool empty = false;
-    int n = l->p->n_outer + l->p->n_row;
-    for (int d = 0; d < n; d++) {
-        int64_t e = l->args->extents[d];
-        if (e < 0)
-            return lz_errf(LZ_ERR_ARG, "a kernel over an extent of %lld", (long long)e);
-        empty = empty || e == 0;
-    }
-    for (int d = 0; !empty && d < n; d++) {
-        if (__builtin_mul_overflow(total, l->args->extents[d], &total))
-            return lz_errf(LZ_ERR_LIMIT, "a kernel over more than 2^63 elements");
-    }
-    return NULL;
-}
-
-/* One stride leads through all lane dimensions. */
-static bool is_linear(const lz_launch *l, int access)
-{
-    bool does = true;
-    for (int d = 0; does && d + 1 < l->lane.n; d++)
-        does = lz_launch_stride(l, access, l->lane.dim[d])
-               == lz_launch_stride(l, access, l->lane.dim[d + 1]) * l->lane.extent[d + 1];
-    return does;
+    return v > least ? v : least;
 }
 
 static bool contiguous(const lz_launch *l, int access)
@@ -92,10 +28,10 @@ typedef struct span {
 /* The bytes that an access may touch. */
 static span span_of(const lz_launch *l, int access)
 {
-    const lz_kaccess *a = &l->args->access[access];
+    const lz_kaccess *a = &l->nest.args->access[access];
     int64_t low = a->offset, high = a->offset, n = l->p->n_outer + l->p->n_row;
     for (int d = 0; d < n; d++) {
-        int64_t reach = lz_launch_stride(l, access, d) * (l->args->extents[d] - 1);
+        int64_t reach = lz_nest_stride(&l->nest, access, d) * (l->nest.args->extents[d] - 1);
         low += reach < 0 ? reach : 0;
         high += reach > 0 ? reach : 0;
     }
@@ -167,17 +103,17 @@ static void reach_all(lz_launch *l)
     int last = l->lane.n - 1;
     for (size_t k = 0; k < l->p->n_access; k++) {
         const lz_kuse *u = &l->p->access[k];
-        if (!used(u))
+        if (!lz_kuse_any(u))
             continue;
         lz_reach *a = &l->reach[k];
         bool memory = u->loads || u->stores;
         l->used[l->n_used++] = (uint8_t)k;
-        a->base = memory ? l->args->access[k].base : NULL;
-        a->size = memory ? (int64_t)lz_dtype_bytes(u->dtype) : 1;
-        a->offset = l->args->access[k].offset;
+        a->base = memory ? l->nest.args->access[k].base : NULL;
+        a->size = lz_kuse_size(u);
+        a->offset = l->nest.args->access[k].offset;
         a->dtype = u->dtype;
-        a->step = last < 0 ? 0 : lz_launch_stride(l, (int)k, l->lane.dim[last]) * a->size;
-        a->linear = is_linear(l, (int)k);
+        a->step = last < 0 ? 0 : lz_nest_stride(&l->nest, (int)k, l->lane.dim[last]) * a->size;
+        a->linear = lz_axes_linear(&l->lane, &l->nest, (int)k, 0);
         a->direct = u->loads && contiguous(l, (int)k);
     }
 }
@@ -216,13 +152,10 @@ static bool worth_rows(const lz_program *p, const int64_t *extents)
 static bool stores_outer(const lz_launch *l)
 {
     const lz_program *p = l->p;
-    bool stores = false;
     int64_t row = 1;
-    for (size_t a = 0; a < p->n_access; a++)
-        stores = stores || (p->access[a].stores && p->access[a].vary == LZ_K_OUTER);
     for (int d = 0; d < p->n_row; d++)
-        row = l->args->extents[p->n_outer + d] == 1 ? row : 0;
-    return stores && row != 1;
+        row = l->nest.args->extents[p->n_outer + d] == 1 ? row : 0;
+    return p->outer_stores && row != 1;
 }
 
 static void prepare(lz_launch *l)
@@ -230,13 +163,14 @@ static void prepare(lz_launch *l)
     const lz_program *p = l->p;
     int outer = p->n_outer, all = p->n_outer + p->n_row;
     bool loops = p->reduces || p->scans;
-    l->flat = !loops && !stores_outer(l) && !worth_rows(p, l->args->extents);
+    l->flat = !loops && !stores_outer(l) && !worth_rows(p, l->nest.args->extents);
     l->rows = !l->flat && (loops ? p->mode == LZ_K_ROWS : p->walks > 0);
     l->once = l->rows;
-    l->fixed = l->lane = (lz_axes){ .total = 1 };
+    lz_axes_init(&l->fixed);
+    lz_axes_init(&l->lane);
     if (!l->flat)
-        add_axes(l, &l->fixed, l->rows ? 0 : outer, l->rows ? outer : all);
-    add_axes(l, &l->lane, l->rows ? outer : 0, l->flat || l->rows ? all : outer);
+        lz_axes_add(&l->fixed, &l->nest, l->rows ? 0 : outer, l->rows ? outer : all);
+    lz_axes_add(&l->lane, &l->nest, l->rows ? outer : 0, l->flat || l->rows ? all : outer);
     int64_t last = l->lane.n ? l->lane.extent[l->lane.n - 1] : 1;
     l->across = l->lane.n > 1 && (l->rows || last < LZ_TILE_LEAST);
     l->tile = tile_size(l);
@@ -244,8 +178,7 @@ static void prepare(lz_launch *l)
     aim(l);
 }
 
-/* Sets up a thread's registers and makes the uniform values. */
-static bool start_worker(lz_worker *w, const lz_launch *l)
+static void place_tiles(lz_worker *w, const lz_launch *l)
 {
     const lz_program *p = l->p;
     w->l = l;
@@ -255,30 +188,27 @@ static bool start_worker(lz_worker *w, const lz_launch *l)
     for (size_t r = 0; r < p->n_registers; r++)
         w->tile[r] = w->scratch + (int64_t)p->registers[r].at * l->tile;
     w->state = w->scratch + ((int64_t)p->units * l->tile + 63) / 64 * 64;
-    bool ok = lz_exec_one(w, p->uniform);
-    if (ok)
-        lz_exec_splat(w, p->splat_uniform, l->tile);
-    return ok;
 }
 
-static void split_index(const lz_axes *x, int64_t flat, int64_t *at)
+/* Sets up a thread's registers and makes the uniform values. */
+static bool start_worker(lz_worker *w, const lz_launch *l)
 {
-    for (int d = x->n - 1; d >= 0; d--) {
-        int64_t e = x->extent[d] ? x->extent[d] : 1;
-        at[d] = flat % e;
-        flat /= e;
-    }
+    place_tiles(w, l);
+    bool ok = lz_exec_one(w, l->p->uniform);
+    if (ok)
+        lz_exec_splat(w, l->p->splat_uniform, l->tile);
+    return ok;
 }
 
 static void go_to_fixed(lz_worker *w, int64_t flat)
 {
     const lz_launch *l = w->l;
-    split_index(&l->fixed, flat, w->fixed_at);
+    lz_axes_split(&l->fixed, flat, w->fixed_at);
     for (int k = 0; k < l->n_used; k++) {
         int a = l->used[k];
         int64_t offset = l->reach[a].offset;
         for (int d = 0; d < l->fixed.n; d++)
-            offset += w->fixed_at[d] * lz_launch_stride(l, a, l->fixed.dim[d]);
+            offset += w->fixed_at[d] * lz_nest_stride(&l->nest, a, l->fixed.dim[d]);
         w->fixed[a] = lz_reach_move(l->reach[a].base, offset * l->reach[a].size);
     }
 }
@@ -294,7 +224,7 @@ static void next_fixed(lz_worker *w)
         for (int k = 0; k < l->n_used; k++) {
             int a = l->used[k];
             w->fixed[a] =
-                lz_reach_move(w->fixed[a], lz_launch_stride(l, a, l->fixed.dim[d]) * l->reach[a].size);
+                lz_reach_move(w->fixed[a], lz_nest_stride(&l->nest, a, l->fixed.dim[d]) * l->reach[a].size);
         }
         return;
     }
@@ -311,12 +241,12 @@ static void go_to_lane(lz_worker *w, int64_t flat)
     const lz_launch *l = w->l;
     int last = l->lane.n - 1;
     w->first = flat;
-    split_index(&l->lane, flat, w->lane_at);
+    lz_axes_split(&l->lane, flat, w->lane_at);
     for (int k = 0; k < l->n_used; k++) {
         int a = l->used[k];
         int64_t offset = 0;
         for (int d = 0; d < last; d++)
-            offset += w->lane_at[d] * lz_launch_stride(l, a, l->lane.dim[d]);
+            offset += w->lane_at[d] * lz_nest_stride(&l->nest, a, l->lane.dim[d]);
         w->here[a] = lz_reach_move(w->fixed[a], offset * l->reach[a].size
                                                     + (last < 0 ? 0 : w->lane_at[last] * l->reach[a].step));
     }
@@ -422,6 +352,91 @@ static lz_err *run_rows(void *user, int64_t begin, int64_t end, int worker)
     return w.err;
 }
 
+/* A row that all threads walk together: each takes blocks, whose totals are put together in
+ * the order of the row. */
+typedef struct shared_row {
+    const lz_worker *leader;
+    char *parts; /* of each block */
+    size_t part;
+    int64_t block;
+} shared_row;
+
+/* Where another worker is and what it has in its registers, the states left out. */
+static void follow(lz_worker *w, const lz_worker *leader)
+{
+    const lz_launch *l = leader->l;
+    place_tiles(w, l);
+    w->walk = leader->walk;
+    memcpy(w->fixed, leader->fixed, sizeof w->fixed);
+    memcpy(w->fixed_at, leader->fixed_at, sizeof w->fixed_at);
+    memcpy(w->scratch, leader->scratch, (size_t)l->p->units * (size_t)l->tile);
+}
+
+static lz_err *walk_blocks(void *user, int64_t begin, int64_t end, int worker)
+{
+    const shared_row *s = user;
+    int64_t total = s->leader->l->lane.total;
+    lz_worker w;
+    (void)worker;
+    follow(&w, s->leader);
+    for (int64_t b = begin; b < end; b++) {
+        int64_t to = (b + 1) * s->block;
+        if (!walk_row(&w, b * s->block, to < total ? to : total))
+            break;
+        lz_reduce_save(&w, 1, s->parts + (size_t)b * s->part);
+    }
+    return w.err;
+}
+
+static lz_err *walk_shared(lz_worker *leader, char *parts, lz_pool *pool)
+{
+    const lz_launch *l = leader->l;
+    shared_row s = { .leader = leader,
+                     .parts = parts,
+                     .part = lz_reduce_part(l->p, leader->walk),
+                     .block = lz_reduce_block(true, l->lane.total) };
+    int64_t blocks = (l->lane.total + s.block - 1) / s.block;
+    LZ_TRY(lz_pool_for(pool, blocks, at_least(CHUNK_WORK / s.block, 1), walk_blocks, &s));
+    lz_reduce_start(leader, l->tile);
+    for (int64_t b = 0; b < blocks; b++)
+        lz_reduce_add(leader, 1, parts + (size_t)b * s.part);
+    lz_reduce_end(leader, 1);
+    return NULL;
+}
+
+static lz_err *run_shared_row(lz_worker *w, char *parts, lz_pool *pool)
+{
+    const lz_program *p = w->l->p;
+    bool ok = true;
+    for (int k = 0; ok && k < p->walks; k++) {
+        w->walk = k;
+        ok = outer_code(w, k);
+        if (ok)
+            LZ_TRY(walk_shared(w, parts, pool));
+    }
+    if (ok)
+        outer_code(w, p->walks);
+    return w->err;
+}
+
+static lz_err *run_shared(const lz_launch *l, lz_pool *pool)
+{
+    size_t most = 1;
+    for (int k = 0; k < l->p->walks; k++)
+        most = lz_reduce_part(l->p, k) > most ? lz_reduce_part(l->p, k) : most;
+    char *parts = lz_mem_alloc(LZ_BLOCKS * most);
+    if (!parts)
+        return lz_err_oom();
+    lz_worker w;
+    lz_err *e = start_worker(&w, l) ? NULL : w.err;
+    for (int64_t at = 0; !e && at < l->fixed.total; at++) {
+        go_to_fixed(&w, at);
+        e = run_shared_row(&w, parts, pool);
+    }
+    lz_mem_free(parts);
+    return e;
+}
+
 /* Rows [begin, end) of all columns of the tile, which starts at w->first. */
 static bool walk_columns(lz_worker *w, int64_t begin, int64_t end, int64_t n)
 {
@@ -476,27 +491,31 @@ static lz_err *run_columns(void *user, int64_t begin, int64_t end, int worker)
     return w.err;
 }
 
-static int64_t at_least(int64_t v, int64_t least)
+/* Few rows, and long ones: whole rows would leave threads without work. */
+static bool shares(const lz_launch *l, lz_pool *pool)
 {
-    return v > least ? v : least;
+    int threads = lz_pool_threads(pool);
+    return threads > 1 && !l->p->scans && l->lane.total >= SHARE_LEAST && l->fixed.total < 4 * threads;
 }
 
 lz_err *lz_program_run(const lz_program *p, const lz_kernel_args *args, lz_pool *pool)
 {
-    lz_launch l = { .p = p, .args = args };
-    LZ_TRY(check_extents(&l));
+    lz_launch l = { .p = p,
+                    .nest = { .args = args,
+                              .use = p->access,
+                              .n_access = (int)p->n_access,
+                              .n_outer = p->n_outer,
+                              .n_row = p->n_row } };
+    LZ_TRY(lz_nest_check(&l.nest));
     prepare(&l);
     if (l.flat)
         return lz_pool_for(pool, l.lane.total, CHUNK_WORK, run_flat, &l);
+    if (l.rows && shares(&l, pool))
+        return run_shared(&l, pool);
     if (l.rows) {
         int64_t grain = at_least(CHUNK_WORK / at_least(l.lane.total, 1), 1);
         return lz_pool_for(pool, l.fixed.total, grain, run_rows, &l);
     }
     int64_t tiles = at_least(CHUNK_WORK / at_least(l.fixed.total * l.tile, 1), 1);
     return lz_pool_for(pool, l.lane.total, tiles * l.tile, run_columns, &l);
-}
-
-lz_err *lz_kernel_run(const lz_kernel *k, const lz_kernel_args *args, lz_pool *pool)
-{
-    return lz_program_run(k->program, args, pool);
 }

@@ -4,20 +4,12 @@
  * tile is worked on, and *lane* dimensions, along whose row-major order tiles are cut:
  *   flat     no reduction: nothing fixed, tiles go over everything
  *   rows     outer dimensions fixed, tiles along the row
- *   columns  row dimensions fixed, tiles along the outer ones
- * Neighbouring dimensions that every access walks through as one are made one. */
+ *   columns  row dimensions fixed, tiles along the outer ones */
 #ifndef LZ_JIT_LAUNCH_H
 #define LZ_JIT_LAUNCH_H
 
+#include "jit/axes.h"
 #include "jit/program.h"
-
-/* Some dimensions of the nest, merged. */
-typedef struct lz_axes {
-    int n;
-    int64_t total;                  /* the product; 1 for none */
-    int64_t extent[LZ_KERNEL_DIMS]; /* none is 1, except a single one */
-    uint8_t dim[LZ_KERNEL_DIMS];    /* whose stride counts: the innermost merged into it */
-} lz_axes;
 
 /* An access as this run has it. */
 typedef struct lz_reach {
@@ -30,14 +22,6 @@ typedef struct lz_reach {
     bool direct; /* tiles are read, or written, where they lie */
 } lz_reach;
 
-/* p so many bytes on; an access without memory has only the distance from NULL, of which C
- * pointers know nothing. */
-static inline char *lz_reach_move(char *p, int64_t bytes)
-{
-    /* NOLINTNEXTLINE(performance-no-int-to-ptr): p + bytes is undefined for NULL */
-    return (char *)((uintptr_t)p + (uintptr_t)bytes);
-}
-
 /* A store whose value is made in its place, of one block. */
 typedef struct lz_aim {
     uint16_t value;
@@ -46,7 +30,7 @@ typedef struct lz_aim {
 
 typedef struct lz_launch {
     const lz_program *p;
-    const lz_kernel_args *args;
+    lz_nest nest;
     lz_axes fixed, lane;
     int64_t tile;    /* elements */
     bool flat, rows; /* else columns */
@@ -73,9 +57,6 @@ typedef struct lz_worker {
     int walk;
     _Alignas(64) char scratch[LZ_SCRATCH];
 } lz_worker;
-
-int64_t lz_launch_stride(const lz_launch *l, int access, int dim);
-size_t lz_dtype_bytes(int dtype);
 
 /* exec.c: run a block on n elements from w->first on, or on the fixed index alone.
  * False when w->err is set. */

@@ -432,6 +432,8 @@ static lz_err *reserve(maker *m, size_t reductions)
         p->access[i] = ir->access.data[i];
     for (size_t i = 0; i < ir->params.len; i++)
         p->params[i] = ir->params.data[i];
+    for (size_t i = 0; i < ir->stores.len; i++)
+        p->outer_stores = p->outer_stores || !per_element(m, &ir->stores.data[i]);
     p->n_access = ir->access.len;
     p->n_params = ir->params.len;
     return NULL;

@@ -75,6 +75,7 @@ struct lz_program {
     uint8_t mode;
     int n_outer, n_row, walks;
     bool reduces, scans;
+    bool outer_stores; /* some store happens once per outer index */
     lz_instr *code;
     lz_register *registers;
     lz_block uniform, *outer, *element;     /* walks + 1 outer ones, walks element ones */

@@ -1,0 +1,82 @@
+#include "jit/axes.h"
+#include "jit/tile.h"
+
+size_t lz_dtype_bytes(int dtype)
+{
+    static const uint8_t sizes[LZ_DTYPE_SLOTS] = {
+        [LZ_BOOL] = 1, [LZ_U8] = 1,  [LZ_I8] = 1,   [LZ_I16] = 2, [LZ_I32] = 4,
+        [LZ_I64] = 8,  [LZ_F16] = 2, [LZ_BF16] = 2, [LZ_F32] = 4, [LZ_F64] = 8
+    };
+    return sizes[dtype];
+}
+
+lz_err *lz_nest_check(const lz_nest *n)
+{
+    int64_t total = 1;
+    bool empty = false;
+    int dims = n->n_outer + n->n_row;
+    for (int d = 0; d < dims; d++) {
+        int64_t e = n->args->extents[d];
+        if (e < 0)
+            return lz_errf(LZ_ERR_ARG, "a kernel over an extent of %lld", (long long)e);
+        empty = empty || e == 0;
+    }
+    for (int d = 0; !empty && d < dims; d++) {
+        if (__builtin_mul_overflow(total, n->args->extents[d], &total))
+            return lz_errf(LZ_ERR_LIMIT, "a kernel over more than 2^63 elements");
+    }
+    return NULL;
+}
+
+char *lz_nest_base(const lz_nest *n, int access)
+{
+    const lz_kuse *u = &n->use[access];
+    const lz_kaccess *a = &n->args->access[access];
+    return lz_reach_move(u->loads || u->stores ? a->base : NULL, a->offset * lz_kuse_size(u));
+}
+
+/* Is stepping through `inner` to its end the same as one step of `outer`, for all? */
+static bool merges(const lz_nest *n, int outer, int inner, int64_t extent)
+{
+    bool does = true;
+    for (int a = 0; does && a < n->n_access; a++) {
+        if (lz_kuse_any(&n->use[a]))
+            does = lz_nest_stride(n, a, outer) == lz_nest_stride(n, a, inner) * extent;
+    }
+    return does;
+}
+
+void lz_axes_add(lz_axes *x, const lz_nest *n, int begin, int end)
+{
+    for (int d = begin; d < end; d++) {
+        int64_t e = n->args->extents[d];
+        x->total *= e;
+        if (e == 1)
+            continue;
+        if (x->n && merges(n, x->dim[x->n - 1], d, e)) {
+            x->extent[x->n - 1] *= e;
+            x->dim[x->n - 1] = (uint8_t)d;
+            continue;
+        }
+        x->extent[x->n] = e;
+        x->dim[x->n++] = (uint8_t)d;
+    }
+}
+
+bool lz_axes_linear(const lz_axes *x, const lz_nest *n, int access, int first)
+{
+    bool does = true;
+    for (int d = first; does && d + 1 < x->n; d++)
+        does = lz_nest_stride(n, access, x->dim[d])
+               == lz_nest_stride(n, access, x->dim[d + 1]) * x->extent[d + 1];
+    return does;
+}
+
+void lz_axes_split(const lz_axes *x, int64_t flat, int64_t *at)
+{
+    for (int d = x->n - 1; d >= 0; d--) {
+        int64_t e = x->extent[d] ? x->extent[d] : 1;
+        at[d] = flat % e;
+        flat /= e;
+    }
+}

@@ -1,0 +1,497 @@
+#include "jit/code_launch.h"
+#include "base/mem.h"
+#include "jit/program.h"
+#include "jit/reduce.h"
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    SHORT = 16,            /* rows of fewer are taken together, by tables */
+    TABLE = 1024,          /* elements of such a table, about */
+    CHUNK_WORK = 1 << 15,  /* elements a thread takes at once */
+    SHARE_LEAST = 1 << 17, /* a row of fewer is not shared by threads */
+    ROOM = 16 << 10,       /* scratch on the stack; more is allocated */
+    LINE = 64,
+};
+
+/* ---- the cut ---- */
+
+/* Axes k.. of `all` become the vectors, those before are walked around. */
+static void divide(lz_ccut *c, const lz_axes *all, int k)
+{
+    c->around.n = k;
+    c->around.total = 1;
+    for (int d = 0; d < k; d++) {
+        c->around.extent[d] = all->extent[d];
+        c->around.dim[d] = all->dim[d];
+        c->around.total *= all->extent[d];
+    }
+    c->vectors.n = all->n - k;
+    c->vectors.total = 1;
+    for (int d = k; d < all->n; d++) {
+        c->vectors.extent[d - k] = all->extent[d];
+        c->vectors.dim[d - k] = all->dim[d];
+        c->vectors.total *= all->extent[d];
+    }
+}
+
+/* The innermost axis around is longer than a table: `piece` of its indices at a time. */
+static void cut_off(lz_ccut *c, int64_t piece)
+{
+    int last = c->around.n - 1;
+    lz_axes *v = &c->vectors;
+    int64_t e = c->around.extent[last];
+    memmove(v->extent + 1, v->extent, (size_t)v->n * sizeof *v->extent);
+    memmove(v->dim + 1, v->dim, (size_t)v->n * sizeof *v->dim);
+    v->n++;
+    v->extent[0] = piece;
+    v->dim[0] = c->around.dim[last];
+    c->tail = e % piece * v->total;
+    v->total *= piece;
+    c->scale = piece;
+    c->around.extent[last] = (e + piece - 1) / piece;
+    c->around.total = c->around.total / e * c->around.extent[last];
+}
+
+/* The innermost axis of `all`; if it is short, further ones with it. */
+static void choose_vectors(lz_ccut *c, const lz_axes *all)
+{
+    int k = all->n ? all->n - 1 : 0;
+    int64_t n = all->n ? all->extent[k] : 1;
+    bool small = n < SHORT && all->total > 0;
+    while (small && k > 0 && all->extent[k - 1] <= TABLE / n)
+        n *= all->extent[--k];
+    divide(c, all, k);
+    if (small && k > 0 && n < TABLE / 2)
+        cut_off(c, TABLE / n);
+}
+
+/* Without an axis the strides say nothing: what most shapes of the kernel have. */
+static lz_run run_of(const lz_ccut *c, int access)
+{
+    const lz_axes *v = &c->vectors;
+    const lz_kuse *u = &c->nest.use[access];
+    if (v->n == 0)
+        return u->vary == LZ_K_OUTER && c->nest.n_row && !c->variant.columns ? LZ_RUN_SAME : LZ_RUN_NEXT;
+    if (!lz_axes_linear(v, &c->nest, access, 0))
+        return LZ_RUN_TABLE;
+    int64_t step = lz_nest_stride(&c->nest, access, v->dim[v->n - 1]);
+    return step == 0 ? LZ_RUN_SAME : step == 1 ? LZ_RUN_NEXT : LZ_RUN_STEP;
+}
+
+/* Half of the last cache: what is larger is not there any more when it is read. */
+static int64_t stream_least(void)
+{
+    static _Atomic int64_t least;
+    int64_t v = atomic_load_explicit(&least, memory_order_relaxed);
+    if (!v) {
+        long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+        v = cache > 0 ? cache / 2 : 16 << 20;
+        atomic_store_explicit(&least, v, memory_order_relaxed);
+    }
+    return v;
+}
+
+static bool reads(const lz_nest *n, const void *base)
+{
+    bool does = false;
+    for (int a = 0; a < n->n_access; a++)
+        does = does || (n->use[a].loads && n->args->access[a].base == base);
+    return does;
+}
+
+/* Every row of the store starts at a line, and what it writes was not read just before. */
+static bool streams(const lz_ccut *c, int access)
+{
+    const lz_kuse *u = &c->nest.use[access];
+    int64_t size = lz_kuse_size(u);
+    bool does = c->variant.run[access] == LZ_RUN_NEXT && c->elements * size >= stream_least()
+                && (uintptr_t)lz_nest_base(&c->nest, access) % LINE == 0
+                && !reads(&c->nest, c->nest.args->access[access].base);
+    for (int d = 0; does && d < c->around.n; d++)
+        does = lz_nest_stride(&c->nest, access, c->around.dim[d]) * size % LINE == 0;
+    return does;
+}
+
+static void choose_runs(lz_ccut *c)
+{
+    bool large = c->flat && c->scale == 1 && c->elements >= stream_least() / 8;
+    for (int a = 0; a < c->nest.n_access; a++) {
+        if (!lz_kuse_any(&c->nest.use[a]))
+            continue;
+        c->variant.run[a] = (uint8_t)run_of(c, a);
+        c->variant.stream[a] = large && c->nest.use[a].stores && streams(c, a);
+    }
+}
+
+static bool has_row(const lz_nest *n)
+{
+    bool has = false;
+    for (int d = 0; d < n->n_row; d++)
+        has = has || n->args->extents[n->n_outer + d] != 1;
+    return has;
+}
+
+/* Vectors lie on the innermost of all dimensions, or of the outer ones; or the row. */
+static void choose_axes(lz_ccut *c)
+{
+    int outer = c->nest.n_outer, all = outer + c->nest.n_row;
+    bool columns = c->variant.columns;
+    lz_axes_init(&c->across);
+    if (columns)
+        lz_axes_add(&c->across, &c->nest, outer, all);
+    if (c->flat || columns) {
+        lz_axes x;
+        lz_axes_init(&x);
+        lz_axes_add(&x, &c->nest, 0, c->flat ? all : outer);
+        c->elements = x.total * c->across.total;
+        choose_vectors(c, &x);
+        return;
+    }
+    lz_axes_init(&c->vectors);
+    lz_axes_init(&c->around);
+    lz_axes_add(&c->vectors, &c->nest, outer, all);
+    lz_axes_add(&c->around, &c->nest, 0, outer);
+    c->elements = c->vectors.total * c->around.total;
+}
+
+lz_err *lz_ccut_make(const lz_kernel *k, const lz_kernel_args *args, lz_ccut *out)
+{
+    const lz_program *p = k->program;
+    bool loops = p->reduces || p->scans;
+    out->nest = (lz_nest){ args, p->access, (int)p->n_access, p->n_outer, p->n_row };
+    LZ_TRY(lz_nest_check(&out->nest));
+    memset(&out->variant, 0, sizeof out->variant);
+    out->variant.columns = loops && p->mode == LZ_K_COLUMNS;
+    out->flat = !loops && !(p->outer_stores && has_row(&out->nest));
+    out->walks = p->walks;
+    out->scale = 1;
+    out->tail = 0;
+    choose_axes(out);
+    out->variant.across_table = out->across.n > 1;
+    choose_runs(out);
+    return NULL;
+}
+
+/* ---- a run ---- */
+
+typedef struct job {
+    const lz_ccode *code;
+    const lz_ccut *cut;
+    int64_t *tables; /* all of them; NULL if there are none */
+    int64_t pieces;  /* of a row, or strips of columns, that are tasks of their own */
+    int64_t piece;   /* elements of each */
+    int64_t first;   /* shared rows: which one, and in which walk */
+    int64_t walk;
+    char *totals;
+    int n_used;
+    uint8_t used[LZ_KERNEL_ACCESSES];
+    lz_caccess access[LZ_KERNEL_ACCESSES]; /* at the start of everything */
+} job;
+
+/* Bytes from the start for each index of the axes, row-major. */
+static void fill_table(const lz_axes *x, const lz_nest *nest, int access, int64_t *out)
+{
+    int64_t n = 1, size = lz_kuse_size(&nest->use[access]);
+    if (x->total == 0)
+        return;
+    out[0] = 0;
+    for (int d = x->n - 1; d >= 0; d--) {
+        int64_t step = lz_nest_stride(nest, access, x->dim[d]) * size;
+        for (int64_t i = n; i < n * x->extent[d]; i++)
+            out[i] = out[i - n] + step;
+        n *= x->extent[d];
+    }
+}
+
+static int64_t table_entries(const lz_ccut *c)
+{
+    int64_t n = 0;
+    for (int a = 0; a < c->nest.n_access; a++) {
+        n += c->variant.run[a] == LZ_RUN_TABLE ? c->vectors.total : 0;
+        n += c->variant.across_table && lz_kuse_any(&c->nest.use[a]) ? c->across.total : 0;
+    }
+    return n;
+}
+
+static lz_err *make_tables(job *j)
+{
+    const lz_ccut *c = j->cut;
+    int64_t n = table_entries(c);
+    size_t bytes;
+    if (n == 0)
+        return NULL;
+    if (!lz_size_mul((size_t)n, sizeof *j->tables, &bytes) || !(j->tables = lz_mem_alloc(bytes)))
+        return lz_err_oom();
+    int64_t *next = j->tables;
+    for (int k = 0; k < j->n_used; k++) {
+        lz_caccess *a = &j->access[j->used[k]];
+        if (c->variant.run[j->used[k]] == LZ_RUN_TABLE) {
+            fill_table(&c->vectors, &c->nest, j->used[k], next);
+            a->table = next;
+            next += c->vectors.total;
+        }
+        if (c->variant.across_table) {
+            fill_table(&c->across, &c->nest, j->used[k], next);
+            a->across_table = next;
+            next += c->across.total;
+        }
+    }
+    return NULL;
+}
+
+static int64_t stride_along(const lz_ccut *c, const lz_axes *x, int access)
+{
+    return x->n > 0 ? lz_nest_stride(&c->nest, access, x->dim[x->n - 1]) : 0;
+}
+
+static void reach_all(job *j)
+{
+    const lz_ccut *c = j->cut;
+    const lz_axes *across = c->variant.columns ? &c->across : &c->around;
+    int64_t scale = c->variant.columns ? 1 : c->scale;
+    for (int a = 0; a < c->nest.n_access; a++) {
+        const lz_kuse *u = &c->nest.use[a];
+        if (!lz_kuse_any(u))
+            continue;
+        int64_t size = lz_kuse_size(u);
+        j->used[j->n_used++] = (uint8_t)a;
+        j->access[a] = (lz_caccess){ .base = lz_nest_base(&c->nest, a),
+                                     .step = stride_along(c, &c->vectors, a) * size,
+                                     .across = stride_along(c, across, a) * size * scale };
+    }
+}
+
+/* What a thread works with: a frame, its accesses, its scratch. */
+typedef struct worker {
+    const job *j;
+    lz_cframe frame;
+    char *extra;                           /* scratch that did not find room here */
+    int64_t at[LZ_KERNEL_DIMS];            /* around */
+    lz_caccess access[LZ_KERNEL_ACCESSES]; /* of the frame */
+    _Alignas(LINE) char room[ROOM];
+} worker;
+
+static lz_err *start(worker *w, const job *j)
+{
+    const lz_cneeds *needs = &j->code->needs;
+    size_t row = j->cut->variant.columns ? 0 : (size_t)j->cut->vectors.total;
+    size_t bytes = 0;
+    w->j = j;
+    w->extra = NULL;
+    if (!lz_size_mul((size_t)needs->scratch_row, row, &bytes)
+        || !lz_size_add(bytes, (size_t)needs->scratch, &bytes))
+        return lz_err_oom();
+    if (bytes > ROOM && !(w->extra = lz_mem_alloc_aligned(bytes, LINE)))
+        return lz_err_oom();
+    memcpy(w->access, j->access, (size_t)j->cut->nest.n_access * sizeof *w->access);
+    w->frame = (lz_cframe){ .access = w->access,
+                            .params = j->cut->nest.args->params,
+                            .tiles = lz_tile(),
+                            .scratch = w->extra ? w->extra : w->room,
+                            .totals = j->totals };
+    return NULL;
+}
+
+static lz_err *outcome(const worker *w, int rc)
+{
+    const lz_cframe *f = &w->frame;
+    if (rc == LZ_CODE_FINE)
+        return NULL;
+    if (rc == LZ_CODE_DIVIDED)
+        return lz_errf(LZ_ERR_ARG, "integer division by zero");
+    return lz_errf(LZ_ERR_ARG, "index %lld is out of bounds for dimension %lld with size %lld",
+                   (long long)f->index, (long long)f->dim, (long long)f->size);
+}
+
+static lz_err *call(worker *w, int64_t n_outer, int64_t n_row)
+{
+    w->frame.n_outer = n_outer;
+    w->frame.n_row = n_row;
+    return outcome(w, w->j->code->run(&w->frame));
+}
+
+/* To an index around and element `first` of the vectors. */
+static void go_to(worker *w, int64_t flat, int64_t first)
+{
+    const job *j = w->j;
+    const lz_ccut *c = j->cut;
+    const lz_axes *x = &c->around;
+    lz_axes_split(x, flat, w->at);
+    for (int k = 0; k < j->n_used; k++) {
+        int a = j->used[k];
+        int64_t steps = 0;
+        for (int d = 0; d < x->n; d++)
+            steps += w->at[d] * lz_nest_stride(&c->nest, a, x->dim[d]) * (d == x->n - 1 ? c->scale : 1);
+        bool table = c->variant.run[a] == LZ_RUN_TABLE;
+        int64_t bytes = steps * lz_kuse_size(&c->nest.use[a]) + (table ? 0 : first * j->access[a].step);
+        w->access[a].base = lz_reach_move(j->access[a].base, bytes);
+        w->access[a].table = table ? j->access[a].table + first : NULL;
+    }
+}
+
+/* How many elements the vectors have at the place w is. */
+static int64_t length_at(const worker *w)
+{
+    const lz_ccut *c = w->j->cut;
+    int last = c->around.n - 1;
+    return c->tail && w->at[last] == c->around.extent[last] - 1 ? c->tail : c->vectors.total;
+}
+
+/* Rows [begin, end): as many at once as the innermost axis around has left. */
+static lz_err *do_rows(worker *w, int64_t begin, int64_t end)
+{
+    const lz_ccut *c = w->j->cut;
+    int last = c->around.n - 1;
+    while (begin < end) {
+        go_to(w, begin, 0);
+        int64_t left = last < 0 ? 1 : c->around.extent[last] - w->at[last];
+        int64_t n = end - begin < left ? end - begin : left;
+        int64_t whole = c->tail ? left - 1 : left;
+        n = whole && n > whole ? whole : n; /* the one with the tail goes alone */
+        LZ_TRY(call(w, n, length_at(w)));
+        begin += n;
+    }
+    return NULL;
+}
+
+static lz_err *run_rows(void *user, int64_t begin, int64_t end, int thread)
+{
+    worker w;
+    (void)thread;
+    LZ_TRY(start(&w, user));
+    lz_err *e = do_rows(&w, begin, end);
+    lz_mem_free(w.extra);
+    return e;
+}
+
+/* Pieces of rows, or strips of columns: tasks [begin, end). */
+static lz_err *do_pieces(worker *w, int64_t begin, int64_t end)
+{
+    const job *j = w->j;
+    for (; begin < end; begin++) {
+        int64_t first = begin % j->pieces * j->piece;
+        go_to(w, begin / j->pieces, first);
+        int64_t left = length_at(w) - first, n = left < j->piece ? left : j->piece;
+        if (n <= 0)
+            continue;
+        if (j->cut->variant.columns)
+            LZ_TRY(call(w, n, j->cut->across.total));
+        else
+            LZ_TRY(call(w, 1, n));
+    }
+    return NULL;
+}
+
+static lz_err *run_pieces(void *user, int64_t begin, int64_t end, int thread)
+{
+    worker w;
+    (void)thread;
+    LZ_TRY(start(&w, user));
+    lz_err *e = do_pieces(&w, begin, end);
+    lz_mem_free(w.extra);
+    return e;
+}
+
+static int64_t at_least_one(int64_t v)
+{
+    return v > 1 ? v : 1;
+}
+
+static lz_err *run_columns(job *j, lz_pool *pool)
+{
+    const lz_ccut *c = j->cut;
+    j->piece = at_least_one(j->code->needs.strip);
+    j->pieces = (c->vectors.total + j->piece - 1) / j->piece;
+    int64_t wide = c->vectors.total < j->piece ? c->vectors.total : j->piece;
+    int64_t work = at_least_one(wide) * at_least_one(c->across.total);
+    return lz_pool_for(pool, c->around.total * j->pieces, CHUNK_WORK / work, run_pieces, j);
+}
+
+/* ---- rows that threads share ---- */
+
+static lz_err *walk_blocks(void *user, int64_t begin, int64_t end, int thread)
+{
+    const job *j = user;
+    worker w;
+    (void)thread;
+    LZ_TRY(start(&w, j));
+    go_to(&w, j->first, 0);
+    w.frame.n_outer = 1;
+    w.frame.n_row = j->cut->vectors.total;
+    lz_err *e = outcome(&w, j->code->walk(&w.frame, j->walk, begin, end));
+    lz_mem_free(w.extra);
+    return e;
+}
+
+static lz_err *share_row(job *j, int64_t blocks, int64_t grain, lz_pool *pool)
+{
+    for (j->walk = 0; j->walk < j->cut->walks; j->walk++)
+        LZ_TRY(lz_pool_for(pool, blocks, grain, walk_blocks, j));
+    return walk_blocks(j, 0, 0, 0);
+}
+
+static lz_err *run_shared(job *j, lz_pool *pool)
+{
+    const lz_ccut *c = j->cut;
+    int64_t block = lz_reduce_block(true, c->vectors.total);
+    int64_t blocks = (c->vectors.total + block - 1) / block;
+    j->totals = lz_mem_alloc_aligned((size_t)(blocks * j->code->needs.totals), LINE);
+    if (!j->totals)
+        return lz_err_oom();
+    lz_err *e = NULL;
+    for (j->first = 0; !e && j->first < c->around.total; j->first++)
+        e = share_row(j, blocks, CHUNK_WORK / block, pool);
+    lz_mem_free(j->totals);
+    return e;
+}
+
+/* Few rows, and long ones: whole rows would leave threads without work. */
+static bool shares(const job *j, int threads)
+{
+    return threads > 1 && !j->cut->flat && j->code->walk && j->code->needs.totals > 0
+           && j->cut->vectors.total >= SHARE_LEAST && j->cut->around.total < 4 * (int64_t)threads;
+}
+
+/* ---- all of it ---- */
+
+static lz_err *run_threads(job *j, lz_pool *pool)
+{
+    const lz_ccut *c = j->cut;
+    int64_t row = at_least_one(c->vectors.total);
+    if (shares(j, lz_pool_threads(pool)))
+        return run_shared(j, pool);
+    if (!c->flat || row < 2 * CHUNK_WORK)
+        return lz_pool_for(pool, c->around.total, CHUNK_WORK / row, run_rows, j);
+    j->piece = CHUNK_WORK;
+    j->pieces = (row + CHUNK_WORK - 1) / CHUNK_WORK;
+    return lz_pool_for(pool, c->around.total * j->pieces, 1, run_pieces, j);
+}
+
+static lz_err *run(job *j, lz_pool *pool)
+{
+    const lz_ccut *c = j->cut;
+    if (c->variant.columns)
+        return run_columns(j, pool);
+    if (lz_pool_threads(pool) == 1 || c->elements < 2 * CHUNK_WORK)
+        return run_rows(j, 0, c->around.total, 0);
+    return run_threads(j, pool);
+}
+
+lz_err *lz_code_run(const lz_ccode *c, const lz_ccut *cut, lz_pool *pool)
+{
+    bool alone = cut->flat || cut->variant.columns; /* else a row of nothing has its reductions, too */
+    if (cut->around.total == 0 || (alone && cut->vectors.total == 0))
+        return NULL;
+    job j;
+    j.code = c;
+    j.cut = cut;
+    j.tables = NULL;
+    j.totals = NULL;
+    j.n_used = 0;
+    reach_all(&j);
+    lz_err *e = make_tables(&j);
+    e = e ? e : run(&j, pool);
+    lz_mem_free(j.tables);
+    return e;
+}

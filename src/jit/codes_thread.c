@@ -1,0 +1,299 @@
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "jit/codes_impl.h"
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { STACK = 8 << 20, NICE = 10 };
+
+/* Code is made by one thread at a time; a fork waits for it, so that a child never finds
+ * the compiler in the middle of something. Taken before the lock of the table. */
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- what happens, told to whoever holds ---- */
+
+typedef struct lz_code_hold {
+    struct lz_code_hold *next;
+    lz_metrics *metrics;
+    lz_series *compile;
+    lz_counter *disk_hit, *swap, *refused;
+} lz_code_hold;
+
+lz_err *lz_codes_tell(lz_metrics *m)
+{
+    lz_code_hold h = { .metrics = m };
+    if (!m)
+        return NULL;
+    LZ_TRY(lz_metrics_series(m, LZ_STR("KernelCompile"), LZ_UNIT_TIME, &h.compile));
+    LZ_TRY(lz_metrics_counter(m, LZ_STR("KernelDiskHit"), &h.disk_hit));
+    LZ_TRY(lz_metrics_counter(m, LZ_STR("KernelSwap"), &h.swap));
+    LZ_TRY(lz_metrics_counter(m, LZ_STR("KernelRefused"), &h.refused));
+    lz_code_hold *own = lz_mem_alloc(sizeof *own);
+    if (!own)
+        return lz_err_oom();
+    *own = h;
+    pthread_mutex_lock(&lz_codes_all.lock);
+    own->next = lz_codes_all.holds;
+    lz_codes_all.holds = own;
+    pthread_mutex_unlock(&lz_codes_all.lock);
+    return NULL;
+}
+
+void lz_codes_tell_no_more(lz_metrics *m)
+{
+    pthread_mutex_lock(&lz_codes_all.lock);
+    lz_code_hold **at = &lz_codes_all.holds, *found;
+    while (*at && (*at)->metrics != m)
+        at = &(*at)->next;
+    found = *at;
+    if (found)
+        *at = found->next;
+    pthread_mutex_unlock(&lz_codes_all.lock);
+    lz_mem_free(found);
+}
+
+static void tell_compiled(uint64_t ns)
+{
+    atomic_fetch_add(&lz_codes_all.compiles, 1);
+    atomic_fetch_add(&lz_codes_all.compile_ns, (int64_t)ns);
+    pthread_mutex_lock(&lz_codes_all.lock);
+    for (lz_code_hold *h = lz_codes_all.holds; h; h = h->next)
+        lz_series_add(h->compile, (int64_t)ns);
+    pthread_mutex_unlock(&lz_codes_all.lock);
+}
+
+static void tell(atomic_int_fast64_t *count, size_t member)
+{
+    atomic_fetch_add(count, 1);
+    pthread_mutex_lock(&lz_codes_all.lock);
+    for (lz_code_hold *h = lz_codes_all.holds; h; h = h->next)
+        lz_counter_add(*(lz_counter **)(void *)((char *)h + member), 1);
+    pthread_mutex_unlock(&lz_codes_all.lock);
+}
+
+/* ---- making it ---- */
+
+/* Without memory it is not the kernel's fault: a later run asks again. */
+static void refuse(lz_centry *e, lz_err *err)
+{
+    lz_code code = lz_err_code(err);
+    lz_logf(LZ_LOG_DEBUG, "a kernel stays interpreted: %s", lz_err_text(err));
+    if (code == LZ_ERR_NOT_FOUND) {
+        atomic_store(&lz_codes_all.none, true);
+    } else if (code == LZ_ERR_MEMORY) {
+        atomic_store(&e->elements, 0);
+        atomic_store(&e->asked, LZ_WANT_NOTHING);
+    } else {
+        atomic_store(&e->refused, true);
+        tell(&lz_codes_all.refused, offsetof(lz_code_hold, refused));
+    }
+    lz_err_free(err);
+}
+
+static void make(lz_centry *e, int want)
+{
+    lz_code_source *source = atomic_load(&lz_codes_all.source);
+    bool made = false;
+    uint64_t start = lz_clock_ns();
+    lz_err *err =
+        (source ? source : lz_code_get)(e->kernel, &e->variant, want == LZ_WANT_CODE, &e->loaded, &made);
+    if (err) {
+        refuse(e, err);
+        return;
+    }
+    if (!e->loaded.run)
+        return;
+    atomic_store_explicit(&e->code, &e->loaded, memory_order_release);
+    if (made)
+        tell_compiled(lz_clock_ns() - start);
+    else
+        tell(&lz_codes_all.disk_hits, offsetof(lz_code_hold, disk_hit));
+}
+
+void lz_code_make(lz_centry *e, int want)
+{
+    pthread_mutex_lock(&making);
+    if (!atomic_load_explicit(&e->code, memory_order_acquire) && !atomic_load(&e->refused)
+        && !atomic_load(&lz_codes_all.none))
+        make(e, want);
+    pthread_mutex_unlock(&making);
+}
+
+/* ---- the thread ---- */
+
+typedef struct lz_code_thread {
+    pthread_t id;
+    bool stop; /* with the lock */
+} lz_code_thread;
+
+/* With the lock. */
+static void enqueue(lz_centry *e)
+{
+    lz_codes *c = &lz_codes_all;
+    if (c->queue_end)
+        *c->queue_end = e;
+    else
+        c->queue = e;
+    e->in_queue = NULL;
+    e->queued = true;
+    c->queue_end = &e->in_queue;
+    pthread_cond_broadcast(&c->change);
+}
+
+/* With the lock; NULL when it must stop. */
+static lz_centry *next_entry(const lz_code_thread *t)
+{
+    lz_codes *c = &lz_codes_all;
+    while (!t->stop && !c->queue)
+        pthread_cond_wait(&c->change, &c->lock);
+    lz_centry *e = t->stop ? NULL : c->queue;
+    if (e) {
+        c->queue = e->in_queue;
+        c->queue_end = c->queue ? c->queue_end : NULL;
+    }
+    return e;
+}
+
+/* True if more has been asked for meanwhile. */
+static bool serve(lz_centry *e)
+{
+    int want = atomic_load(&e->asked);
+    lz_code_make(e, want);
+    bool there = atomic_load_explicit(&e->code, memory_order_relaxed);
+    if (there)
+        tell(&lz_codes_all.swaps, offsetof(lz_code_hold, swap));
+    return !there && atomic_load(&e->asked) > want;
+}
+
+static void *work(void *arg)
+{
+    const lz_code_thread *t = arg;
+    lz_codes *c = &lz_codes_all;
+    /* To Linux a thread is a process here; elsewhere the priority stays. */
+    (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
+    pthread_mutex_lock(&c->lock);
+    for (lz_centry *e; (e = next_entry(t));) {
+        pthread_mutex_unlock(&c->lock);
+        bool more = serve(e);
+        pthread_mutex_lock(&c->lock);
+        e->queued = false;
+        if (more && !t->stop)
+            enqueue(e);
+        pthread_cond_broadcast(&c->change);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
+
+struct lz_code_thread *lz_code_thread_take(void)
+{
+    lz_code_thread *t = lz_codes_all.thread;
+    lz_codes_all.thread = NULL;
+    if (t) {
+        t->stop = true;
+        pthread_cond_broadcast(&lz_codes_all.change);
+    }
+    return t;
+}
+
+void lz_code_thread_join(struct lz_code_thread *t)
+{
+    if (t)
+        pthread_join(t->id, NULL);
+    lz_mem_free(t);
+}
+
+/* ---- forks and the end of the process ---- */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&making);
+    pthread_mutex_lock(&lz_codes_all.lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&lz_codes_all.lock);
+    pthread_mutex_unlock(&making);
+}
+
+/* The thread is not here: what it was asked for will be asked for again. */
+static void after_fork_in_child(void)
+{
+    lz_codes *c = &lz_codes_all;
+    lz_mem_free(c->thread);
+    c->thread = NULL;
+    c->queue = NULL;
+    c->queue_end = NULL;
+    for (size_t b = 0; b < LZ_CODE_BUCKETS; b++) {
+        for (lz_centry *e = c->bucket[b]; e; e = e->next) {
+            if (e->queued)
+                atomic_store(&e->asked, LZ_WANT_NOTHING);
+            e->queued = false;
+        }
+    }
+    c->change = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    after_fork();
+}
+
+/* Before anything the compiler has registered takes it down under our feet. */
+__attribute__((destructor)) static void at_exit(void)
+{
+    pthread_mutex_lock(&lz_codes_all.lock);
+    lz_code_thread *t = lz_code_thread_take();
+    pthread_mutex_unlock(&lz_codes_all.lock);
+    lz_code_thread_join(t);
+}
+
+/* With the lock. */
+static lz_err *start_thread(void)
+{
+    static bool watching;
+    lz_code_thread *t = lz_mem_zalloc(1, sizeof *t);
+    if (!t)
+        return lz_err_oom();
+    if (!watching)
+        watching = pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
+    lz_err *e = lz_thread_start("lz-compile", STACK, work, t, &t->id);
+    if (e)
+        lz_mem_free(t);
+    else
+        lz_codes_all.thread = t;
+    return e;
+}
+
+/* Without a thread it goes on interpreted, and the next run tries again. */
+void lz_code_ask(lz_centry *e, int want)
+{
+    lz_codes *c = &lz_codes_all;
+    pthread_mutex_lock(&c->lock);
+    lz_err *err = c->thread ? NULL : start_thread();
+    if (!err && want > atomic_load(&e->asked)) {
+        atomic_store(&e->asked, want);
+        if (!e->queued)
+            enqueue(e);
+    }
+    pthread_mutex_unlock(&c->lock);
+    lz_err_free(err);
+}
+
+void lz_codes_wait(void)
+{
+    lz_codes *c = &lz_codes_all;
+    pthread_mutex_lock(&c->lock);
+    for (bool busy = true; busy;) {
+        busy = c->queue != NULL;
+        for (size_t b = 0; !busy && b < LZ_CODE_BUCKETS; b++) {
+            for (const lz_centry *e = c->bucket[b]; !busy && e; e = e->next)
+                busy = e->queued;
+        }
+        if (busy && c->thread)
+            pthread_cond_wait(&c->change, &c->lock);
+        busy = busy && c->thread;
+    }
+    pthread_mutex_unlock(&c->lock);
+}

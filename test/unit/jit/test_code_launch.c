@@ -1,0 +1,383 @@
+/* How runs are cut for compiled code: with code that interprets its frame, random kernels give
+ * what the interpreter gives, to the last bit, on one thread, two and three; and so do
+ * long rows that threads share. */
+#include "jit/code_launch.h"
+#include "jit/program.h"
+#include "jit/reduce.h"
+#include "random_kernel.h"
+#include <stdio.h>
+
+static uint64_t from = 1, to = 1500;
+
+/* ---- code that interprets its frame ---- */
+
+/* The kernel over one outer dimension and one of the row, as code has it. */
+static struct {
+    lz_kir ir;
+    lz_program *program;
+    const lz_variant *variant;
+} fake;
+
+/* In a flat kernel nothing is per outer index: which dimensions are the row is up to the cut. */
+static void make_fake(const lz_kernel *k, const lz_ccut *cut)
+{
+    fake.ir = k->ir;
+    fake.ir.n_outer = fake.ir.n_row = 1;
+    fake.ir.nodes.data = malloc((k->ir.nodes.len + 1) * sizeof *fake.ir.nodes.data);
+    fake.ir.access.data = malloc((k->ir.access.len + 1) * sizeof *fake.ir.access.data);
+    assert_non_null(fake.ir.nodes.data);
+    assert_non_null(fake.ir.access.data);
+    for (size_t i = 0; i < k->ir.nodes.len; i++) {
+        fake.ir.nodes.data[i] = k->ir.nodes.data[i];
+        if (cut->flat && k->ir.nodes.data[i].level == LZ_LEVEL_OUTER)
+            fake.ir.nodes.data[i].level = LZ_LEVEL_ELEMENT;
+    }
+    for (size_t i = 0; i < k->ir.access.len; i++) {
+        fake.ir.access.data[i] = k->ir.access.data[i];
+        if (cut->flat)
+            fake.ir.access.data[i].vary = LZ_K_ELEMENT;
+    }
+    assert_null(lz_program_create(&fake.ir, lz_tile(), &fake.program));
+    fake.variant = &cut->variant;
+}
+
+static void drop_fake(void)
+{
+    lz_program_destroy(fake.program);
+    free(fake.ir.nodes.data);
+    free(fake.ir.access.data);
+}
+
+/* Where the element at (outer, row) is, as the frame says. */
+static char *place(const lz_cframe *f, int a, int64_t outer, int64_t row)
+{
+    const lz_caccess *x = &f->access[a];
+    bool columns = fake.variant->columns;
+    int64_t v = columns ? outer : row, other = columns ? row : outer;
+    int64_t along = fake.variant->run[a] == LZ_RUN_TABLE ? x->table[v] : v * x->step;
+    int64_t across = fake.variant->across_table ? x->across_table[other] : other * x->across;
+    return lz_reach_move(x->base, along + across);
+}
+
+static bool by_table(int a)
+{
+    return fake.variant->run[a] == LZ_RUN_TABLE || fake.variant->across_table;
+}
+
+/* Elements that lie by tables, side by side; or back. */
+static void copy(const lz_cframe *f, int a, char *side, bool back)
+{
+    size_t size = lz_dtype_bytes(fake.ir.access.data[a].dtype);
+    for (int64_t o = 0; o < f->n_outer; o++) {
+        for (int64_t r = 0; r < f->n_row; r++) {
+            char *there = place(f, a, o, r), *here = side + (size_t)(o * f->n_row + r) * size;
+            memcpy(back ? there : here, back ? here : there, size);
+        }
+    }
+}
+
+static void check_run(const lz_cframe *f, int a)
+{
+    const lz_caccess *x = &f->access[a];
+    int64_t size = lz_kuse_size(&fake.ir.access.data[a]);
+    int64_t n = fake.variant->columns ? f->n_outer : f->n_row;
+    if (n > 1 && fake.variant->run[a] == LZ_RUN_SAME)
+        assert_int_equal(x->step, 0);
+    if (n > 1 && fake.variant->run[a] == LZ_RUN_NEXT)
+        assert_int_equal(x->step, size);
+    if (fake.variant->stream[a])
+        assert_int_equal((uintptr_t)x->base % 64, 0);
+}
+
+static int outcome_of(lz_cframe *f, lz_err *e)
+{
+    int rc = !e ? LZ_CODE_FINE : strstr(lz_err_text(e), "division") ? LZ_CODE_DIVIDED : LZ_CODE_INDEX;
+    long long index, dim, size;
+    if (rc == LZ_CODE_INDEX) {
+        assert_int_equal(sscanf(lz_err_text(e),
+                                "index %lld is out of bounds for dimension %lld with size %lld", &index, &dim,
+                                &size),
+                         3);
+        f->index = index;
+        f->dim = dim;
+        f->size = size;
+    }
+    lz_err_free(e);
+    return rc;
+}
+
+static int run_fake(lz_cframe *f)
+{
+    lz_kaccess access[RK_ACCESSES] = { 0 };
+    int64_t strides[RK_ACCESSES][2] = { 0 }, extents[2] = { f->n_outer, f->n_row };
+    char *side[RK_ACCESSES] = { NULL };
+    bool columns = fake.variant->columns;
+    int n = (int)fake.ir.access.len;
+    for (int a = 0; a < n; a++) {
+        const lz_kuse *u = &fake.ir.access.data[a];
+        if (!lz_kuse_any(u))
+            continue;
+        int64_t size = lz_kuse_size(u);
+        const lz_caccess *x = &f->access[a];
+        check_run(f, a);
+        access[a] = (lz_kaccess){ .base = x->base, .strides = strides[a] };
+        strides[a][columns] = x->across / size;
+        strides[a][!columns] = x->step / size;
+        if (!u->loads && !u->stores)
+            access[a].offset = (int64_t)(uintptr_t)x->base;
+        if (by_table(a)) {
+            side[a] = malloc((size_t)(f->n_outer * f->n_row * size) + 1);
+            assert_non_null(side[a]);
+            copy(f, a, side[a], false);
+            access[a].base = side[a];
+            strides[a][0] = f->n_row;
+            strides[a][1] = 1;
+        }
+    }
+    memset(f->scratch, 0x5a, 100);
+    lz_kernel_args args = { extents, access, f->params };
+    int rc = outcome_of(f, lz_program_run(fake.program, &args, NULL));
+    for (int a = 0; a < n; a++) {
+        if (side[a] && fake.ir.access.data[a].stores)
+            copy(f, a, side[a], true);
+        free(side[a]);
+    }
+    return rc;
+}
+
+/* Tables of what has no memory, or of what does not move along all of it, are not for it. */
+static bool can_fake(const lz_kernel *k, const lz_ccut *cut)
+{
+    bool can = true;
+    for (size_t a = 0; a < k->ir.access.len; a++) {
+        const lz_kuse *u = &k->ir.access.data[a];
+        bool table = cut->variant.run[a] == LZ_RUN_TABLE || (cut->variant.across_table && lz_kuse_any(u));
+        can = can && !(table && (u->affine || (!cut->flat && u->vary == LZ_K_OUTER)));
+    }
+    return can;
+}
+
+/* ---- comparisons ---- */
+
+static void keep(const random_kernel *r, char *copy_of[RK_ACCESSES])
+{
+    for (int a = 0; a < r->n_access; a++) {
+        if (!r->stored[a])
+            continue;
+        copy_of[a] = copy_of[a] ? copy_of[a] : malloc(r->bytes[a]);
+        assert_non_null(copy_of[a]);
+        memcpy(copy_of[a], r->access[a].base, r->bytes[a]);
+        memset(r->access[a].base, 0, r->bytes[a]);
+    }
+}
+
+static void show(const random_kernel *r, const lz_kernel *k, const lz_ccut *cut)
+{
+    lz_text t = { 0 };
+    lz_kernel_print(k, &t);
+    print_error("%.*s", LZ_FMT(lz_text_view(&t)));
+    for (int d = 0; d < r->n_outer + r->n_row; d++)
+        print_error("extent %lld\n", (long long)r->extents[d]);
+    for (int a = 0; a < r->n_access; a++) {
+        print_error("access %d: run %d offset %lld strides", a, cut->variant.run[a],
+                    (long long)r->access[a].offset);
+        for (int d = 0; d < r->n_outer + r->n_row; d++)
+            print_error(" %lld", (long long)r->strides[a][d]);
+        print_error("\n");
+    }
+    print_error("vectors %d (%lld) around %d (%lld) scale %lld tail %lld\n", cut->vectors.n,
+                (long long)cut->vectors.total, cut->around.n, (long long)cut->around.total,
+                (long long)cut->scale, (long long)cut->tail);
+    lz_text_deinit(&t);
+}
+
+static void expect(const random_kernel *r, char *const want[RK_ACCESSES], const lz_kernel *k,
+                   const lz_ccut *cut, uint64_t seed, int threads)
+{
+    for (int a = 0; a < r->n_access; a++) {
+        if (want[a] && memcmp(want[a], r->access[a].base, r->bytes[a]) != 0) {
+            show(r, k, cut);
+            fail_msg("seed %llu, %d threads: access %d differs", (unsigned long long)seed, threads, a);
+        }
+        if (want[a])
+            memset(r->access[a].base, 0, r->bytes[a]);
+    }
+}
+
+static bool try_seed(uint64_t seed, bool large, lz_pool *const pools[3])
+{
+    static random_kernel r;
+    static lz_ccut cut;
+    lz_kernel *k = rk_make(&r, seed, large);
+    lz_kernel_args args = rk_args(&r);
+    char *want[RK_ACCESSES] = { NULL };
+    bool can = false;
+    if (k) {
+        assert_null(lz_ccut_make(k, &args, &cut));
+        can = can_fake(k, &cut);
+    }
+    lz_err *first = can ? lz_program_run(k->program, &args, NULL) : NULL;
+    keep(&r, want);
+    for (int t = 0; can && t < 3; t++) {
+        lz_ccode code = { .run = run_fake, .needs = { .scratch = 100, .strip = 7 + t } };
+        code.needs.scratch_row = t == 1 ? 8 : 0;
+        make_fake(k, &cut);
+        lz_err *e = lz_code_run(&code, &cut, pools[t]);
+        drop_fake();
+        assert_string_equal(e ? lz_err_text(e) : "", first ? lz_err_text(first) : "");
+        if (!e)
+            expect(&r, want, k, &cut, seed, t + 1);
+        lz_err_free(e);
+    }
+    lz_err_free(first);
+    for (int a = 0; a < RK_ACCESSES; a++)
+        free(want[a]);
+    lz_kernel_release(k);
+    rk_free(&r);
+    return can;
+}
+
+static void test_random_kernels(void **state)
+{
+    lz_pool *pools[3] = { NULL };
+    int done = 0;
+    (void)state;
+    assert_null(lz_pool_create(2, &pools[1]));
+    assert_null(lz_pool_create(3, &pools[2]));
+    for (uint64_t seed = from; seed <= to; seed++)
+        done += try_seed(seed, seed % 16 == 0, pools);
+    lz_pool_destroy(pools[1]);
+    lz_pool_destroy(pools[2]);
+    print_message("%d of %d kernels\n", done, (int)(to - from + 1));
+    assert_true(done > (int)(to - from + 1) / 2);
+}
+
+/* ---- how it is cut ---- */
+
+/* x[i] = a * b + c on tensors of these strides */
+static lz_kernel *plain_kernel(int dims)
+{
+    lz_kb *b;
+    lz_kernel *k;
+    assert_null(lz_kb_create(LZ_K_ROWS, 0, dims, &b));
+    lz_kv v[3];
+    for (int i = 0; i < 3; i++)
+        v[i] = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
+    lz_kv y = lz_kb_op2(b, LZ_K_ADD, lz_kb_op2(b, LZ_K_MUL, v[0], v[1]), v[2]);
+    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT), y);
+    assert_null(lz_kb_finish(b, &k));
+    return k;
+}
+
+static void test_cuts(void **state)
+{
+    static float memory[64];
+    static lz_ccut cut;
+    (void)state;
+    /* [5, 100]: dense, a row for all, a value for each row, dense: rows, the third hoisted */
+    int64_t extents[] = { 5, 100 }, dense[] = { 100, 1 }, row[] = { 0, 1 }, column[] = { 1, 0 };
+    lz_kaccess access[] = {
+        { memory, 0, dense }, { memory, 0, row }, { memory, 0, column }, { memory, 0, dense }
+    };
+    lz_kernel_args args = { extents, access, NULL };
+    lz_kernel *k = plain_kernel(2);
+    assert_null(lz_ccut_make(k, &args, &cut));
+    assert_int_equal(cut.vectors.total, 100);
+    assert_int_equal(cut.around.total, 5);
+    const uint8_t rows[] = { LZ_RUN_NEXT, LZ_RUN_NEXT, LZ_RUN_SAME, LZ_RUN_NEXT };
+    assert_memory_equal(cut.variant.run, rows, 4);
+    /* [100000, 3]: the last dimension is short, so several go together, by tables */
+    extents[0] = 100000;
+    extents[1] = dense[0] = 3;
+    assert_null(lz_ccut_make(k, &args, &cut));
+    const uint8_t tables[] = { LZ_RUN_NEXT, LZ_RUN_TABLE, LZ_RUN_TABLE, LZ_RUN_NEXT };
+    assert_memory_equal(cut.variant.run, tables, 4);
+    assert_int_equal(cut.vectors.total, 341 * 3);
+    assert_int_equal(cut.tail, 100000 % 341 * 3);
+    assert_int_equal(cut.around.total, 100000 / 341 + 1);
+    /* all dense: one axis, whatever the shape */
+    access[1].strides = access[2].strides = dense;
+    assert_null(lz_ccut_make(k, &args, &cut));
+    assert_int_equal(cut.vectors.total, 300000);
+    assert_int_equal(cut.around.total, 1);
+    lz_kernel_release(k);
+}
+
+/* ---- long rows ---- */
+
+/* softmax, its greatest element and where that is */
+static lz_kernel *long_kernel(void)
+{
+    lz_kb *b;
+    lz_kernel *k;
+    assert_null(lz_kb_create(LZ_K_ROWS, 1, 1, &b));
+    lz_kv x = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
+    lz_kv most = lz_kb_reduce(b, LZ_K_RMAX, x);
+    lz_kv e = lz_kb_op1(b, LZ_K_EXP, lz_kb_op2(b, LZ_K_SUB, x, most));
+    lz_kv y = lz_kb_op2(b, LZ_K_DIV, e, lz_kb_reduce(b, LZ_K_RSUM, e));
+    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT), y);
+    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_OUTER), most);
+    lz_kb_store(b, lz_kb_access(b, LZ_I64, LZ_K_OUTER), lz_kb_reduce(b, LZ_K_RARGMAX, y));
+    assert_null(lz_kb_finish(b, &k));
+    return k;
+}
+
+enum { ROWS = 3, LENGTH = 1000003 };
+
+static void run_long(const lz_kernel *k, float *x, float *y, float most[ROWS], int64_t at[ROWS], int threads)
+{
+    const int64_t extents[] = { ROWS, LENGTH }, strides[] = { LENGTH, 1 }, outer[] = { 1, 0 };
+    const lz_kaccess access[] = {
+        { x, 0, strides }, { y, 0, strides }, { most, 0, outer }, { at, 0, outer }
+    };
+    lz_kernel_args args = { extents, access, NULL };
+    lz_pool *pool = NULL;
+    assert_null(lz_pool_create(threads, &pool));
+    assert_null(lz_program_run(k->program, &args, pool));
+    lz_pool_destroy(pool);
+}
+
+static void test_threads_share_long_rows(void **state)
+{
+    size_t bytes = (size_t)ROWS * LENGTH * sizeof(float);
+    float *x = malloc(bytes), *y = malloc(bytes), *z = malloc(bytes), most[2][ROWS];
+    int64_t at[2][ROWS];
+    lz_kernel *k = long_kernel();
+    (void)state;
+    assert_true(x && y && z);
+    uint32_t seed = 1;
+    for (size_t i = 0; i < ROWS * LENGTH; i++, seed = seed * 1664525 + 1013904223)
+        x[i] = (float)(seed >> 8) * 0x1p-20f;
+    run_long(k, x, y, most[0], at[0], 1);
+    for (int threads = 2; threads <= 3; threads++) {
+        memset(z, 0, bytes);
+        run_long(k, x, z, most[1], at[1], threads);
+        assert_memory_equal(y, z, bytes);
+        assert_memory_equal(most[0], most[1], sizeof most[0]);
+        assert_memory_equal(at[0], at[1], sizeof at[0]);
+    }
+    for (int r = 0; r < ROWS; r++) {
+        const float *row = x + (size_t)r * LENGTH;
+        int64_t best = 0;
+        for (int64_t i = 1; i < LENGTH; i++)
+            best = row[i] > row[best] ? i : best;
+        assert_true(row[best] == most[0][r]);
+        assert_true(y[r * (int64_t)LENGTH + at[0][r]] == y[r * (int64_t)LENGTH + best]);
+    }
+    lz_kernel_release(k);
+    free(x);
+    free(y);
+    free(z);
+}
+
+/* test_code_launch [FROM TO]: the seeds to try */
+int main(int argc, char **argv)
+{
+    if (argc == 3) {
+        from = strtoull(argv[1], NULL, 10);
+        to = strtoull(argv[2], NULL, 10);
+    }
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_random_kernels), cmocka_unit_test(test_cuts),
+                                        cmocka_unit_test(test_threads_share_long_rows) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
