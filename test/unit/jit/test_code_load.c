@@ -79,7 +79,7 @@ static lz_err *expect_refused(const char *path, lz_code code, const char *part)
 static lz_err *test_refused(void)
 {
     LZ_TRY(expect_refused(CODE_writable, LZ_ERR_UNSUPPORTED, "is not text or constants"));
-    LZ_TRY(expect_refused(CODE_undefined, LZ_ERR_UNSUPPORTED, "refers to elsewhere, which is not in it"));
+    LZ_TRY(expect_refused(CODE_foreign, LZ_ERR_UNSUPPORTED, "refers to elsewhere, which is not in it"));
     LZ_TRY(expect_refused(CODE_nameless, LZ_ERR_SYNTAX, "no lz_code in it"));
     LZ_TRY(expect_refused(CODE_needy, LZ_ERR_SYNTAX, "lz_needs makes no sense"));
     return expect_refused(CODE_absolute, LZ_ERR_UNSUPPORTED, "relocation of type");
