@@ -23,9 +23,8 @@
     X(SAVE_TENSORS_FMT, "LAZULI_SAVE_TENSORS_FMT", "how graphs are saved: text (the default), dot, backend") \
     X(LTC_SAVE_TENSORS_FMT, "LTC_SAVE_TENSORS_FMT", "the same, by its name in the original")                 \
     X(INJECT_FAILURE, "LAZULI_INJECT_FAILURE", "an operator that fails whenever a graph with it runs")       \
-    X(CACHE, "LAZULI_CACHE", "whether compiled kernels are kept between processes: on (the default), off")   \
-    X(CACHE_DIR, "LAZULI_CACHE_DIR", "where they are kept; by default lazuli in the user's cache folder")    \
-    X(CACHE_SIZE, "LAZULI_CACHE_SIZE", "how many bytes of them: 1000000, 512K, 256M (the default), 1G")
+    X(LLVM, "LAZULI_LLVM", "the LLVM library to compile kernels with: a path or a name")                     \
+    X(CPU, "LAZULI_CPU", "the vector extension to compile kernels for: sse4, avx2, avx512")
 
 typedef enum lz_env_id {
 #define X(id, name, meaning) LZ_ENV_##id,

@@ -1,0 +1,301 @@
+/* From a kernel to an object file: the module, its two or three symbols, LLVM's machine. */
+#include "jit/emit.h"
+#include "base/env.h"
+#include "base/mem.h"
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+
+/* ---- targets ---- */
+
+static lz_err *no_target(const char *name, const lz_target *const *all, int n)
+{
+    lz_text list = { 0 };
+    for (int i = 0; i < n; i++)
+        lz_text_printf(&list, "%s%s", i ? ", " : "", all[i]->name);
+    lz_err *e = lz_text_check(&list);
+    if (!e)
+        e = lz_errf(LZ_ERR_ARG, "%s=%s: not one of %.*s", lz_env_vars[LZ_ENV_CPU].name, name,
+                    LZ_FMT(lz_text_view(&list)));
+    lz_text_deinit(&list);
+    return e;
+}
+
+lz_err *lz_target_here(const lz_target **out)
+{
+    const lz_target *all[LZ_TARGETS_MOST];
+    const char *name = lz_env_text(LZ_ENV_CPU);
+    int n = lz_target_all(all);
+    if (n == 0)
+        return lz_errf(LZ_ERR_NOT_FOUND, "no machine code is made for this CPU");
+    *out = name ? NULL : all[n - 1];
+    for (int i = 0; name && i < n; i++)
+        *out = strcmp(all[i]->name, name) == 0 ? all[i] : *out;
+    return *out ? NULL : no_target(name, all, n);
+}
+
+lz_err *lz_target_text(const lz_target *t, lz_text *out)
+{
+    const lz_llvm *l;
+    LZ_TRY(lz_llvm_get(&l));
+    if (!t)
+        LZ_TRY(lz_target_here(&t));
+    lz_text_printf(out, "%s %s %s %s LLVM %u.%u.%u", t->name, t->triple, t->cpu, t->features, l->major,
+                   l->minor, l->patch);
+    return lz_text_check(out);
+}
+
+/* ---- machines: making one takes a good part of a small kernel's time, so they are kept ---- */
+
+enum { MACHINES = 16 };
+
+static struct {
+    pthread_mutex_t lock;
+    struct {
+        const lz_target *t;
+        lz_lmachine *m;
+    } kept[MACHINES];
+    int n;
+} machines = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static lz_lmachine *kept_machine(const lz_target *t)
+{
+    lz_lmachine *m = NULL;
+    pthread_mutex_lock(&machines.lock);
+    for (int i = machines.n; !m && i-- > 0;) {
+        if (machines.kept[i].t == t) {
+            m = machines.kept[i].m;
+            machines.kept[i] = machines.kept[--machines.n];
+        }
+    }
+    pthread_mutex_unlock(&machines.lock);
+    return m;
+}
+
+static void keep_machine(const lz_llvm *l, const lz_target *t, lz_lmachine *m)
+{
+    pthread_mutex_lock(&machines.lock);
+    bool room = machines.n < MACHINES;
+    if (room) {
+        machines.kept[machines.n].t = t;
+        machines.kept[machines.n++].m = m;
+    }
+    pthread_mutex_unlock(&machines.lock);
+    if (!room)
+        l->DisposeTargetMachine(m);
+}
+
+static lz_err *llvm_error(const lz_llvm *l, char *text)
+{
+    lz_err *e = lz_errf(LZ_ERR_UNSUPPORTED, "LLVM: %s", text ? text : "no reason given");
+    if (text)
+        l->DisposeMessage(text);
+    return e;
+}
+
+static lz_err *new_machine(const lz_llvm *l, const lz_target *t, lz_lmachine **out)
+{
+    lz_ltarget *target = NULL;
+    char *text = NULL;
+    pthread_mutex_lock(&machines.lock); /* LLVM's list of targets is not made for threads */
+    bool known = t->start(l);
+    pthread_mutex_unlock(&machines.lock);
+    if (!known)
+        return lz_errf(LZ_ERR_NOT_FOUND, "this LLVM does not know %s", t->triple);
+    if (l->GetTargetFromTriple(t->triple, &target, &text))
+        return llvm_error(l, text);
+    *out = l->CreateTargetMachine(target, t->triple, t->cpu, t->features, LZ_L_LEVEL_DEFAULT, LZ_L_RELOC_PIC,
+                                  LZ_L_MODEL_SMALL);
+    return *out ? NULL : llvm_error(l, NULL);
+}
+
+/* ---- the module ---- */
+
+static void make_types(lz_em *e)
+{
+    e->i1 = e->l->IntTypeInContext(e->ctx, 1);
+    e->i8 = e->l->IntTypeInContext(e->ctx, 8);
+    e->i16 = e->l->IntTypeInContext(e->ctx, 16);
+    e->i32 = e->l->IntTypeInContext(e->ctx, 32);
+    e->i64 = e->l->IntTypeInContext(e->ctx, 64);
+    e->f32 = e->l->FloatTypeInContext(e->ctx);
+    e->f64 = e->l->DoubleTypeInContext(e->ctx);
+    e->ptr = e->l->PointerTypeInContext(e->ctx, 0);
+}
+
+static void load_accesses(lz_em *e)
+{
+    lz_lvalue *all = lz_em_field(e, e->frame, e->ptr, offsetof(lz_cframe, access));
+    for (size_t i = 0; i < e->ir->access.len; i++) {
+        const lz_kuse *u = &e->ir->access.data[i];
+        lz_eaccess *a = &e->access[i];
+        size_t at = i * sizeof(lz_caccess);
+        if (!u->loads && !u->stores && !u->affine)
+            continue;
+        a->base = lz_em_field(e, all, u->affine ? e->i64 : e->ptr, at + offsetof(lz_caccess, base));
+        a->step = lz_em_field(e, all, e->i64, at + offsetof(lz_caccess, step));
+        a->across = lz_em_field(e, all, e->i64, at + offsetof(lz_caccess, across));
+        if (e->v->run[i] == LZ_RUN_TABLE)
+            a->table = lz_em_field(e, all, e->ptr, at + offsetof(lz_caccess, table));
+        if (e->v->across_table)
+            a->across_table = lz_em_field(e, all, e->ptr, at + offsetof(lz_caccess, across_table));
+    }
+}
+
+static void load_frame(lz_em *e)
+{
+    e->spill = e->l->BuildArrayAlloca(e->b, e->i8, lz_em_i64(e, 5 * 64 * 8), "spill");
+    e->l->SetAlignment(e->spill, 64);
+    e->frame = e->l->GetParam(e->fn, 0);
+    e->n_outer = lz_em_field(e, e->frame, e->i64, offsetof(lz_cframe, n_outer));
+    e->n_row = lz_em_field(e, e->frame, e->i64, offsetof(lz_cframe, n_row));
+    e->tiles = lz_em_field(e, e->frame, e->ptr, offsetof(lz_cframe, tiles));
+    e->scratch = lz_em_field(e, e->frame, e->ptr, offsetof(lz_cframe, scratch));
+    lz_lvalue *up = e->l->BuildAdd(e->b, e->n_row, lz_em_i64(e, 63), "");
+    e->row_room = e->l->BuildAnd(e->b, up, lz_em_i64(e, -64), "");
+    load_accesses(e);
+}
+
+static void make_uniform(lz_em *e)
+{
+    for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
+        if (e->p->level[v] == LZ_LEVEL_UNIFORM)
+            e->scalar[v] = lz_em_node(e, v);
+    }
+}
+
+static void add_attribute(lz_em *e, const char *name)
+{
+    unsigned kind = e->l->GetEnumAttributeKindForName(name, strlen(name));
+    e->l->AddAttributeAtIndex(e->fn, (unsigned)LZ_L_AT_FUNCTION, e->l->CreateEnumAttribute(e->ctx, kind, 0));
+}
+
+static void make_code(lz_em *e)
+{
+    lz_ltype *type = e->l->FunctionType(e->i32, &e->ptr, 1, 0);
+    e->fn = e->l->AddFunction(e->mod, "lz_code", type);
+    add_attribute(e, "nounwind");
+    lz_lblock *entry = lz_em_block(e, "entry"), *work = lz_em_block(e, "work"),
+              *done = lz_em_block(e, "done");
+    e->divided = lz_em_block(e, "divided");
+    lz_em_at(e, entry);
+    e->lanes = 1;
+    load_frame(e);
+    lz_em_branch(e, e->l->BuildICmp(e->b, LZ_L_SGT, e->n_outer, lz_em_i64(e, 0), ""), work, done);
+    lz_em_at(e, work);
+    make_uniform(e);
+    (e->v->columns ? lz_em_columns : lz_em_rows)(e);
+    lz_em_go(e, done);
+    lz_em_at(e, done);
+    e->l->BuildRet(e->b, lz_em_i32(e, LZ_CODE_FINE));
+    lz_em_at(e, e->divided);
+    e->l->BuildRet(e->b, lz_em_i32(e, LZ_CODE_DIVIDED));
+}
+
+static void make_needs(lz_em *e)
+{
+    const int64_t needs[] = { e->p->scratch + e->p->row * 64, e->p->row, e->p->strip, 0 };
+    lz_lvalue *fields[4];
+    for (int i = 0; i < 4; i++)
+        fields[i] = lz_em_i64(e, needs[i]);
+    lz_lvalue *all = e->l->ConstStructInContext(e->ctx, fields, 4, 0);
+    lz_lvalue *global = e->l->AddGlobal(e->mod, e->l->TypeOf(all), "lz_needs");
+    e->l->SetInitializer(global, all);
+    e->l->SetGlobalConstant(global, 1);
+    e->l->SetAlignment(global, 8);
+}
+
+_Static_assert(sizeof(lz_cneeds) == 4 * sizeof(int64_t), "make_needs writes these");
+
+static lz_err *to_object(lz_em *e, lz_lmachine *m, lz_text *object)
+{
+    char *text = NULL;
+    lz_lbuffer *buffer = NULL;
+#ifdef LZ_EMIT_VERIFY
+    if (e->l->VerifyModule(e->mod, 2, &text))
+        return llvm_error(e->l, text);
+    e->l->DisposeMessage(text);
+    text = NULL;
+#endif
+    if (e->l->TargetMachineEmitToMemoryBuffer(m, e->mod, LZ_L_OBJECT, &text, &buffer))
+        return llvm_error(e->l, text);
+    lz_text_add(object, (lz_str){ e->l->GetBufferStart(buffer), e->l->GetBufferSize(buffer) });
+    e->l->DisposeMemoryBuffer(buffer);
+    return lz_text_check(object);
+}
+
+static void make_module(lz_em *e, lz_lmachine *m)
+{
+    lz_llayout *layout = e->l->CreateTargetDataLayout(m);
+    e->ctx = e->l->ContextCreate();
+    e->mod = e->l->ModuleCreateWithNameInContext("kernel", e->ctx);
+    e->b = e->l->CreateBuilderInContext(e->ctx);
+    e->l->SetTarget(e->mod, e->t->triple);
+    e->l->SetModuleDataLayout(e->mod, layout);
+    e->l->DisposeTargetData(layout);
+    make_types(e);
+    make_code(e);
+    make_needs(e);
+}
+
+static lz_err *emit_planned(lz_em *e, lz_text *object)
+{
+    size_t nodes = e->ir->nodes.len + 1;
+    lz_lvalue **values = lz_mem_zalloc(3 * nodes, sizeof *values);
+    if (!values)
+        return lz_err_oom();
+    e->now = values;
+    e->scalar = values + nodes;
+    e->spread = values + 2 * nodes;
+    lz_lmachine *m = kept_machine(e->t);
+    lz_err *err = m ? NULL : new_machine(e->l, e->t, &m);
+    if (!err) {
+        make_module(e, m);
+        err = to_object(e, m, object);
+        e->l->DisposeBuilder(e->b);
+        e->l->DisposeModule(e->mod);
+        e->l->ContextDispose(e->ctx);
+        keep_machine(e->l, e->t, m);
+    }
+    lz_mem_free(values);
+    return err;
+}
+
+static lz_err *emit_ir(const lz_kir *ir, const lz_variant *v, const lz_target *t, const lz_llvm *l,
+                       lz_text *object)
+{
+    lz_eplan plan;
+    LZ_TRY(lz_eplan_init(&plan, ir, v, t));
+    lz_em *e = lz_mem_zalloc(1, sizeof *e);
+    lz_err *err = e ? NULL : lz_err_oom();
+    if (e) {
+        e->l = l;
+        e->t = t;
+        e->ir = ir;
+        e->v = v;
+        e->p = &plan;
+        err = emit_planned(e, object);
+    }
+    lz_mem_free(e);
+    lz_eplan_deinit(&plan);
+    return err;
+}
+
+/* Written out it may be too large; then its functions are called. */
+lz_err *lz_emit_kernel(const lz_kernel *k, const lz_variant *v, const lz_target *t, lz_text *object)
+{
+    const lz_llvm *l;
+    lz_kernel *whole = NULL;
+    LZ_TRY(lz_llvm_get(&l));
+    if (!t)
+        LZ_TRY(lz_target_here(&t));
+    lz_err *e = lz_kernel_expand(k, &whole);
+    if (e && lz_err_code(e) == LZ_ERR_LIMIT) {
+        lz_err_free(e);
+        e = NULL;
+    }
+    if (!e)
+        e = emit_ir(whole ? &whole->ir : &k->ir, v, t, l, object);
+    lz_kernel_release(whole);
+    return e;
+}

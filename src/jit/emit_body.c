@@ -1,0 +1,133 @@
+/* Nodes of the kernel as LLVM IR, each by its kind. */
+#include "jit/emit.h"
+#include <stddef.h>
+
+lz_lvalue *lz_em_value(lz_em *e, uint32_t v)
+{
+    const lz_knode *n = &e->ir->nodes.data[v];
+    if (n->op == LZ_N_CONST)
+        return lz_em_const(e, n->type, n->bits);
+    if (e->now[v])
+        return e->now[v];
+    return e->lanes == 1 ? e->scalar[v] : e->spread[v];
+}
+
+typedef lz_lvalue *node_fn(lz_em *e, const lz_knode *n, lz_lvalue **in);
+
+static lz_lvalue *make_const(lz_em *e, const lz_knode *n, lz_lvalue **in)
+{
+    (void)in;
+    return lz_em_const(e, n->type, n->bits);
+}
+
+/* As an i64 or a double in memory, whatever its type. */
+static lz_lvalue *make_param(lz_em *e, const lz_knode *n, lz_lvalue **in)
+{
+    (void)in;
+    bool floating = n->type == LZ_KF32 || n->type == LZ_KF64;
+    lz_lvalue *params = lz_em_field(e, e->frame, e->ptr, offsetof(lz_cframe, params));
+    size_t at = (size_t)n->attr * sizeof(lz_kscalar);
+    lz_lvalue *x = lz_em_field(e, params, floating ? e->f64 : e->i64, at);
+    return lz_em_cast(e, floating ? LZ_KF64 : LZ_KI64, n->type, x);
+}
+
+static lz_lvalue *make_cast(lz_em *e, const lz_knode *n, lz_lvalue **in)
+{
+    return lz_em_cast(e, e->ir->nodes.data[n->in[0]].type, n->type, in[0]);
+}
+
+static lz_lvalue *make_narrow(lz_em *e, const lz_knode *n, lz_lvalue **in)
+{
+    return lz_em_from_memory(e, n->attr, lz_em_to_memory(e, n->attr, in[0]));
+}
+
+static lz_lvalue *make_load(lz_em *e, const lz_knode *n, lz_lvalue **in)
+{
+    (void)in;
+    return lz_em_read(e, n->attr, NULL, NULL, NULL);
+}
+
+static lz_lvalue *make_load_if(lz_em *e, const lz_knode *n, lz_lvalue **in)
+{
+    return lz_em_read(e, n->attr, NULL, in[0], in[1]);
+}
+
+static lz_lvalue *make_gather(lz_em *e, const lz_knode *n, lz_lvalue **in)
+{
+    return lz_em_read(e, n->attr, in[0], NULL, NULL);
+}
+
+static lz_lvalue *make_gather_if(lz_em *e, const lz_knode *n, lz_lvalue **in)
+{
+    return lz_em_read(e, n->attr, in[0], in[1], in[2]);
+}
+
+static lz_lvalue *make_affine(lz_em *e, const lz_knode *n, lz_lvalue **in)
+{
+    (void)in;
+    return lz_em_affine(e, n->attr);
+}
+
+static void put_field(lz_em *e, lz_lvalue *x, size_t offset)
+{
+    e->l->BuildStore(e->b, x, lz_em_move(e, e->frame, lz_em_i64(e, (int64_t)offset)));
+}
+
+/* The first bad lane's index and size into the frame, and out. */
+static void report_index(lz_em *e, const lz_knode *n, lz_lvalue **in, lz_lvalue *bad)
+{
+    lz_lvalue *index = in[0], *size = in[1];
+    if (e->lanes > 1) {
+        lz_ltype *t = e->l->IntTypeInContext(e->ctx, (unsigned)e->lanes);
+        lz_lvalue *args[] = { e->l->BuildBitCast(e->b, bad, t, ""), e->l->ConstNull(e->i1) };
+        lz_lvalue *lane = e->l->BuildZExt(e->b, lz_em_call(e, "llvm.cttz", 1, &t, 2, args), e->i32, "");
+        index = e->l->BuildExtractElement(e->b, index, lane, "");
+        size = e->l->BuildExtractElement(e->b, size, lane, "");
+    }
+    put_field(e, index, offsetof(lz_cframe, index));
+    put_field(e, size, offsetof(lz_cframe, size));
+    put_field(e, lz_em_i64(e, n->attr / 2), offsetof(lz_cframe, dim));
+    e->l->BuildRet(e->b, lz_em_i32(e, LZ_CODE_INDEX));
+}
+
+static lz_lvalue *make_check(lz_em *e, const lz_knode *n, lz_lvalue **in)
+{
+    lz_lvalue *zero = lz_em_int(e, e->i64, 0), *at = in[0];
+    if (n->attr & 1) {
+        lz_lvalue *negative = e->l->BuildICmp(e->b, LZ_L_SLT, at, zero, "");
+        at = e->l->BuildSelect(e->b, negative, e->l->BuildAdd(e->b, at, in[1], ""), at, "");
+    }
+    lz_lvalue *low = e->l->BuildICmp(e->b, LZ_L_SLT, at, zero, "");
+    lz_lvalue *high = e->l->BuildICmp(e->b, LZ_L_SGE, at, in[1], "");
+    lz_lvalue *bad = lz_em_active(e, e->l->BuildOr(e->b, low, high, ""));
+    lz_lblock *outside = lz_em_block(e, "outside"), *inside = lz_em_block(e, "inside");
+    lz_em_branch(e, lz_em_any(e, bad), outside, inside);
+    lz_em_at(e, outside);
+    report_index(e, n, in, bad);
+    lz_em_at(e, inside);
+    return at;
+}
+
+static lz_lvalue *make_philox(lz_em *e, const lz_knode *n, lz_lvalue **in)
+{
+    static const uint8_t types[] = { LZ_KI64, LZ_KI64, LZ_KI64 };
+    size_t offset = offsetof(lz_tile_table, philox) + (size_t)n->attr * sizeof(lz_tile_fn *);
+    return lz_em_tile(e, offset, LZ_KI64, 3, in, types);
+}
+
+static node_fn *const nodes[LZ_N_COUNT] = {
+    [LZ_N_CONST] = make_const,   [LZ_N_PARAM] = make_param,         [LZ_N_CAST] = make_cast,
+    [LZ_N_NARROW] = make_narrow, [LZ_N_LOAD] = make_load,           [LZ_N_LOAD_IF] = make_load_if,
+    [LZ_N_GATHER] = make_gather, [LZ_N_GATHER_IF] = make_gather_if, [LZ_N_AFFINE] = make_affine,
+    [LZ_N_CHECK] = make_check,   [LZ_N_PHILOX] = make_philox,
+};
+
+lz_lvalue *lz_em_node(lz_em *e, uint32_t v)
+{
+    const lz_knode *n = &e->ir->nodes.data[v];
+    lz_lvalue *in[3] = { NULL };
+    int inputs = lz_knode_operands(n);
+    for (int i = 0; i < inputs; i++)
+        in[i] = lz_em_value(e, n->in[i]);
+    return nodes[n->op] ? nodes[n->op](e, n, in) : lz_em_op(e, n, in);
+}

@@ -1,0 +1,260 @@
+/* Accesses: addresses, loads and stores of every kind, in the shape the emitter is in. */
+#include "jit/emit.h"
+#include "jit/launch.h"
+
+static int dtype_of(const lz_em *e, int access)
+{
+    return e->ir->access.data[access].dtype;
+}
+
+static int64_t size_of(const lz_em *e, int access)
+{
+    return (int64_t)lz_dtype_bytes(dtype_of(e, access));
+}
+
+static lz_run run_of(const lz_em *e, int access)
+{
+    return (lz_run)e->v->run[access];
+}
+
+/* i64 in shape: the index of each lane. */
+static lz_lvalue *indices(lz_em *e)
+{
+    return e->l->BuildAdd(e->b, lz_em_splat(e, e->at), lz_em_iota(e, e->i64), "");
+}
+
+/* A loop's last vector may reach over the end of a table: those lanes are not read. */
+static lz_lvalue *table_entries(lz_em *e, int access)
+{
+    lz_lvalue *p = e->l->BuildGEP2(e->b, e->i64, e->access[access].table, &e->at, 1, "");
+    lz_ltype *t = lz_em_shape(e, e->i64);
+    if (!e->mask || e->lanes == 1)
+        return lz_em_load(e, t, p, 8);
+    lz_ltype *types[] = { t, e->ptr };
+    lz_lvalue *args[] = { p, lz_em_i32(e, 8), e->mask, e->l->ConstNull(t) };
+    return lz_em_call(e, "llvm.masked.load", 2, types, 4, args);
+}
+
+static lz_lvalue *by_step(lz_em *e, int access)
+{
+    bool next = run_of(e, access) == LZ_RUN_NEXT && !e->ir->access.data[access].affine;
+    lz_lvalue *step = next ? lz_em_i64(e, size_of(e, access)) : e->access[access].step;
+    return e->l->BuildMul(e->b, indices(e), lz_em_splat(e, step), "");
+}
+
+/* In bytes (elements for lz_kb_affine) from `here`, each lane its own; NULL: none. */
+static lz_lvalue *distances(lz_em *e, int access)
+{
+    if (run_of(e, access) == LZ_RUN_SAME || !e->at)
+        return NULL;
+    return run_of(e, access) == LZ_RUN_TABLE ? table_entries(e, access) : by_step(e, access);
+}
+
+lz_lvalue *lz_em_affine(lz_em *e, int access)
+{
+    lz_lvalue *first = lz_em_splat(e, e->access[access].here), *d = distances(e, access);
+    return d ? e->l->BuildAdd(e->b, first, d, "") : first;
+}
+
+/* A pointer for each lane. */
+static lz_lvalue *addresses(lz_em *e, int access, lz_lvalue *d)
+{
+    return d ? e->l->BuildGEP2(e->b, e->i8, e->access[access].here, &d, 1, "")
+             : lz_em_splat(e, e->access[access].here);
+}
+
+/* ---- loads ---- */
+
+/* Of one element. Where it is not to be read, what lies in the spill area is. */
+static lz_lvalue *read_one(lz_em *e, int access, lz_lvalue *p, lz_lvalue *mask)
+{
+    p = mask ? e->l->BuildSelect(e->b, mask, p, e->spill, "") : p;
+    return lz_em_load(e, lz_em_memory(e, dtype_of(e, access)), p, (unsigned)size_of(e, access));
+}
+
+static lz_lvalue *read_next(lz_em *e, int access, lz_lvalue *p, lz_lvalue *mask)
+{
+    lz_ltype *t = lz_em_shape(e, lz_em_memory(e, dtype_of(e, access)));
+    if (!mask)
+        return lz_em_load(e, t, p, (unsigned)size_of(e, access));
+    lz_ltype *types[] = { t, e->ptr };
+    lz_lvalue *args[] = { p, lz_em_i32(e, size_of(e, access)), mask, e->l->ConstNull(t) };
+    return lz_em_call(e, "llvm.masked.load", 2, types, 4, args);
+}
+
+static lz_lvalue *read_scattered(lz_em *e, int access, lz_lvalue *ps, lz_lvalue *mask)
+{
+    lz_ltype *t = lz_em_shape(e, lz_em_memory(e, dtype_of(e, access)));
+    lz_ltype *types[] = { t, lz_em_shape(e, e->ptr) };
+    mask = mask ? mask : e->l->ConstAllOnes(lz_em_shape(e, e->i1));
+    lz_lvalue *args[] = { ps, lz_em_i32(e, size_of(e, access)), mask, e->l->ConstNull(t) };
+    return lz_em_call(e, "llvm.masked.gather", 2, types, 4, args);
+}
+
+static lz_lvalue *next_address(lz_em *e, int access)
+{
+    lz_ltype *t = lz_em_memory(e, dtype_of(e, access));
+    return e->l->BuildGEP2(e->b, t, e->access[access].here, &e->at, 1, "");
+}
+
+/* i1: do all lanes count, and lie side by side? */
+static lz_lvalue *in_line(lz_em *e, int access, lz_lvalue *d, lz_lvalue **first)
+{
+    *first = e->l->BuildExtractElement(e->b, d, lz_em_i32(e, 0), "");
+    lz_lvalue *steps =
+        e->l->BuildMul(e->b, lz_em_iota(e, e->i64), lz_em_int(e, e->i64, size_of(e, access)), "");
+    lz_lvalue *line = e->l->BuildAdd(e->b, lz_em_splat(e, *first), steps, "");
+    return lz_em_all(e, lz_em_active(e, e->l->BuildICmp(e->b, LZ_L_EQ, d, line, "")));
+}
+
+static lz_lvalue *read_table(lz_em *e, int access, lz_lvalue *mask)
+{
+    lz_lvalue *d = distances(e, access), *first, *line = in_line(e, access, d, &first);
+    lz_lblock *near = lz_em_block(e, "near"), *far = lz_em_block(e, "far"), *met = lz_em_block(e, "met");
+    lz_em_branch(e, line, near, far);
+    lz_em_at(e, near);
+    lz_lvalue *x =
+        read_next(e, access, lz_em_move(e, e->access[access].here, first), mask == e->mask ? NULL : mask);
+    lz_em_go(e, met);
+    lz_em_at(e, far);
+    lz_lvalue *y = read_scattered(e, access, addresses(e, access, d), mask);
+    lz_em_go(e, met);
+    lz_em_at(e, met);
+    return lz_em_phi(e, x, near, y, far);
+}
+
+/* In memory's type. `mask` has e->mask in it. */
+static lz_lvalue *read_plain(lz_em *e, int access, lz_lvalue *mask)
+{
+    lz_run run = run_of(e, access);
+    if (run == LZ_RUN_NEXT && e->at)
+        return read_next(e, access, next_address(e, access), mask);
+    if (run == LZ_RUN_TABLE && e->at)
+        return read_table(e, access, mask);
+    return read_scattered(e, access, addresses(e, access, distances(e, access)), mask);
+}
+
+static lz_lvalue *read_indexed(lz_em *e, int access, lz_lvalue *index, lz_lvalue *mask)
+{
+    lz_lvalue *d = distances(e, access);
+    lz_lvalue *far = e->l->BuildMul(e->b, index, lz_em_int(e, e->i64, size_of(e, access)), "");
+    d = d ? e->l->BuildAdd(e->b, far, d, "") : far;
+    lz_lvalue *ps = addresses(e, access, d);
+    return e->lanes == 1 ? read_one(e, access, ps, mask) : read_scattered(e, access, ps, mask);
+}
+
+/* One load for all lanes. */
+static lz_lvalue *read_same(lz_em *e, int access)
+{
+    int lanes = e->lanes;
+    e->lanes = 1;
+    lz_lvalue *x = read_one(e, access, e->access[access].here, NULL);
+    x = lz_em_from_memory(e, dtype_of(e, access), x);
+    e->lanes = lanes;
+    return lz_em_splat(e, x);
+}
+
+lz_lvalue *lz_em_read(lz_em *e, int access, lz_lvalue *index, lz_lvalue *mask, lz_lvalue *fill)
+{
+    lz_lvalue *active = lz_em_active(e, mask), *x;
+    if (run_of(e, access) == LZ_RUN_SAME && !index && !mask)
+        return read_same(e, access);
+    if (index)
+        x = read_indexed(e, access, index, active);
+    else if (e->lanes == 1)
+        x = read_one(e, access, addresses(e, access, distances(e, access)), active);
+    else
+        x = read_plain(e, access, active);
+    x = lz_em_from_memory(e, dtype_of(e, access), x);
+    return mask ? e->l->BuildSelect(e->b, mask, x, fill, "") : x;
+}
+
+/* ---- stores ---- */
+
+static void mark_stream(lz_em *e, lz_lvalue *store)
+{
+    lz_lmetadata *one = e->l->ValueAsMetadata(lz_em_i32(e, 1));
+    lz_lvalue *node = e->l->MetadataAsValue(e->ctx, e->l->MDNodeInContext2(e->ctx, &one, 1));
+    e->l->SetMetadata(store, e->l->GetMDKindIDInContext(e->ctx, "nontemporal", 11), node);
+}
+
+static void write_masked(lz_em *e, lz_lvalue *x, lz_lvalue *p, int64_t align)
+{
+    lz_ltype *types[] = { e->l->TypeOf(x), e->ptr };
+    lz_lvalue *args[] = { x, p, lz_em_i32(e, align), e->mask };
+    lz_em_call(e, "llvm.masked.store", 2, types, 4, args);
+}
+
+static void write_next(lz_em *e, int access, lz_lvalue *x, lz_lvalue *p)
+{
+    if (e->mask)
+        write_masked(e, x, p, size_of(e, access));
+    else
+        lz_em_store(e, x, p, (unsigned)size_of(e, access));
+}
+
+/* A vector of 64 bytes at least, past the caches; the last one of a row as usual. */
+static void write_stream(lz_em *e, int access, lz_lvalue *x, lz_lvalue *p)
+{
+    lz_lblock *whole = lz_em_block(e, "whole"), *part = lz_em_block(e, "part"), *met = lz_em_block(e, "met");
+    unsigned bytes = (unsigned)(size_of(e, access) * e->lanes);
+    if (e->mask)
+        lz_em_branch(e, lz_em_all(e, e->mask), whole, part);
+    else
+        lz_em_go(e, whole);
+    lz_em_at(e, whole);
+    lz_lvalue *store = e->l->BuildStore(e->b, x, p);
+    e->l->SetAlignment(store, bytes < 64 ? bytes : 64);
+    mark_stream(e, store);
+    lz_em_go(e, met);
+    lz_em_at(e, part);
+    if (e->mask)
+        write_masked(e, x, p, size_of(e, access));
+    lz_em_go(e, met);
+    lz_em_at(e, met);
+}
+
+static void write_scattered(lz_em *e, int access, lz_lvalue *x, lz_lvalue *ps)
+{
+    lz_ltype *types[] = { e->l->TypeOf(x), lz_em_shape(e, e->ptr) };
+    lz_lvalue *mask = e->mask ? e->mask : e->l->ConstAllOnes(lz_em_shape(e, e->i1));
+    lz_lvalue *args[] = { x, ps, lz_em_i32(e, size_of(e, access)), mask };
+    lz_em_call(e, "llvm.masked.scatter", 2, types, 4, args);
+}
+
+static void write_table(lz_em *e, int access, lz_lvalue *x)
+{
+    lz_lvalue *d = distances(e, access), *first, *line = in_line(e, access, d, &first);
+    lz_lblock *near = lz_em_block(e, "near"), *far = lz_em_block(e, "far"), *met = lz_em_block(e, "met");
+    lz_em_branch(e, line, near, far);
+    lz_em_at(e, near);
+    lz_em_store(e, x, lz_em_move(e, e->access[access].here, first), (unsigned)size_of(e, access));
+    lz_em_go(e, met);
+    lz_em_at(e, far);
+    write_scattered(e, access, x, addresses(e, access, d));
+    lz_em_go(e, met);
+    lz_em_at(e, met);
+}
+
+static void write_vector(lz_em *e, int access, lz_lvalue *x)
+{
+    lz_run run = run_of(e, access);
+    bool stream = e->v->stream[access] && size_of(e, access) * e->lanes >= 16;
+    if (run == LZ_RUN_NEXT && stream)
+        write_stream(e, access, x, next_address(e, access));
+    else if (run == LZ_RUN_NEXT)
+        write_next(e, access, x, next_address(e, access));
+    else if (run == LZ_RUN_TABLE)
+        write_table(e, access, x);
+    else
+        write_scattered(e, access, x, addresses(e, access, distances(e, access)));
+}
+
+void lz_em_write(lz_em *e, int access, lz_lvalue *x)
+{
+    x = lz_em_to_memory(e, dtype_of(e, access), x);
+    if (e->lanes == 1)
+        lz_em_store(e, x, addresses(e, access, distances(e, access)), (unsigned)size_of(e, access));
+    else
+        write_vector(e, access, x);
+}

@@ -1,0 +1,258 @@
+/* What the emitter computes where: levels as the variant has them, the walk of each
+ * element value, which values are kept between walks, and the scratch memory. */
+#include "jit/emit.h"
+#include "jit/program.h"
+#include <string.h>
+
+enum {
+    KEEP_COST = 8, /* about the operations after which reading a value back is the cheaper way */
+    CONE_MOST = 64,
+};
+
+static const lz_knode *node(const lz_eplan *p, uint32_t v)
+{
+    return &p->ir->nodes.data[v];
+}
+
+static bool is_access(const lz_knode *n)
+{
+    return n->op >= LZ_N_LOAD && n->op <= LZ_N_AFFINE;
+}
+
+static uint8_t level_of(const lz_eplan *p, const lz_variant *v, const lz_knode *n)
+{
+    if (v->columns)
+        return n->level;
+    if (n->op == LZ_N_REDUCE)
+        return LZ_LEVEL_OUTER;
+    if (n->op == LZ_N_SCAN)
+        return LZ_LEVEL_ELEMENT;
+    uint8_t level = LZ_LEVEL_UNIFORM;
+    if (is_access(n))
+        level = v->run[n->attr] == LZ_RUN_SAME ? LZ_LEVEL_OUTER : LZ_LEVEL_ELEMENT;
+    int inputs = lz_knode_operands(n);
+    for (int i = 0; i < inputs; i++)
+        level = p->level[n->in[i]] > level ? p->level[n->in[i]] : level;
+    return level;
+}
+
+/* With rows: the caller may have turned row and outer round where nothing is reduced. */
+bool lz_eplan_stores_row(const lz_eplan *p, const lz_variant *v, const lz_kstore *s)
+{
+    bool varies = p->ir->access.data[s->access].vary == LZ_K_ELEMENT;
+    return varies || (!v->columns && v->run[s->access] != LZ_RUN_SAME);
+}
+
+static int count_walks(const lz_eplan *p, const lz_variant *v)
+{
+    int walks = 0;
+    for (uint32_t i = 0; i < p->ir->nodes.len; i++) {
+        if (node(p, i)->op == LZ_N_REDUCE && node(p, i)->stage > walks)
+            walks = node(p, i)->stage;
+    }
+    for (size_t i = 0; i < p->ir->stores.len; i++) {
+        const lz_kstore *s = &p->ir->stores.data[i];
+        int after = node(p, s->value)->stage + 1;
+        if (lz_eplan_stores_row(p, v, s) && after > walks)
+            walks = after;
+    }
+    return walks;
+}
+
+static bool read_back(const lz_eplan *p, uint32_t v, int walk)
+{
+    return p->keep[v] && p->made[v] < walk;
+}
+
+static void find_needs(lz_eplan *p, const lz_variant *v, int walk)
+{
+    bool *need = p->need[walk];
+    size_t count = p->ir->nodes.len;
+    memset(need, 0, count * sizeof *need);
+    for (size_t i = 0; i < p->ir->stores.len; i++) {
+        const lz_kstore *s = &p->ir->stores.data[i];
+        if (lz_eplan_stores_row(p, v, s) && node(p, s->value)->stage == walk)
+            need[s->value] = true;
+    }
+    for (size_t i = count; i-- > 0;) {
+        const lz_knode *n = node(p, (uint32_t)i);
+        bool root = n->op == LZ_N_REDUCE && n->stage == walk + 1;
+        bool here = need[i] && p->level[i] == LZ_LEVEL_ELEMENT && !read_back(p, (uint32_t)i, walk);
+        int inputs = root || here ? lz_knode_operands(n) : 0;
+        for (int k = 0; k < inputs; k++)
+            need[n->in[k]] = true;
+    }
+}
+
+static int weight(const lz_eplan *p, const lz_variant *v, const lz_knode *n)
+{
+    static const uint8_t weights[LZ_N_COUNT] = {
+        [LZ_K_DIV] = 4,       [LZ_K_SQRT] = 4,  [LZ_N_CONST] = 1,   [LZ_N_PARAM] = 1, [LZ_N_GATHER] = 8,
+        [LZ_N_GATHER_IF] = 8, [LZ_N_CHECK] = 3, [LZ_N_PHILOX] = 32, [LZ_N_SCAN] = 64,
+    };
+    (void)p;
+    if (n->op == LZ_N_LOAD || n->op == LZ_N_AFFINE)
+        return v->run[n->attr] == LZ_RUN_NEXT || n->op == LZ_N_AFFINE ? 0 : 4;
+    return weights[n->op] ? weights[n->op] : n->op < LZ_KOP_COUNT && n->op >= LZ_K_GCD ? 16 : 1;
+}
+
+/* Of computing an element value again, up to a bound. */
+static int cone_cost(const lz_eplan *p, const lz_variant *v, uint32_t root, int walk)
+{
+    uint32_t seen[CONE_MOST] = { root };
+    int cost = 0, count = 1;
+    for (int at = 0; at < count && cost < KEEP_COST; at++) {
+        const lz_knode *n = node(p, seen[at]);
+        cost += weight(p, v, n);
+        for (int k = lz_knode_operands(n); k-- > 0;) {
+            bool inside = p->level[n->in[k]] == LZ_LEVEL_ELEMENT && !read_back(p, n->in[k], walk);
+            for (int i = 0; inside && i < count; i++)
+                inside = seen[i] != n->in[k];
+            if (inside && count < CONE_MOST)
+                seen[count++] = n->in[k];
+        }
+    }
+    return cost;
+}
+
+/* The values that this walk takes from what earlier ones computed. */
+static void mark_frontier(const lz_eplan *p, const lz_variant *v, int walk, const uint8_t *first, bool *out)
+{
+    memset(out, 0, p->ir->nodes.len * sizeof *out);
+    for (uint32_t i = 0; i < p->ir->nodes.len; i++) {
+        const lz_knode *n = node(p, i);
+        bool root = n->op == LZ_N_REDUCE && n->stage == walk + 1;
+        bool fresh = p->need[walk][i] && p->level[i] == LZ_LEVEL_ELEMENT && first[i] == walk;
+        int inputs = root || fresh ? lz_knode_operands(n) : 0;
+        for (int k = 0; k < inputs; k++)
+            out[n->in[k]] = true;
+    }
+    for (size_t i = 0; i < p->ir->stores.len; i++) {
+        const lz_kstore *s = &p->ir->stores.data[i];
+        if (lz_eplan_stores_row(p, v, s) && node(p, s->value)->stage == walk)
+            out[s->value] = true;
+    }
+}
+
+static void keep_value(lz_eplan *p, uint32_t v, uint8_t made)
+{
+    p->row += (int64_t)lz_ktype_size((lz_ktype)node(p, v)->type);
+    p->keep[v] = (int32_t)p->row;
+    p->made[v] = made;
+}
+
+static void find_first(const lz_eplan *p, uint8_t *first)
+{
+    for (uint32_t v = 0; v < p->ir->nodes.len; v++) {
+        first[v] = UINT8_MAX;
+        for (int w = p->walks; w-- > 0;)
+            first[v] = p->need[w][v] ? (uint8_t)w : first[v];
+    }
+}
+
+static lz_err *keep_values(lz_eplan *p, const lz_variant *v)
+{
+    uint8_t *first;
+    bool *frontier;
+    LZ_TRY(lz_arena_new(&p->arena, &first, p->ir->nodes.len + 1));
+    LZ_TRY(lz_arena_new(&p->arena, &frontier, p->ir->nodes.len + 1));
+    find_first(p, first);
+    for (int w = 1; w < p->walks; w++) {
+        mark_frontier(p, v, w, first, frontier);
+        for (uint32_t i = 0; i < p->ir->nodes.len; i++) {
+            if (frontier[i] && p->level[i] == LZ_LEVEL_ELEMENT && first[i] < w && !p->keep[i]
+                && cone_cost(p, v, i, w) >= KEEP_COST)
+                keep_value(p, i, first[i]);
+        }
+        find_needs(p, v, w);
+    }
+    return NULL;
+}
+
+/* Half as many lanes where every element takes 8 bytes. */
+static int choose_lanes(const lz_eplan *p, const lz_target *t)
+{
+    bool wide = false, narrow = false;
+    for (uint32_t v = 0; v < p->ir->nodes.len; v++) {
+        if (p->level[v] == LZ_LEVEL_UNIFORM)
+            continue;
+        size_t size = lz_ktype_size((lz_ktype)node(p, v)->type);
+        wide = wide || size == 8;
+        narrow = narrow || size == 4;
+    }
+    return wide && !narrow ? t->lanes / 2 : t->lanes;
+}
+
+static bool has_index(const lz_knode *n)
+{
+    return n->attr == LZ_K_RARGMAX || n->attr == LZ_K_RARGMIN;
+}
+
+static int64_t up(int64_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+/* Rows: lanes, those of the block, and the total; then the indices of each. */
+static void place_states(lz_eplan *p)
+{
+    for (uint32_t v = 0; v < p->ir->nodes.len; v++) {
+        const lz_knode *n = node(p, v);
+        if (n->op != LZ_N_REDUCE && n->op != LZ_N_SCAN)
+            continue;
+        int64_t size = (int64_t)lz_ktype_size((lz_ktype)node(p, n->in[0])->type);
+        int64_t elements = n->op == LZ_N_SCAN ? 0 : 2 * LZ_ROW_LANES;
+        p->state[v] = p->scratch;
+        p->scratch += up(elements * size) + 64;
+        p->scratch += has_index(n) ? up(elements * 8) + 64 : 0;
+    }
+}
+
+static lz_err *check_accesses(const lz_kir *ir)
+{
+    for (size_t i = 0; i < ir->access.len; i++) {
+        const lz_kuse *u = &ir->access.data[i];
+        if (u->affine && (u->loads || u->stores))
+            return lz_errf(LZ_ERR_UNSUPPORTED, "access %zu is memory and an index", i);
+    }
+    return NULL;
+}
+
+static lz_err *make_plan(lz_eplan *p, const lz_variant *v, const lz_target *t)
+{
+    size_t nodes = p->ir->nodes.len + 1;
+    LZ_TRY(check_accesses(p->ir));
+    LZ_TRY(lz_arena_new(&p->arena, &p->level, nodes));
+    LZ_TRY(lz_arena_new(&p->arena, &p->keep, nodes));
+    LZ_TRY(lz_arena_new(&p->arena, &p->made, nodes));
+    LZ_TRY(lz_arena_new(&p->arena, &p->state, nodes));
+    LZ_TRY(lz_arena_new(&p->arena, &p->array, nodes));
+    for (uint32_t i = 0; i < p->ir->nodes.len; i++)
+        p->level[i] = level_of(p, v, node(p, i));
+    p->walks = count_walks(p, v);
+    LZ_TRY(lz_arena_new(&p->arena, &p->need, (size_t)p->walks + 1));
+    for (int w = 0; w < p->walks; w++) {
+        LZ_TRY(lz_arena_new(&p->arena, &p->need[w], nodes));
+        find_needs(p, v, w);
+    }
+    p->vec = choose_lanes(p, t);
+    if (v->columns)
+        return NULL;
+    place_states(p);
+    return keep_values(p, v);
+}
+
+lz_err *lz_eplan_init(lz_eplan *p, const lz_kir *ir, const lz_variant *v, const lz_target *t)
+{
+    *p = (lz_eplan){ .ir = ir };
+    lz_arena_init(&p->arena);
+    lz_err *e = make_plan(p, v, t);
+    if (e)
+        lz_eplan_deinit(p);
+    return e;
+}
+
+void lz_eplan_deinit(lz_eplan *p)
+{
+    lz_arena_deinit(&p->arena);
+}

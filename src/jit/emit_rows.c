@@ -1,0 +1,367 @@
+/* Vectors along the row: for each outer index outer code and walks over the row. */
+#include "jit/emit.h"
+#include "jit/program.h"
+#include <string.h>
+
+static const lz_knode *node(const lz_em *e, uint32_t v)
+{
+    return &e->ir->nodes.data[v];
+}
+
+static lz_lvalue *at_scratch(lz_em *e, int64_t offset)
+{
+    return lz_em_move(e, e->scratch, lz_em_i64(e, offset));
+}
+
+/* ---- states: see place_states ---- */
+
+typedef struct parts {
+    lz_lvalue *lane, *lane_at, *total, *total_at; /* the block's lanes lie behind the lanes */
+    int vec;
+} parts;
+
+static parts parts_of(lz_em *e, uint32_t v)
+{
+    const lz_knode *n = node(e, v);
+    int64_t size = (int64_t)lz_ktype_size((lz_ktype)lz_em_state_type(e, n));
+    int64_t lanes = n->op == LZ_N_SCAN ? 0 : 2 * LZ_ROW_LANES;
+    int64_t total = e->p->state[v] + (lanes * size + 63) / 64 * 64;
+    return (parts){ at_scratch(e, e->p->state[v]), at_scratch(e, total + 64), at_scratch(e, total),
+                    at_scratch(e, total + 64 + lanes * 8), e->p->vec };
+}
+
+static lz_lvalue *first_of(lz_em *e, bool block, int i)
+{
+    return lz_em_i64(e, (block ? LZ_ROW_LANES : 0) + i);
+}
+
+static void reset_lanes(lz_em *e, uint32_t v, bool block)
+{
+    parts p = parts_of(e, v);
+    e->lanes = p.vec;
+    for (int i = 0; i < LZ_ROW_LANES; i += p.vec)
+        lz_em_put(e, node(e, v), lz_em_neutral(e, node(e, v)), p.lane, p.lane_at, first_of(e, block, i));
+    e->lanes = 1;
+}
+
+static void reset_total(lz_em *e, uint32_t v)
+{
+    parts p = parts_of(e, v);
+    e->lanes = 1;
+    lz_em_put(e, node(e, v), lz_em_neutral(e, node(e, v)), p.total, p.total_at, lz_em_i64(e, 0));
+}
+
+/* Lanes that do not count keep what they have. */
+static void step(lz_em *e, uint32_t v)
+{
+    const lz_knode *n = node(e, v);
+    parts p = parts_of(e, v);
+    lz_lvalue *i = e->l->BuildAnd(e->b, e->at, lz_em_i64(e, LZ_ROW_LANES - 1), "");
+    lz_ebest old = lz_em_get(e, n, p.lane, p.lane_at, i), x = { .x = lz_em_value(e, n->in[0]) };
+    if (lz_em_has_index(n))
+        x.at = e->l->BuildAdd(e->b, lz_em_splat(e, e->at), lz_em_iota(e, e->i64), "");
+    lz_ebest s = lz_em_join(e, n, old, x, false);
+    if (e->mask) {
+        s.x = e->l->BuildSelect(e->b, e->mask, s.x, old.x, "");
+        s.at = s.at ? e->l->BuildSelect(e->b, e->mask, s.at, old.at, "") : NULL;
+    }
+    lz_em_put(e, n, s, p.lane, p.lane_at, i);
+}
+
+static void fold_chunk(lz_em *e, uint32_t v)
+{
+    const lz_knode *n = node(e, v);
+    parts p = parts_of(e, v);
+    e->lanes = p.vec;
+    for (int i = 0; i < LZ_ROW_LANES; i += p.vec) {
+        lz_ebest block = lz_em_get(e, n, p.lane, p.lane_at, first_of(e, true, i));
+        lz_ebest lane = lz_em_get(e, n, p.lane, p.lane_at, first_of(e, false, i));
+        lz_em_put(e, n, lz_em_merge(e, n, block, lane), p.lane, p.lane_at, first_of(e, true, i));
+    }
+    e->lanes = 1;
+}
+
+/* `count` lanes of a vector from `from` on. */
+static lz_lvalue *piece(lz_em *e, lz_lvalue *x, int from, int count)
+{
+    lz_lvalue *which[64];
+    if (!x)
+        return NULL;
+    if (count == 1)
+        return e->l->BuildExtractElement(e->b, x, lz_em_i32(e, from), "");
+    for (int i = 0; i < count; i++)
+        which[i] = lz_em_i32(e, from + i);
+    return e->l->BuildShuffleVector(e->b, x, x, e->l->ConstVector(which, (unsigned)count), "");
+}
+
+static void fold_block(lz_em *e, uint32_t v)
+{
+    const lz_knode *n = node(e, v);
+    parts p = parts_of(e, v);
+    lz_ebest s[LZ_ROW_LANES];
+    int count = LZ_ROW_LANES / p.vec;
+    e->lanes = p.vec;
+    for (int i = 0; i < count; i++)
+        s[i] = lz_em_get(e, n, p.lane, p.lane_at, first_of(e, true, i * p.vec));
+    for (int half = count / 2; half > 0; half /= 2) {
+        for (int i = 0; i < half; i++)
+            s[i] = lz_em_merge(e, n, s[i], s[i + half]);
+    }
+    for (int half = p.vec / 2; half > 0; half /= 2) {
+        lz_ebest low = { piece(e, s[0].x, 0, half), piece(e, s[0].at, 0, half) };
+        lz_ebest high = { piece(e, s[0].x, half, half), piece(e, s[0].at, half, half) };
+        e->lanes = half;
+        s[0] = lz_em_merge(e, n, low, high);
+    }
+    lz_ebest total = lz_em_get(e, n, p.total, p.total_at, lz_em_i64(e, 0));
+    lz_em_put(e, n, lz_em_merge(e, n, total, s[0]), p.total, p.total_at, lz_em_i64(e, 0));
+}
+
+/* One lane after the other. Lanes that do not count are the row's last: what they do to
+ * the state is not seen. */
+static lz_lvalue *scan(lz_em *e, uint32_t v)
+{
+    const lz_knode *n = node(e, v);
+    parts p = parts_of(e, v);
+    int lanes = e->lanes;
+    lz_lvalue *x = lz_em_value(e, n->in[0]);
+    lz_lvalue *out = e->l->GetPoison(lz_em_shape(e, lz_em_ktype(e, n->type)));
+    e->lanes = 1;
+    lz_ebest s = lz_em_get(e, n, p.total, p.total_at, lz_em_i64(e, 0));
+    for (int i = 0; i < lanes; i++) {
+        lz_ebest one = { lanes == 1 ? x : e->l->BuildExtractElement(e->b, x, lz_em_i32(e, i), ""), NULL };
+        one.at = e->l->BuildAdd(e->b, e->at, lz_em_i64(e, i), "");
+        s = lz_em_join(e, n, s, one, true);
+        lz_lvalue *r = lz_em_has_index(n) ? s.at : s.x;
+        out = lanes == 1 ? r : e->l->BuildInsertElement(e->b, out, r, lz_em_i32(e, i), "");
+    }
+    lz_em_put(e, n, s, p.total, p.total_at, lz_em_i64(e, 0));
+    e->lanes = lanes;
+    return out;
+}
+
+/* ---- values kept between walks ---- */
+
+static lz_lvalue *kept_address(lz_em *e, uint32_t v)
+{
+    int64_t size = (int64_t)lz_ktype_size((lz_ktype)node(e, v)->type);
+    lz_lvalue *array = e->l->BuildMul(e->b, e->row_room, lz_em_i64(e, e->p->keep[v] - size), "");
+    lz_lvalue *i = e->l->BuildMul(e->b, e->at, lz_em_i64(e, size), "");
+    return lz_em_move(e, lz_em_move(e, at_scratch(e, e->p->scratch), array), i);
+}
+
+static lz_ltype *kept_type(lz_em *e, uint32_t v)
+{
+    int type = node(e, v)->type;
+    return lz_em_shape(e, type == LZ_KBOOL ? e->i8 : lz_em_ktype(e, type));
+}
+
+static lz_lvalue *read_back(lz_em *e, uint32_t v)
+{
+    unsigned align = (unsigned)lz_ktype_size((lz_ktype)node(e, v)->type);
+    lz_lvalue *x = lz_em_load(e, kept_type(e, v), kept_address(e, v), align);
+    return node(e, v)->type == LZ_KBOOL ? e->l->BuildTrunc(e->b, x, lz_em_shape(e, e->i1), "") : x;
+}
+
+/* There is room behind the row for the lanes that do not count. */
+static void keep(lz_em *e, uint32_t v)
+{
+    lz_lvalue *x = e->now[v];
+    x = node(e, v)->type == LZ_KBOOL ? e->l->BuildZExt(e->b, x, kept_type(e, v), "") : x;
+    lz_em_store(e, x, kept_address(e, v), (unsigned)lz_ktype_size((lz_ktype)node(e, v)->type));
+}
+
+/* ---- one walk ---- */
+
+static bool reduces_in(const lz_em *e, uint32_t v, int walk)
+{
+    return node(e, v)->op == LZ_N_REDUCE && node(e, v)->stage == walk + 1;
+}
+
+static bool made_in(const lz_em *e, uint32_t v, int walk)
+{
+    return e->p->need[walk][v] && e->p->level[v] == LZ_LEVEL_ELEMENT;
+}
+
+static void element(lz_em *e, uint32_t v, int walk)
+{
+    if (e->p->keep[v] && e->p->made[v] < walk) {
+        e->now[v] = read_back(e, v);
+        return;
+    }
+    e->now[v] = node(e, v)->op == LZ_N_SCAN ? scan(e, v) : lz_em_node(e, v);
+    if (e->p->keep[v])
+        keep(e, v);
+}
+
+static void body(lz_em *e, int walk)
+{
+    memset(e->now, 0, e->ir->nodes.len * sizeof(lz_lvalue *));
+    for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
+        if (made_in(e, v, walk))
+            element(e, v, walk);
+        else if (reduces_in(e, v, walk))
+            step(e, v);
+    }
+    for (size_t i = 0; i < e->ir->stores.len; i++) {
+        const lz_kstore *s = &e->ir->stores.data[i];
+        if (lz_eplan_stores_row(e->p, e->v, s) && node(e, s->value)->stage == walk)
+            lz_em_write(e, s->access, lz_em_value(e, s->value));
+    }
+    memset(e->now, 0, e->ir->nodes.len * sizeof(lz_lvalue *));
+}
+
+static void body_loop(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to, int lanes, bool masked)
+{
+    lz_eloop l = lz_em_loop(e, from, to, lz_em_i64(e, lanes));
+    e->lanes = lanes;
+    e->at = l.i;
+    if (masked) {
+        lz_lvalue *left = lz_em_least(e, e->l->BuildSub(e->b, to, l.i, ""), lz_em_i64(e, lanes));
+        left = lz_em_splat(e, e->l->BuildTrunc(e->b, left, e->i32, ""));
+        e->mask = e->l->BuildICmp(e->b, LZ_L_ULT, lz_em_iota(e, e->i32), left, "");
+    }
+    body(e, walk);
+    e->lanes = 1;
+    e->at = e->mask = NULL;
+    lz_em_loop_end(e, &l);
+}
+
+/* Elements [from, to) of the row; from is a multiple of the vector's lanes. */
+static void stretch(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to)
+{
+    if (e->t->masked) {
+        body_loop(e, walk, from, to, e->p->vec, true);
+        return;
+    }
+    lz_lvalue *whole = e->l->BuildAnd(e->b, to, lz_em_i64(e, -(int64_t)e->p->vec), "");
+    body_loop(e, walk, from, whole, e->p->vec, false);
+    body_loop(e, walk, whole, to, 1, false);
+}
+
+static bool walk_reduces(const lz_em *e, int walk)
+{
+    bool does = false;
+    for (uint32_t v = 0; v < e->ir->nodes.len; v++)
+        does = does || reduces_in(e, v, walk);
+    return does;
+}
+
+typedef void state_fn(lz_em *e, uint32_t v);
+
+static void each_reduction(lz_em *e, int walk, state_fn *fn)
+{
+    for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
+        if (reduces_in(e, v, walk))
+            fn(e, v);
+    }
+}
+
+static void reset_chunk(lz_em *e, uint32_t v)
+{
+    reset_lanes(e, v, false);
+}
+
+static void reset_block(lz_em *e, uint32_t v)
+{
+    reset_lanes(e, v, true);
+}
+
+static void blocks(lz_em *e, int walk)
+{
+    lz_lvalue *chunk = lz_em_i64(e, LZ_ROW_CHUNK);
+    lz_eloop block = lz_em_loop(e, lz_em_i64(e, 0), e->n_row, e->block);
+    lz_lvalue *end = lz_em_least(e, e->l->BuildAdd(e->b, block.i, e->block, ""), e->n_row);
+    each_reduction(e, walk, reset_block);
+    lz_eloop part = lz_em_loop(e, block.i, end, chunk);
+    each_reduction(e, walk, reset_chunk);
+    stretch(e, walk, part.i, lz_em_least(e, e->l->BuildAdd(e->b, part.i, chunk, ""), end));
+    each_reduction(e, walk, fold_chunk);
+    lz_em_loop_end(e, &part);
+    each_reduction(e, walk, fold_block);
+    lz_em_loop_end(e, &block);
+}
+
+/* What elements read of lower levels, as vectors. */
+static void spread(lz_em *e, int walk)
+{
+    e->lanes = e->p->vec;
+    for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
+        bool lower = e->p->level[v] != LZ_LEVEL_ELEMENT && node(e, v)->op != LZ_N_CONST;
+        if (lower && e->p->need[walk][v])
+            e->spread[v] = lz_em_splat(e, e->scalar[v]);
+    }
+    e->lanes = 1;
+}
+
+static void do_walk(lz_em *e, int walk)
+{
+    spread(e, walk);
+    for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
+        if (reduces_in(e, v, walk) || (made_in(e, v, walk) && node(e, v)->op == LZ_N_SCAN))
+            reset_total(e, v);
+    }
+    if (walk_reduces(e, walk))
+        blocks(e, walk);
+    else
+        stretch(e, walk, lz_em_i64(e, 0), e->n_row);
+}
+
+/* ---- outer code ---- */
+
+static lz_lvalue *total(lz_em *e, uint32_t v)
+{
+    parts p = parts_of(e, v);
+    return lz_em_result(e, node(e, v), lz_em_get(e, node(e, v), p.total, p.total_at, lz_em_i64(e, 0)));
+}
+
+static void outer(lz_em *e, int stage)
+{
+    e->lanes = 1;
+    for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
+        const lz_knode *n = node(e, v);
+        if (e->p->level[v] == LZ_LEVEL_OUTER && n->stage == stage)
+            e->scalar[v] = n->op == LZ_N_REDUCE ? total(e, v) : lz_em_node(e, v);
+    }
+    for (size_t i = 0; i < e->ir->stores.len; i++) {
+        const lz_kstore *s = &e->ir->stores.data[i];
+        if (!lz_eplan_stores_row(e->p, e->v, s) && node(e, s->value)->stage == stage)
+            lz_em_write(e, s->access, lz_em_value(e, s->value));
+    }
+}
+
+static lz_lvalue *row_start(lz_em *e, const lz_eaccess *a, bool memory, lz_lvalue *outer_index)
+{
+    lz_lvalue *d = e->l->BuildMul(e->b, outer_index, a->across, "");
+    return memory ? lz_em_move(e, a->base, d) : e->l->BuildAdd(e->b, a->base, d, "");
+}
+
+/* reduce.h: at most 64 blocks of whole chunks */
+static lz_lvalue *block_size(lz_em *e)
+{
+    lz_lvalue *above =
+        e->l->BuildAdd(e->b, e->n_row, lz_em_i64(e, (int64_t)LZ_ROW_CHUNK * LZ_BLOCKS - 1), "");
+    lz_lvalue *per = e->l->BuildLShr(e->b, above, lz_em_i64(e, 18), "");
+    lz_lvalue *none = e->l->BuildICmp(e->b, LZ_L_EQ, e->n_row, lz_em_i64(e, 0), "");
+    per = e->l->BuildSelect(e->b, none, lz_em_i64(e, 1), per, "");
+    return e->l->BuildMul(e->b, per, lz_em_i64(e, LZ_ROW_CHUNK), "");
+}
+
+_Static_assert(LZ_ROW_CHUNK *LZ_BLOCKS == 1 << 18, "block_size shifts by it");
+
+void lz_em_rows(lz_em *e)
+{
+    e->block = block_size(e);
+    lz_eloop l = lz_em_loop(e, lz_em_i64(e, 0), e->n_outer, lz_em_i64(e, 1));
+    for (size_t a = 0; a < e->ir->access.len; a++) {
+        const lz_kuse *u = &e->ir->access.data[a];
+        if (u->loads || u->stores || u->affine)
+            e->access[a].here = row_start(e, &e->access[a], !u->affine, l.i);
+    }
+    for (int w = 0; w < e->p->walks; w++) {
+        outer(e, w);
+        do_walk(e, w);
+    }
+    outer(e, e->p->walks);
+    lz_em_loop_end(e, &l);
+}

@@ -1,0 +1,75 @@
+#include "jit/llvm.h"
+#include "base/dl.h"
+#include "base/env.h"
+#include "base/once.h"
+#include <pthread.h>
+#include <stddef.h>
+
+enum { OLDEST = 16 };
+
+static const lz_dl_symbol symbols[] = {
+#define X(result, name, parameters) { "LLVM" #name, true, offsetof(lz_llvm, name) },
+    LZ_LLVM_FUNCTIONS(X)
+#undef X
+#define X(result, name, parameters) { "LLVM" #name, false, offsetof(lz_llvm, name) },
+        LZ_LLVM_OPTIONAL(X)
+#undef X
+};
+
+static const char *const usual[] = { "libLLVM.so.19.1",
+                                     "libLLVM-19.so",
+                                     "libLLVM.so.21.1",
+                                     "libLLVM-21.so",
+                                     "libLLVM.so.20.1",
+                                     "libLLVM-20.so",
+                                     "libLLVM.so.18.1",
+                                     "libLLVM-18.so",
+                                     "libLLVM-17.so",
+                                     "libLLVM-17.so.1",
+                                     "libLLVM-16.so",
+                                     "libLLVM-16.so.1",
+                                     NULL };
+
+static lz_llvm library;
+static lz_dl *kept; /* for good: code and threads of LLVM may be in use until the end */
+static lz_once loaded = LZ_ONCE_INIT;
+
+static lz_err *check_version(lz_llvm *l)
+{
+    l->GetVersion(&l->major, &l->minor, &l->patch);
+    return l->major >= OLDEST ? NULL
+                              : lz_errf(LZ_ERR_NOT_FOUND, "LLVM %u.%u is too old; %d or newer is needed",
+                                        l->major, l->minor, (int)OLDEST);
+}
+
+static lz_err *load(void *user)
+{
+    (void)user;
+    const char *path = lz_env_text(LZ_ENV_LLVM);
+    const char *const chosen[] = { path, NULL };
+    lz_dl *dl = NULL;
+    LZ_TRY(lz_dl_open(path ? chosen : usual, &dl));
+    lz_err *e = lz_dl_load(dl, symbols, sizeof symbols / sizeof *symbols, &library);
+    e = e ? e : check_version(&library);
+    if (e)
+        lz_dl_close(dl);
+    else
+        kept = dl;
+    return e;
+}
+
+/* A library that is absent stays so: looking for it in every folder again costs more than
+ * what the answer is asked for. */
+static atomic_bool absent;
+
+lz_err *lz_llvm_get(const lz_llvm **out)
+{
+    if (atomic_load(&absent))
+        return lz_errf(LZ_ERR_NOT_FOUND, "no usable LLVM was found");
+    lz_err *e = lz_once_run(&loaded, load, NULL);
+    if (e && lz_err_code(e) == LZ_ERR_NOT_FOUND)
+        atomic_store(&absent, true);
+    if (!e)
+        *out = &library;
+    return e;
+}
