@@ -289,7 +289,7 @@ lz_err *lz_emit_kernel(const lz_kernel *k, const lz_variant *v, const lz_target 
     LZ_TRY(lz_llvm_get(&l));
     if (!t)
         LZ_TRY(lz_target_here(&t));
-    lz_err *e = lz_kernel_expand(k, &whole);
+    lz_err *e = lz_kernel_expand_hot(k, t->scale != NULL, &whole);
     if (e && lz_err_code(e) == LZ_ERR_LIMIT) {
         lz_err_free(e);
         e = NULL;

@@ -16,13 +16,17 @@
 
 /* ---- targets ---- */
 
+struct lz_em;
+
 struct lz_target {
     const char *name; /* "avx512" */
     const char *triple, *cpu, *features;
-    int lanes;                       /* elements of 4 bytes in a vector */
-    bool masked;                     /* loops run under a mask; else whole vectors, then single elements */
-    bool fma;                        /* has the instruction */
-    bool half;                       /* converts f16 */
+    int lanes;   /* elements of 4 bytes in a vector */
+    bool masked; /* loops run under a mask; else whole vectors, then single elements */
+    bool fma;    /* has the instruction */
+
+    /* LZ_K_SCALE; NULL: there is no instruction */
+    struct lz_lvalue *(*scale)(struct lz_em *e, int ktype, struct lz_lvalue *x, struct lz_lvalue *y);
     bool (*runs)(void);              /* on this machine? */
     bool (*start)(const lz_llvm *l); /* tells LLVM of the target; may be called again */
 };
@@ -128,6 +132,7 @@ lz_lvalue *lz_em_combine(lz_em *e, int kop, int ktype, lz_lvalue *x, lz_lvalue *
 lz_lvalue *lz_em_cast(lz_em *e, int from, int to, lz_lvalue *x);
 lz_lvalue *lz_em_from_memory(lz_em *e, int dtype, lz_lvalue *x); /* to the type computed in */
 lz_lvalue *lz_em_to_memory(lz_em *e, int dtype, lz_lvalue *x);
+size_t lz_em_op_offset(int op, int ktype); /* of tiles->op[op][ktype] */
 /* A tile function, found `offset` bytes into lz_tile_table, on operands of these types. */
 lz_lvalue *lz_em_tile(lz_em *e, size_t offset, int result, int n, lz_lvalue **in, const uint8_t *types);
 

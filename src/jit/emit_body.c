@@ -115,11 +115,26 @@ static lz_lvalue *make_philox(lz_em *e, const lz_knode *n, lz_lvalue **in)
     return lz_em_tile(e, offset, LZ_KI64, 3, in, types);
 }
 
+/* The short way if it is right for all lanes that count. */
+static lz_lvalue *make_rare(lz_em *e, const lz_knode *n, lz_lvalue **in)
+{
+    uint8_t type = e->ir->nodes.data[n->in[0]].type;
+    lz_lvalue *far = lz_em_active(e, e->l->BuildNot(e->b, in[2], ""));
+    lz_lblock *here = e->l->GetInsertBlock(e->b), *call = lz_em_block(e, "rare"),
+              *met = lz_em_block(e, "met");
+    lz_em_branch(e, lz_em_any(e, far), call, met);
+    lz_em_at(e, call);
+    lz_lvalue *x = lz_em_tile(e, lz_em_op_offset(n->attr, type), n->type, 1, in, &type);
+    lz_em_go(e, met);
+    lz_em_at(e, met);
+    return lz_em_phi(e, in[1], here, x, call);
+}
+
 static node_fn *const nodes[LZ_N_COUNT] = {
     [LZ_N_CONST] = make_const,   [LZ_N_PARAM] = make_param,         [LZ_N_CAST] = make_cast,
     [LZ_N_NARROW] = make_narrow, [LZ_N_LOAD] = make_load,           [LZ_N_LOAD_IF] = make_load_if,
     [LZ_N_GATHER] = make_gather, [LZ_N_GATHER_IF] = make_gather_if, [LZ_N_AFFINE] = make_affine,
-    [LZ_N_CHECK] = make_check,   [LZ_N_PHILOX] = make_philox,
+    [LZ_N_CHECK] = make_check,   [LZ_N_PHILOX] = make_philox,       [LZ_N_RARE] = make_rare,
 };
 
 lz_lvalue *lz_em_node(lz_em *e, uint32_t v)

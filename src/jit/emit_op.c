@@ -34,7 +34,7 @@ lz_lvalue *lz_em_tile(lz_em *e, size_t offset, int result, int n, lz_lvalue **in
     return result == LZ_KBOOL ? e->l->BuildTrunc(e->b, r, lz_em_shape(e, e->i1), "") : r;
 }
 
-static size_t op_offset(int op, int type)
+size_t lz_em_op_offset(int op, int type)
 {
     return offsetof(lz_tile_table, op) + ((size_t)op * LZ_KTYPES + (size_t)type) * sizeof(lz_tile_fn *);
 }
@@ -129,7 +129,7 @@ static lz_lvalue *op_fma(lz_em *e, int t, lz_lvalue **in)
     const uint8_t types[3] = { (uint8_t)t, (uint8_t)t, (uint8_t)t };
     if (e->t->fma)
         return intrinsic(e, "llvm.fma", 3, in);
-    return lz_em_tile(e, op_offset(LZ_K_FMA, t), t, 3, in, types);
+    return lz_em_tile(e, lz_em_op_offset(LZ_K_FMA, t), t, 3, in, types);
 }
 
 static lz_lvalue *op_rsqrt(lz_em *e, int t, lz_lvalue **in)
@@ -246,6 +246,11 @@ static lz_lvalue *op_signbit(lz_em *e, int t, lz_lvalue **in)
     return icmp(e, LZ_L_SLT, bits, e->l->ConstNull(bits_type(e, t)));
 }
 
+static lz_lvalue *op_scale(lz_em *e, int t, lz_lvalue **in)
+{
+    return e->t->scale(e, t, in[0], in[1]);
+}
+
 static op_fn *const ops[LZ_KOP_COUNT] = {
     [LZ_K_ADD] = op_add,         [LZ_K_SUB] = op_sub,
     [LZ_K_MUL] = op_mul,         [LZ_K_DIV] = op_div,
@@ -264,6 +269,7 @@ static op_fn *const ops[LZ_KOP_COUNT] = {
     [LZ_K_ROUND] = op_round,     [LZ_K_SQRT] = op_sqrt,
     [LZ_K_RSQRT] = op_rsqrt,     [LZ_K_COPYSIGN] = op_copysign,
     [LZ_K_SIGNBIT] = op_signbit, [LZ_K_BITS] = op_bits,
+    [LZ_K_SCALE] = op_scale,
 };
 
 lz_lvalue *lz_em_combine(lz_em *e, int kop, int ktype, lz_lvalue *x, lz_lvalue *y)
@@ -297,7 +303,7 @@ static lz_lvalue *called(lz_em *e, const lz_knode *n, lz_lvalue **in)
     int count = lz_knode_operands(n);
     for (int i = 0; i < count; i++)
         types[i] = e->ir->nodes.data[n->in[i]].type;
-    return lz_em_tile(e, op_offset(n->op, types[count - 1]), n->type, count, in, types);
+    return lz_em_tile(e, lz_em_op_offset(n->op, types[count - 1]), n->type, count, in, types);
 }
 
 lz_lvalue *lz_em_op(lz_em *e, const lz_knode *n, lz_lvalue **in)

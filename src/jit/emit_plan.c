@@ -222,6 +222,8 @@ static lz_err *make_plan(lz_eplan *p, const lz_variant *v, const lz_target *t)
 {
     size_t nodes = p->ir->nodes.len + 1;
     LZ_TRY(check_accesses(p->ir));
+    if (v->columns)
+        return lz_errf(LZ_ERR_UNSUPPORTED, "reductions over columns are interpreted");
     LZ_TRY(lz_arena_new(&p->arena, &p->level, nodes));
     LZ_TRY(lz_arena_new(&p->arena, &p->keep, nodes));
     LZ_TRY(lz_arena_new(&p->arena, &p->made, nodes));

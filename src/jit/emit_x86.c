@@ -14,6 +14,51 @@ static bool start(const lz_llvm *l)
     return has;
 }
 
+/* `count` lanes of x from `from` on; those that are not there are undefined. */
+static lz_lvalue *lanes(lz_em *e, lz_lvalue *x, int have, int at, int count)
+{
+    lz_lvalue *which[64];
+    for (int i = 0; i < count; i++)
+        which[i] = at + i < have ? lz_em_i32(e, at + i) : e->l->GetPoison(e->i32);
+    return e->l->BuildShuffleVector(e->b, x, x, e->l->ConstVector(which, (unsigned)count), "");
+}
+
+static lz_lvalue *join(lz_em *e, lz_lvalue *x, lz_lvalue *y, int each)
+{
+    lz_lvalue *which[64];
+    for (int i = 0; i < 2 * each; i++)
+        which[i] = lz_em_i32(e, i);
+    return e->l->BuildShuffleVector(e->b, x, y, e->l->ConstVector(which, (unsigned)(2 * each)), "");
+}
+
+static lz_lvalue *scalef(lz_em *e, int ktype, lz_lvalue *x, lz_lvalue *y)
+{
+    bool wide = ktype == LZ_KF64;
+    lz_ltype *mask = wide ? e->i8 : e->i16;
+    lz_lvalue *args[] = { x, y, x, e->l->ConstAllOnes(mask), lz_em_i32(e, 4) };
+    return lz_em_call(e, wide ? "llvm.x86.avx512.mask.scalef.pd.512" : "llvm.x86.avx512.mask.scalef.ps.512",
+                      0, NULL, 5, args);
+}
+
+/* In whole registers: fewer lanes are filled up, more take two. */
+static lz_lvalue *scale(lz_em *e, int ktype, lz_lvalue *x, lz_lvalue *y)
+{
+    int whole = ktype == LZ_KF64 ? 8 : 16, have = e->lanes;
+    if (have == whole)
+        return scalef(e, ktype, x, y);
+    if (have == 2 * whole)
+        return join(e, scalef(e, ktype, lanes(e, x, have, 0, whole), lanes(e, y, have, 0, whole)),
+                    scalef(e, ktype, lanes(e, x, have, whole, whole), lanes(e, y, have, whole, whole)),
+                    whole);
+    if (have > 1)
+        return lanes(e, scalef(e, ktype, lanes(e, x, have, 0, whole), lanes(e, y, have, 0, whole)), whole, 0,
+                     have);
+    e->lanes = whole;
+    lz_lvalue *all = scalef(e, ktype, lz_em_splat(e, x), lz_em_splat(e, y));
+    e->lanes = 1;
+    return e->l->BuildExtractElement(e->b, all, lz_em_i32(e, 0), "");
+}
+
 #if defined(__x86_64__)
 static bool runs_sse4(void)
 {
@@ -67,6 +112,7 @@ static const lz_target targets[] = {
       .features = "+avx2,+fma,+bmi,+bmi2,+popcnt,+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd",
       .lanes = 16,
       .masked = true,
+      .scale = scale,
       .fma = true,
       .runs = runs_avx512,
       .start = start },

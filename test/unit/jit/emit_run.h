@@ -1,0 +1,223 @@
+/* emit_run.h - a kernel run through compiled code, frames made the plain way: the offset
+ * of every index is written down, and the offsets say how an access runs. `dice` turns
+ * some runs into more general ones, which must not be seen. */
+#ifndef LZ_TEST_EMIT_RUN_H
+#define LZ_TEST_EMIT_RUN_H
+
+#include "base/mem.h"
+#include "check.h"
+#include "jit/emit.h"
+#include "jit/launch.h"
+#include <stdlib.h>
+
+typedef struct emit_run {
+    const lz_kernel *k;
+    const lz_kernel_args *args;
+    uint64_t dice;
+    bool stream;
+    lz_variant v;
+    int64_t n_vec, n_other;
+    int64_t *vec[LZ_KERNEL_ACCESSES], *other[LZ_KERNEL_ACCESSES]; /* bytes */
+    lz_caccess access[LZ_KERNEL_ACCESSES];
+    bool across; /* one step leads along the other dimension, for all */
+} emit_run;
+
+static bool er_loops(const lz_kir *ir)
+{
+    bool does = false;
+    for (size_t i = 0; i < ir->nodes.len; i++)
+        does = does || ir->nodes.data[i].op == LZ_N_REDUCE || ir->nodes.data[i].op == LZ_N_SCAN;
+    return does;
+}
+
+static bool er_used(const lz_kuse *u)
+{
+    return u->loads || u->stores || u->affine;
+}
+
+static int64_t er_size(const lz_kuse *u)
+{
+    return u->affine ? 1 : (int64_t)lz_dtype_bytes(u->dtype);
+}
+
+static int64_t er_product(const emit_run *r, int begin, int end)
+{
+    int64_t n = 1;
+    for (int d = begin; d < end; d++)
+        n *= r->args->extents[d];
+    return n;
+}
+
+/* The offset of index `flat` of dimensions begin..end-1. */
+static int64_t er_offset(const emit_run *r, int a, int begin, int end, int64_t flat)
+{
+    const lz_kir *ir = &r->k->ir;
+    int64_t at = 0;
+    for (int d = end - 1; d >= begin; d--) {
+        bool still = d >= ir->n_outer && ir->access.data[a].vary == LZ_K_OUTER;
+        at += still ? 0 : flat % r->args->extents[d] * r->args->access[a].strides[d];
+        flat /= r->args->extents[d];
+    }
+    return at * er_size(&ir->access.data[a]);
+}
+
+static int64_t *er_offsets(const emit_run *r, int a, int begin, int end, int64_t n)
+{
+    int64_t *t = malloc((size_t)(n + 1) * sizeof *t);
+    assert_non_null(t);
+    for (int64_t i = 0; i < n; i++)
+        t[i] = er_offset(r, a, begin, end, i);
+    return t;
+}
+
+static bool er_linear(const int64_t *t, int64_t n, int64_t *step)
+{
+    bool is = true;
+    *step = n > 1 ? t[1] - t[0] : 0;
+    for (int64_t i = 1; is && i < n; i++)
+        is = t[i] - t[i - 1] == *step;
+    return is;
+}
+
+static bool er_roll(emit_run *r, uint64_t below)
+{
+    r->dice = r->dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (r->dice >> 33) % below == 0;
+}
+
+static void er_class(emit_run *r, int a)
+{
+    const lz_kuse *u = &r->k->ir.access.data[a];
+    int64_t step;
+    bool linear = er_linear(r->vec[a], r->n_vec, &step);
+    bool still = !r->v.columns && u->vary == LZ_K_OUTER;
+    lz_run run = !linear              ? LZ_RUN_TABLE
+                 : step == er_size(u) ? LZ_RUN_NEXT
+                 : step == 0          ? LZ_RUN_SAME
+                                      : LZ_RUN_STEP;
+    if (!still && r->n_vec <= 1)
+        run = LZ_RUN_NEXT;
+    if (!still && linear && r->dice && er_roll(r, 4))
+        run = LZ_RUN_STEP;
+    if (!still && r->dice && er_roll(r, 4))
+        run = LZ_RUN_TABLE;
+    r->v.run[a] = (uint8_t)run;
+    r->v.stream[a] = r->stream && u->stores && run == LZ_RUN_NEXT;
+    const lz_kaccess *from = &r->args->access[a];
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): an index where others have their address */
+    char *base = u->affine ? (char *)(uintptr_t)from->offset : (char *)from->base + from->offset * er_size(u);
+    r->access[a] = (lz_caccess){ .base = base, .step = step, .table = r->vec[a] };
+}
+
+static void er_init(emit_run *r, const lz_kernel *k, const lz_kernel_args *args, uint64_t dice)
+{
+    const lz_kir *ir = &k->ir;
+    int all = ir->n_outer + ir->n_row, mid = ir->n_outer;
+    *r = (emit_run){ .k = k, .args = args, .dice = dice };
+    r->v.columns = er_loops(ir) && ir->mode == LZ_K_COLUMNS;
+    r->n_vec = r->v.columns ? er_product(r, 0, mid) : er_product(r, mid, all);
+    r->n_other = r->v.columns ? er_product(r, mid, all) : er_product(r, 0, mid);
+    r->across = true;
+    for (int a = 0; a < (int)ir->access.len; a++) {
+        if (!er_used(&ir->access.data[a]))
+            continue;
+        r->vec[a] = er_offsets(r, a, r->v.columns ? 0 : mid, r->v.columns ? mid : all, r->n_vec);
+        r->other[a] = er_offsets(r, a, r->v.columns ? mid : 0, r->v.columns ? all : mid, r->n_other);
+        er_class(r, a);
+        r->across = er_linear(r->other[a], r->n_other, &r->access[a].across) && r->across;
+        r->access[a].across_table = r->other[a];
+    }
+    r->across = r->across && !(dice && er_roll(r, 4));
+    r->v.across_table = r->v.columns && !r->across;
+}
+
+static void er_free(emit_run *r)
+{
+    for (int a = 0; a < LZ_KERNEL_ACCESSES; a++) {
+        free(r->vec[a]);
+        free(r->other[a]);
+    }
+}
+
+static lz_err *er_error(int code, const lz_cframe *f)
+{
+    if (code == LZ_CODE_DIVIDED)
+        return lz_errf(LZ_ERR_ARG, "integer division by zero");
+    return lz_errf(LZ_ERR_ARG, "index %lld is out of bounds for dimension %lld with size %lld",
+                   (long long)f->index, (long long)f->dim, (long long)f->size);
+}
+
+static char *er_move(char *p, int64_t bytes)
+{
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): also of indices */
+    return (char *)((uintptr_t)p + (uintptr_t)bytes);
+}
+
+static lz_err *er_rows(const emit_run *r, const lz_ccode *c, lz_cframe f)
+{
+    lz_caccess at[LZ_KERNEL_ACCESSES];
+    int code = LZ_CODE_FINE;
+    f.n_row = r->n_vec;
+    f.n_outer = r->across ? r->n_other : 1;
+    f.access = at;
+    for (int64_t o = 0; !code && o < (r->across && r->n_other ? 1 : r->n_other); o++) {
+        for (size_t a = 0; a < r->k->ir.access.len; a++) {
+            at[a] = r->access[a];
+            at[a].base = r->other[a] && r->n_other ? er_move(at[a].base, r->other[a][o]) : at[a].base;
+        }
+        code = c->run(&f);
+    }
+    return code ? er_error(code, &f) : NULL;
+}
+
+static lz_err *er_columns(const emit_run *r, const lz_ccode *c, lz_cframe f)
+{
+    lz_caccess at[LZ_KERNEL_ACCESSES];
+    int code = LZ_CODE_FINE;
+    f.n_row = r->n_other;
+    f.access = at;
+    for (int64_t first = 0; !code && first < r->n_vec; first += f.n_outer) {
+        f.n_outer = r->n_vec - first < c->needs.strip ? r->n_vec - first : c->needs.strip;
+        for (size_t a = 0; a < r->k->ir.access.len; a++) {
+            at[a] = r->access[a];
+            if (r->v.run[a] == LZ_RUN_TABLE)
+                at[a].table += first;
+            else
+                at[a].base = er_move(at[a].base, at[a].step * first);
+        }
+        code = c->run(&f);
+    }
+    return code ? er_error(code, &f) : NULL;
+}
+
+static lz_err *er_call(const emit_run *r, const lz_ccode *c)
+{
+    bool nothing = (r->v.columns ? r->n_vec : r->n_other) == 0;
+    size_t bytes = (size_t)(c->needs.scratch + c->needs.scratch_row * (r->v.columns ? r->n_other : r->n_vec));
+    char *scratch = aligned_alloc(64, (bytes + 127) / 64 * 64);
+    assert_non_null(scratch);
+    memset(scratch, 0xa5, bytes);
+    lz_cframe f = { .params = r->args->params, .tiles = lz_tile(), .scratch = scratch };
+    lz_err *e = nothing ? NULL : r->v.columns ? er_columns(r, c, f) : er_rows(r, c, f);
+    free(scratch);
+    return e;
+}
+
+/* Compiles and runs. *refused: the emitter does not take it (then nothing has been run). */
+static lz_err *er_run(emit_run *r, const lz_target *t, bool *refused)
+{
+    lz_text object = { 0 };
+    lz_ccode code = { 0 };
+    lz_err *e = lz_emit_kernel(r->k, &r->v, t, &object);
+    *refused = e && (lz_err_code(e) == LZ_ERR_UNSUPPORTED || lz_err_code(e) == LZ_ERR_LIMIT);
+    if (!e)
+        e = lz_code_load(object.ptr, object.len, &code);
+    lz_text_deinit(&object);
+    if (e)
+        return e;
+    e = er_call(r, &code);
+    lz_code_unload(&code);
+    return e;
+}
+
+#endif
