@@ -43,19 +43,16 @@ typedef struct pattern {
 } pattern;
 
 static const pattern patterns[] = {
-    /* x / (1 + exp(-sqrt(8/pi) (x + 0.044715 x x x))), divided first: the same as the next
-     * two, without cancellation */
+    /* x / (1 + exp(-sqrt(8/pi) (x + 0.044715 x x x))), as the operator has it: the same as the
+     * next two, without cancellation */
     { LZ_S_GELU,
-      { { LZ_K_MUL, X, 1, 0 },
-        { LZ_K_DIV, K, 2, 1 },
-        { LZ_K_ADD, 3, K, 1 },
-        { LZ_K_EXP, 4, 0, 0 },
-        { LZ_K_NEG, 5, 0, 0 },
-        { LZ_K_MUL, 6, K, 1.5957691216057308 },
-        { LZ_K_ADD, X, 7, 0 },
-        { LZ_K_MUL, 8, X, 0 },
-        { LZ_K_MUL, 9, X, 0 },
-        { LZ_K_MUL, X, K, 0.044715 } } },
+      { { LZ_K_DIV, X, 1, 0 },
+        { LZ_K_ADD, 2, K, 1 },
+        { LZ_K_EXP, 3, 0, 0 },
+        { LZ_K_MUL, X, 4, 0 },
+        { LZ_K_SUB, 5, K, 1.5957691216057308 },
+        { LZ_K_MUL, 6, K, -0.044715 * 1.5957691216057308 },
+        { LZ_K_MUL, X, X, 0 } } },
     /* 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x x x))), the cube from either side */
     { LZ_S_GELU_TANH,
       { { LZ_K_MUL, 1, 2, 0 },

@@ -555,11 +555,11 @@ PAIRS(mul, (x * y))
 OP3(max_min, float, float, float, min_f32(max_f32(x, y), z))
 OP3(min_max, float, float, float, max_f32(min_f32(x, y), z))
 
-#define GELU_INNER(X) ((x + ((x * (X)0.044715) * x) * x) * (X)1.5957691216057308)
+#define GELU_INNER(X) (x * ((x * x) * (X)(-0.044715 * 1.5957691216057308) - (X)1.5957691216057308))
 #define LOGISTIC(T, X, exp, kind)                                                                            \
     OP1(logistic_##kind##T, X, X, 1 / (exp(-x) + 1))                                                         \
     OP1(silu_##kind##T, X, X, x / (exp(-x) + 1))                                                             \
-    OP1(gelu_##kind##T, X, X, x *(1 / (exp(-GELU_INNER(X)) + 1)))
+    OP1(gelu_##kind##T, X, X, x / (exp(GELU_INNER(X)) + 1))
 LOGISTIC(f64, double, exp64, )
 LOGISTIC(f32, float, exp32, any_)
 LOGISTIC(f32, float, exp_near32, all_)
