@@ -77,26 +77,74 @@ static bool keep(lz_kv v, lz_kv *out)
 
 typedef bool rule(lz_kb *b, const lz_knode *n, lz_kv *out);
 
-/* Constants come last in what commutes, so only y has to be looked at. */
+/* x is the negative of *out. */
+static bool negated(const lz_kb *b, lz_kv x, lz_kv *out)
+{
+    const lz_knode *n = lz_kb_at(b, x);
+    *out = n->in[0];
+    return n->op == LZ_K_NEG;
+}
+
+static bool constant(const lz_kb *b, lz_kv x)
+{
+    return lz_kb_at(b, x)->op == LZ_N_CONST;
+}
+
+/* Constants come last in what commutes, so only y has to be looked at. -x + y is y - x, and
+ * of integers x + c + d is x + (c + d). */
 static bool add(lz_kb *b, const lz_knode *n, lz_kv *out)
 {
-    double none = floating(b, n->in[0]) ? -0.0 : 0.0;
-    return is(b, n->in[1], none) && keep(n->in[0], out);
+    lz_kv x = n->in[0], y = n->in[1], positive;
+    double none = floating(b, x) ? -0.0 : 0.0;
+    if (is(b, y, none))
+        return keep(x, out);
+    if (negated(b, x, &positive))
+        return keep(lz_kb_op2(b, LZ_K_SUB, y, positive), out);
+    if (negated(b, y, &positive))
+        return keep(lz_kb_op2(b, LZ_K_SUB, x, positive), out);
+    const lz_knode *first = lz_kb_at(b, x);
+    bool again = first->op == LZ_K_ADD && !floating(b, x) && constant(b, y) && constant(b, first->in[1]);
+    if (!again)
+        return false;
+    lz_kv rest = first->in[0], sum = lz_kb_op2(b, LZ_K_ADD, first->in[1], y);
+    return keep(lz_kb_op2(b, LZ_K_ADD, rest, sum), out);
 }
 
+/* Integers: x - c is x + (-c). */
 static bool sub(lz_kb *b, const lz_knode *n, lz_kv *out)
 {
-    if (is(b, n->in[1], 0.0))
-        return keep(n->in[0], out);
-    return n->in[0] == n->in[1] && !floating(b, n->in[0])
-           && keep(lz_kb_const_i(b, (lz_ktype)n->type, 0), out);
+    lz_kv x = n->in[0], y = n->in[1], positive;
+    if (is(b, y, 0.0))
+        return keep(x, out);
+    if (negated(b, y, &positive))
+        return keep(lz_kb_op2(b, LZ_K_ADD, x, positive), out);
+    if (floating(b, x))
+        return false;
+    if (x == y)
+        return keep(lz_kb_const_i(b, (lz_ktype)n->type, 0), out);
+    return constant(b, y) && keep(lz_kb_op2(b, LZ_K_ADD, x, lz_kb_op1(b, LZ_K_NEG, y)), out);
 }
 
+/* A negative goes into a constant, and two cancel. */
 static bool mul(lz_kb *b, const lz_knode *n, lz_kv *out)
 {
+    lz_kv x, y;
     if (is(b, n->in[1], 1.0))
         return keep(n->in[0], out);
+    if (negated(b, n->in[0], &x) && (constant(b, n->in[1]) || negated(b, n->in[1], &y))) {
+        y = lz_kb_op1(b, LZ_K_NEG, n->in[1]);
+        return keep(lz_kb_op2(b, LZ_K_MUL, x, y), out);
+    }
     return is(b, n->in[1], 0.0) && !floating(b, n->in[0]) && keep(n->in[1], out);
+}
+
+static bool fma_(lz_kb *b, const lz_knode *n, lz_kv *out)
+{
+    lz_kv x, y;
+    if (!negated(b, n->in[0], &x) || !(constant(b, n->in[1]) || negated(b, n->in[1], &y)))
+        return false;
+    y = lz_kb_op1(b, LZ_K_NEG, n->in[1]);
+    return keep(lz_kb_op3(b, LZ_K_FMA, x, y, n->in[2]), out);
 }
 
 /* x / 2^k is x * 2^-k while both are normal numbers. */
@@ -137,6 +185,14 @@ static bool idempotent(lz_kb *b, const lz_knode *n, lz_kv *out)
     return x->op == n->op && x->attr == n->attr && keep(n->in[0], out);
 }
 
+static bool abs_(lz_kb *b, const lz_knode *n, lz_kv *out)
+{
+    lz_kv x;
+    if (negated(b, n->in[0], &x))
+        return keep(lz_kb_op1(b, LZ_K_ABS, x), out);
+    return idempotent(b, n, out);
+}
+
 static bool same_operands(lz_kb *b, const lz_knode *n, lz_kv *out)
 {
     (void)b;
@@ -171,6 +227,8 @@ static bool select_(lz_kb *b, const lz_knode *n, lz_kv *out)
         return keep(c->bits ? n->in[1] : n->in[2], out);
     if (n->in[1] == n->in[2])
         return keep(n->in[1], out);
+    if (c->op == LZ_K_NOT)
+        return keep(lz_kb_op3(b, LZ_K_SELECT, c->in[0], n->in[2], n->in[1]), out);
     bool truth = n->type == LZ_KBOOL && is(b, n->in[1], 1) && is(b, n->in[2], 0);
     return truth && keep(n->in[0], out);
 }
@@ -225,12 +283,13 @@ bool lz_kb_simplify(lz_kb *b, const lz_knode *n, lz_kv *out)
         [LZ_K_SUB] = sub,
         [LZ_K_MUL] = mul,
         [LZ_K_DIV] = div,
+        [LZ_K_FMA] = fma_,
         [LZ_K_IDIV] = idiv,
         [LZ_K_IDIV_FLOOR] = idiv,
         [LZ_K_NEG] = twice,
         [LZ_K_NOT] = twice,
         [LZ_K_BITS] = twice,
-        [LZ_K_ABS] = idempotent,
+        [LZ_K_ABS] = abs_,
         [LZ_K_FLOOR] = idempotent,
         [LZ_K_CEIL] = idempotent,
         [LZ_K_TRUNC] = idempotent,

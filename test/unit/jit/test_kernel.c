@@ -141,11 +141,94 @@ static lz_err *test_several_stores_in_place(void)
     return e;
 }
 
+/* What is built simpler than it was asked for, beside C as it was asked for. */
+enum { SIMPLER = 8 };
+
+static void simpler_values(lz_kb *b, lz_kv x, lz_kv y, lz_kv out[SIMPLER])
+{
+    lz_kv minus_x = lz_kb_op1(b, LZ_K_NEG, x), minus_y = lz_kb_op1(b, LZ_K_NEG, y);
+    lz_kv c = lz_kb_const_f(b, LZ_KF32, 3.5), less = lz_kb_op2(b, LZ_K_LT, x, y);
+    out[0] = lz_kb_op2(b, LZ_K_ADD, minus_x, y);
+    out[1] = lz_kb_op2(b, LZ_K_SUB, x, minus_y);
+    out[2] = lz_kb_op2(b, LZ_K_MUL, minus_x, c);
+    out[3] = lz_kb_op2(b, LZ_K_MUL, minus_x, minus_y);
+    out[4] = lz_kb_op3(b, LZ_K_FMA, minus_x, c, y);
+    out[5] = lz_kb_op3(b, LZ_K_FMA, minus_x, minus_y, c);
+    out[6] = lz_kb_op1(b, LZ_K_ABS, minus_x);
+    out[7] = lz_kb_op3(b, LZ_K_SELECT, lz_kb_op1(b, LZ_K_NOT, less), x, y);
+}
+
+static void expect_simpler(float x, float y, const float got[SIMPLER])
+{
+    volatile float mx = -x, my = -y;
+    const float want[SIMPLER] = {
+        mx + y, x - my, mx * 3.5F, mx * my, fmaf(mx, 3.5F, y), fmaf(mx, my, 3.5F), fabsf(mx), !(x < y) ? x : y
+    };
+    for (int i = 0; i < SIMPLER; i++) {
+        if (!(isnan(got[i]) && isnan(want[i])) && memcmp(&got[i], &want[i], sizeof *got) != 0)
+            fail_msg("%d of %g and %g: %g, not %g", i, (double)x, (double)y, (double)got[i], (double)want[i]);
+    }
+}
+
+static lz_err *test_simpler_is_the_same(void)
+{
+    static const float x[] = { 0.0F, -0.0F, 1, -1, 1.5F, 3e38F, -1e-40F, INFINITY, -INFINITY, NAN };
+    enum { N = sizeof x / sizeof *x };
+    static float first[N * N], second[N * N], out[SIMPLER][N * N];
+    lz_kb *b;
+    lz_kernel *k = NULL;
+    LZ_TRY(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
+    lz_kv values[SIMPLER], vx = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
+    simpler_values(b, vx, lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT)), values);
+    int64_t extents[] = { N * N }, strides[] = { 1 };
+    lz_kaccess access[2 + SIMPLER] = { { first, 0, strides }, { second, 0, strides } };
+    for (int i = 0; i < SIMPLER; i++) {
+        lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT), values[i]);
+        access[2 + i] = (lz_kaccess){ out[i], 0, strides };
+    }
+    for (int i = 0; i < N * N; i++) {
+        first[i] = x[i / N];
+        second[i] = x[i % N];
+    }
+    LZ_TRY(lz_kb_finish(b, &k));
+    lz_err *e = lz_kernel_run(k, &(lz_kernel_args){ extents, access, NULL }, NULL);
+    for (int i = 0; !e && i < N * N; i++) {
+        float got[SIMPLER];
+        for (int j = 0; j < SIMPLER; j++)
+            got[j] = out[j][i];
+        expect_simpler(first[i], second[i], got);
+    }
+    lz_kernel_release(k);
+    return e;
+}
+
+/* Steps of whole numbers that become one. */
+static lz_err *test_integer_steps_are_joined(void)
+{
+    lz_kb *b;
+    LZ_TRY(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
+    lz_kv x = lz_kb_load(b, lz_kb_access(b, LZ_I32, LZ_K_ELEMENT));
+    lz_kv y = lz_kb_op2(b, LZ_K_SUB, x, lz_kb_const_i(b, LZ_KI32, INT32_MIN));
+    y = lz_kb_op2(b, LZ_K_ADD, y, lz_kb_const_i(b, LZ_KI32, 5));
+    lz_kv z = lz_kb_op2(b, LZ_K_ADD, x, lz_kb_const_i(b, LZ_KI32, INT32_MIN + 5));
+    lz_kb_store(b, lz_kb_access(b, LZ_I32, LZ_K_ELEMENT), y);
+    lz_kernel *k;
+    LZ_TRY(lz_kb_finish(b, &k));
+    assert_int_equal(y, z);
+    lz_kernel_release(k);
+    return NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LZ_TEST(test_softmax), LZ_TEST(test_several_stores_in_place), LZ_TEST(test_equal_structure_is_equal),
-        LZ_TEST(test_print),   LZ_TEST(test_misuse_is_told),
+        LZ_TEST(test_softmax),
+        LZ_TEST(test_several_stores_in_place),
+        LZ_TEST(test_equal_structure_is_equal),
+        LZ_TEST(test_print),
+        LZ_TEST(test_misuse_is_told),
+        LZ_TEST(test_simpler_is_the_same),
+        LZ_TEST(test_integer_steps_are_joined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -453,7 +453,7 @@ static lz_err *test_too_many_values_are_refused(void)
     LZ_TRY(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
     lz_kv x = lz_kb_load(b, lz_kb_access(b, LZ_I32, LZ_K_ELEMENT));
     for (int i = 0; i < LZ_KERNEL_OPS; i++)
-        x = lz_kb_op2(b, LZ_K_ADD, x, lz_kb_const_i(b, LZ_KI32, i + 1));
+        x = lz_kb_op2(b, i % 2 ? LZ_K_XOR : LZ_K_ADD, x, lz_kb_const_i(b, LZ_KI32, i + 1));
     lz_kb_store(b, lz_kb_access(b, LZ_I32, LZ_K_ELEMENT), x);
     lz_kernel *k;
     return lz_check_err(lz_kb_finish(b, &k), LZ_ERR_LIMIT, "values");
