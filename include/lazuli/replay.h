@@ -22,7 +22,7 @@ typedef enum lz_replay_mode {
     LZ_REPLAY_RANDOM     /* now and then, everything or one tensor; the same in every run */
 } lz_replay_mode;
 
-/* A tensor that a case gave: of its elements' bits in row-major order. */
+/* A tensor that a case gave: of its elements' bits in row-major order, every NaN as the same. */
 typedef void lz_replay_seen_fn(void *user, lz_str id, uint64_t hash);
 
 typedef struct lz_replay_options {
@@ -34,6 +34,7 @@ typedef struct lz_replay_options {
     void *seen_user;
     lz_replay_mode mode;
     const char *device; /* that programs run on; NULL: the default */
+    int every;          /* only each so manieth line of the file; 0: all */
 } lz_replay_options;
 
 typedef struct lz_replay_totals {

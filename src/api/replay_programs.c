@@ -354,6 +354,7 @@ static lz_err *compare(program *p, lz_str name, const lz_json *value, bool may_b
             explain(p, ": in ", name);
         if (!there)
             lz_clear(p->c);
+        e = there ? lz_replay_see(p->r, name, &got) : NULL;
         lz_array_deinit(&got);
     }
     lz_array_deinit(&want);
@@ -575,7 +576,7 @@ static lz_err *replay_one(summary *s, const char *path, const lz_json *json, lz_
     lz_verdict v = LZ_FAILED;
     program p = { .r = &s->r, .json = json, .arena = arena, .at = { .file = path, .line = json->loc.line } };
     LZ_TRY(lz_json_get_str(json, "id", &id));
-    if (s->r.options->only && !lz_str_is(id, s->r.options->only))
+    if (!lz_replay_wants(&s->r, id, json))
         return NULL;
     p.dice = (uint64_t)json->loc.line;
     lz_err *e = judge(&p, &v);

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "core/dtype.h"
 #include "exec/replay_impl.h"
+#include <string.h>
 
 enum { LZ_REPLAY_BYTES = 1 << 30 };
 
@@ -22,6 +23,12 @@ void lz_replay_deinit(lz_replay *r)
     lz_buffer_pool_release(r->memory);
     if (r->threads)
         lz_pool_destroy(r->threads);
+}
+
+bool lz_replay_wants(const lz_replay *r, lz_str name, const lz_json *line)
+{
+    const lz_replay_options *o = r->options;
+    return (!o->only || lz_str_is(name, o->only)) && (o->every < 2 || line->loc.line % o->every == 0);
 }
 
 lz_err *lz_replay_tally(lz_replay *r, lz_str name, lz_tally **out)
@@ -55,12 +62,31 @@ lz_err *lz_replay_judge(lz_replay *r, lz_tally *t, lz_verdict v, lz_str id, lz_s
     return lz_replay_say(r);
 }
 
+/* Every NaN becomes the same: its sign and the rest of its bits are nobody's promise. */
+static void level_nans(lz_array *dense)
+{
+    static const uint64_t infinite[LZ_DTYPE_NUMBERS] = {
+        [LZ_F16] = 0x7c00, [LZ_BF16] = 0x7f80, [LZ_F32] = 0x7f800000, [LZ_F64] = 0x7ff0000000000000
+    };
+    lz_dtype part = lz_dtype_get(dense->dtype)->part;
+    size_t size = lz_dtype_size(part), count = (size_t)dense->numel * lz_dtype_size(dense->dtype);
+    uint64_t most = infinite[part];
+    for (size_t at = 0; most && at < count; at += size) {
+        uint8_t *p = (uint8_t *)dense->buffer->data + at;
+        uint64_t bits = 0;
+        memcpy(&bits, p, size);
+        if ((bits & ((UINT64_C(1) << (8 * size - 1)) - 1)) > most)
+            memset(p, 0xff, size);
+    }
+}
+
 lz_err *lz_replay_see(lz_replay *r, lz_str id, const lz_array *a)
 {
     lz_array dense;
     if (!r->options->seen)
         return NULL;
     LZ_TRY(lz_array_init_clone(&dense, NULL, a, a->dtype));
+    level_nans(&dense);
     uint64_t hash = lz_hash64(dense.buffer->data, (size_t)dense.numel * lz_dtype_size(dense.dtype));
     lz_array_deinit(&dense);
     r->options->seen(r->options->seen_user, id, hash);

@@ -315,7 +315,7 @@ static lz_err *replay_graph(lz_replay *r, const lz_json *v)
     LZ_TRY(lz_json_get_str(v, "id", &id));
     t.id = id;
     LZ_TRY(lz_json_get_str(v, "name", &name));
-    if (r->options->only && !lz_str_is(name, r->options->only))
+    if (!lz_replay_wants(r, name, v))
         return NULL;
     LZ_TRY(lz_replay_tally(r, name, &tally));
     lz_err *e = make_executor(v, name, &x);
@@ -337,7 +337,7 @@ static lz_err *replay_malformed(lz_replay *r, const lz_json *v)
     LZ_TRY(lz_json_get_str(v, "text", &text));
     lz_text_printf(&name, "malformed %.*s", LZ_FMT(category));
     lz_err *e = lz_text_check(&name);
-    if (!e && (!r->options->only || lz_str_is(lz_text_view(&name), r->options->only))) {
+    if (!e && lz_replay_wants(r, lz_text_view(&name), v)) {
         e = lz_replay_tally(r, lz_text_view(&name), &tally);
         lz_err *refused = e ? NULL : lz_graph_parse(NULL, text, &g);
         bool ok = refused && lz_err_loc(refused).line > 0;

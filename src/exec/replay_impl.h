@@ -34,6 +34,8 @@ LZ_MUST_USE lz_err *lz_replay_init(lz_replay *r, const lz_replay_options *o, lz_
                                    void *user);
 void lz_replay_deinit(lz_replay *r);
 
+/* Is this line of a file to be replayed? */
+bool lz_replay_wants(const lz_replay *r, lz_str name, const lz_json *line);
 LZ_MUST_USE lz_err *lz_replay_tally(lz_replay *r, lz_str name, lz_tally **out);
 /* Counts a case; `why` (may be empty) is told where details are wanted. */
 LZ_MUST_USE lz_err *lz_replay_judge(lz_replay *r, lz_tally *t, lz_verdict v, lz_str id, lz_str why);

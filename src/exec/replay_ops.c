@@ -621,7 +621,7 @@ static lz_err *replay_line(lz_replay *r, const lz_json *v, lz_str bytes, lz_aren
     by_dtype *d;
     LZ_TRY(lz_json_get_str(v, "id", &id));
     LZ_TRY(lz_json_get_str(v, "op", &name));
-    if (r->options->only && !lz_str_is(name, r->options->only))
+    if (!lz_replay_wants(r, name, v))
         return NULL;
     LZ_TRY(find_by_dtype(r, all, name, &d));
     const lz_op_row *op = find_op(name);
