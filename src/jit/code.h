@@ -94,6 +94,6 @@ typedef struct lz_ccode {
 /* Maps the object, never writable and executable at once. Refuses, with what and where, an
  * object that is broken, refers to anything outside itself, or has a relocation that is not known. */
 LZ_MUST_USE lz_err *lz_code_load(const void *object, size_t size, lz_ccode *out);
-void lz_code_unload(lz_ccode *c); /* nobody may be running it */
+void lz_code_unload(lz_ccode *c); /* of lz_code_load_orc too; nobody may be running it */
 
 #endif

@@ -2,6 +2,7 @@
  * on pages of its own. Nothing in the object is trusted: every offset is held against the
  * size of what it points into before it is used. */
 #include "jit/code.h"
+#include "jit/emit.h"
 #include <elf.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -402,7 +403,9 @@ lz_err *lz_code_load(const void *object, size_t size, lz_ccode *out)
 
 void lz_code_unload(lz_ccode *c)
 {
-    if (c->memory)
+    if (c->memory && c->size == 0) /* LLVM's loader keeps no size */
+        lz_code_unload_orc(c);
+    else if (c->memory)
         munmap(c->memory, c->size);
     *c = (lz_ccode){ 0 };
 }
