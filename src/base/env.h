@@ -8,7 +8,7 @@
 /* id, name, what it means */
 #define LZ_ENV_VARS(X)                                                                                       \
     X(THREADS, "LAZULI_THREADS", "worker threads, from 1; by default one for each CPU the process may use")  \
-    X(JIT, "LAZULI_JIT", "machine code for kernels: off, background (the default: of what is hot), now")     \
+    X(BLAS, "LAZULI_BLAS", "whose matrix products: auto (the default), own, openblas, onednn")               \
     X(TS_CUDA, "LAZULI_TS_CUDA", "set to anything: the TorchScript backend runs graphs on CUDA devices")     \
     X(LTC_TS_CUDA, "LTC_TS_CUDA", "the same, by its name in PyTorch")                                        \
     X(LOG, "LAZULI_LOG",                                                                                     \

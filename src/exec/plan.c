@@ -9,15 +9,17 @@
 static const struct {
     const char *name;
     lz_kcall_fn *run;
+    lz_kcall_prepare_fn *prepare; /* may be NULL, as the next */
+    lz_kcall_scratch_fn *scratch;
 } calls[LZ_CALLS] = {
-    [LZ_CALL_MATMUL] = { "matmul", lz_matmul },
-    [LZ_CALL_CONV] = { "conv", lz_conv },
-    [LZ_CALL_CONV_INPUT] = { "conv_input", lz_conv_input },
-    [LZ_CALL_CONV_WEIGHT] = { "conv_weight", lz_conv_weight },
-    [LZ_CALL_SORT] = { "sort", lz_sort_indices },
-    [LZ_CALL_TOPK] = { "topk", lz_topk_indices },
-    [LZ_CALL_SEARCH] = { "search", lz_search_sorted },
-    [LZ_CALL_SCATTER] = { "scatter", lz_scatter_into },
+    [LZ_CALL_MATMUL] = { "matmul", lz_matmul, lz_matmul_prepare, lz_matmul_scratch },
+    [LZ_CALL_CONV] = { "conv", lz_conv, NULL, NULL },
+    [LZ_CALL_CONV_INPUT] = { "conv_input", lz_conv_input, NULL, NULL },
+    [LZ_CALL_CONV_WEIGHT] = { "conv_weight", lz_conv_weight, NULL, NULL },
+    [LZ_CALL_SORT] = { "sort", lz_sort_indices, NULL, NULL },
+    [LZ_CALL_TOPK] = { "topk", lz_topk_indices, NULL, NULL },
+    [LZ_CALL_SEARCH] = { "search", lz_search_sorted, NULL, NULL },
+    [LZ_CALL_SCATTER] = { "scatter", lz_scatter_into, NULL, NULL },
 };
 
 const char *lz_call_name(lz_lcall_op op)
@@ -157,6 +159,10 @@ static lz_err *plan_call(planner *b, const lz_gcall *c, lz_plaunch *out)
                         &out->call_out));
     out->call_out.store = true;
     LZ_TRY(copy_ints(&b->p->arena, n->attr, (int64_t)(n->attr_size / sizeof(int64_t)), &out->args.params));
+    if (calls[n->op].prepare)
+        LZ_TRY(calls[n->op].prepare(&out->args));
+    size_t scratch = calls[n->op].scratch ? calls[n->op].scratch(&out->args) : 0;
+    b->p->scratch = scratch > b->p->scratch ? scratch : b->p->scratch;
     return NULL;
 }
 
@@ -352,7 +358,9 @@ lz_err *lz_plan_print(const lz_plan *p, lz_text *out)
         const char *name = "kernel";
         for (int c = 0; c < LZ_CALLS; c++)
             name = p->launches[i].call == calls[c].run ? calls[c].name : name;
-        lz_text_printf(out, "%zu: %s", i, name);
+        const char *how = p->launches[i].call ? lz_matmul_way(&p->launches[i].args) : NULL;
+        lz_text_printf(out, "%zu: %s%s%s%s", i, name, how ? " by " : "", how ? how : "",
+                       p->launches[i].tail ? ", the next on each part" : "");
         print_launch(p, &p->launches[i], out);
     }
     return lz_text_check(out);

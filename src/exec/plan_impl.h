@@ -49,6 +49,7 @@ typedef struct lz_plaunch {
     lz_paccess call_in[LZ_CALL_INPUTS], call_out;
     size_t n_in;
     const int64_t *call_params;
+    bool tail; /* the next launch, a kernel, goes over each part of the result as it is there */
 } lz_plaunch;
 
 struct lz_plan {
@@ -61,6 +62,7 @@ struct lz_plan {
     uint32_t *output_buffers;
     size_t n_outputs;
     size_t temp_bytes, peak, donated;
+    size_t scratch; /* bytes that calls need for each thread */
     size_t most_access, most_params;
     uint32_t safe_from; /* no launch from here on can fail */
     const lz_guard *guards;
@@ -77,6 +79,15 @@ lz_plan *lz_plan_new(void); /* empty; NULL: memory is out */
 /* The number of a kernel that does not fuse, by its name; LZ_CALLS: none. */
 const char *lz_call_name(lz_lcall_op op);
 lz_lcall_op lz_call_find(lz_str name);
+
+/* ---- plan_tail.c ---- */
+
+/* Marks matrix products whose result the next launch goes over in rows. Needs to know which
+ * buffers share memory. */
+void lz_plan_find_tails(lz_plan *p);
+/* The loops and accesses of a product's tail, cut to rows [begin, end) of all its matrices. */
+void lz_plan_cut_tail(const lz_plaunch *call, const lz_plaunch *tail, int64_t begin, int64_t end,
+                      int64_t *extents, lz_kaccess *access);
 
 /* ---- plan_memory.c ---- */
 

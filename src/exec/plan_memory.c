@@ -30,12 +30,23 @@ static bool touch(void *user, lz_paccess *a)
     return true;
 }
 
+static bool touch_still(void *user, lz_paccess *a)
+{
+    const toucher *t = user;
+    lz_pbuffer *b = &t->p->buffers[a->buffer];
+    b->last = t->launch > b->last ? t->launch : b->last;
+    return true;
+}
+
 void lz_plan_find_lives(lz_plan *p)
 {
     for (size_t i = 0; i < p->n_buffers; i++)
         p->buffers[i].first = UINT32_MAX;
     for (uint32_t i = 0; i < p->n_launches; i++)
         lz_plaunch_accesses(&p->launches[i], touch, &(toucher){ p, i });
+    for (uint32_t i = 0; i < p->n_launches; i++) /* both run at the same time */
+        if (p->launches[i].tail)
+            lz_plaunch_accesses(&p->launches[i], touch_still, &(toucher){ p, i + 1 });
     for (size_t i = 0; i < p->n_outputs; i++)
         if (p->output_buffers[i] != LZ_NO_BUFFER)
             p->buffers[p->output_buffers[i]].last = UINT32_MAX;
@@ -179,6 +190,7 @@ static lz_err *plan_memory(lz_plan *p, lz_arena *scratch)
 {
     uint32_t *block;
     calendar c = { 0 };
+    lz_plan_find_tails(p);
     lz_plan_find_lives(p);
     LZ_TRY(lz_arena_new(scratch, &block, p->n_buffers + 1));
     for (uint32_t i = 0; i < p->n_buffers; i++)

@@ -12,6 +12,7 @@ typedef struct runner {
     lz_buffer **own; /* of OUTPUT buffers: one count */
     lz_kaccess *access;
     lz_kscalar *params;
+    char *scratch; /* of the calls, for every thread */
 } runner;
 
 /* ---- memory ---- */
@@ -30,11 +31,21 @@ static lz_err *take_output(runner *r, size_t i)
     return NULL;
 }
 
+/* Beside the pool: it is no tensor's. */
+static lz_err *take_scratch(runner *r)
+{
+    size_t bytes = (size_t)lz_pool_threads(r->args->threads) * r->p->scratch;
+    r->scratch = lz_mem_alloc_aligned(bytes, LZ_BUFFER_ALIGN);
+    return r->scratch ? NULL : lz_err_oom();
+}
+
 static lz_err *take_memory(runner *r)
 {
     const lz_plan *p = r->p;
     if (p->temp_bytes)
         LZ_TRY(lz_buffer_create(r->args->memory, p->temp_bytes, &r->temp));
+    if (p->scratch)
+        LZ_TRY(take_scratch(r));
     for (size_t i = 0; i < p->n_buffers; i++) {
         const lz_pbuffer *b = &p->buffers[i];
         if (b->kind == LZ_PB_OUTPUT)
@@ -60,10 +71,8 @@ static lz_kscalar param_of(const lz_eparam *p, const lz_scalar *scalars)
     return (lz_kscalar){ .i = v.kind == LZ_SCALAR_FLOAT ? (int64_t)v.re : v.i };
 }
 
-static lz_err *run_kernel(runner *r, const lz_plaunch *l)
+static lz_kernel_args kernel_args(runner *r, const lz_plaunch *l)
 {
-    if (l->copy && r->data[l->access[0].buffer] == r->data[l->access[1].buffer])
-        return NULL; /* the input was donated */
     for (size_t i = 0; i < l->n_access; i++) {
         const lz_paccess *a = &l->access[i];
         r->access[i] = (lz_kaccess){ .base = a->buffer == LZ_NO_BUFFER ? NULL : r->data[a->buffer],
@@ -72,7 +81,14 @@ static lz_err *run_kernel(runner *r, const lz_plaunch *l)
     }
     for (size_t i = 0; i < l->n_params; i++)
         r->params[i] = param_of(&l->params[i], r->args->scalars);
-    lz_kernel_args args = { .extents = l->extents, .access = r->access, .params = r->params };
+    return (lz_kernel_args){ .extents = l->extents, .access = r->access, .params = r->params };
+}
+
+static lz_err *run_kernel(runner *r, const lz_plaunch *l)
+{
+    if (l->copy && r->data[l->access[0].buffer] == r->data[l->access[1].buffer])
+        return NULL; /* the input was donated */
+    lz_kernel_args args = kernel_args(r, l);
     return lz_kernel_run(l->kernel, &args, r->args->threads);
 }
 
@@ -82,13 +98,37 @@ static void *address(const runner *r, const lz_paccess *a, lz_dtype d)
     return base ? base + a->offset * (int64_t)lz_dtype_size(d) : NULL;
 }
 
+typedef struct tail {
+    const lz_plaunch *call; /* its own launch is the next */
+    lz_kernel_args args;    /* for all rows */
+} tail;
+
+static lz_err *run_tail(void *user, int64_t begin, int64_t end)
+{
+    const tail *t = user;
+    const lz_plaunch *l = t->call + 1;
+    int64_t extents[LZ_KERNEL_DIMS];
+    lz_kaccess access[LZ_KERNEL_ACCESSES];
+    memcpy(access, t->args.access, l->n_access * sizeof *access);
+    lz_plan_cut_tail(t->call, l, begin, end, extents, access);
+    lz_kernel_args part = { .extents = extents, .access = access, .params = t->args.params };
+    return lz_kernel_run(l->kernel, &part, NULL);
+}
+
 static lz_err *run_call(runner *r, const lz_plaunch *l)
 {
     lz_kcall c = l->args;
+    tail t = { .call = l };
     for (size_t i = 0; i < l->n_in; i++)
         c.in[i].data = address(r, &l->call_in[i], c.in[i].dtype);
     c.out.data = address(r, &l->call_out, c.out.dtype);
     c.pool = r->args->threads;
+    c.scratch = r->scratch;
+    if (l->tail) {
+        t.args = kernel_args(r, l + 1);
+        c.after = run_tail;
+        c.after_user = &t;
+    }
     return l->call(&c);
 }
 
@@ -100,6 +140,7 @@ static lz_err *launch(runner *r)
         if (e && r->args->failed)
             *r->args->failed = l->origin;
         LZ_TRY(e);
+        i += l->tail;
     }
     return NULL;
 }
@@ -142,6 +183,7 @@ lz_err *lz_plan_run(const lz_plan *p, const lz_run_args *args, lz_buffer **outpu
     for (size_t i = 0; i < p->n_buffers; i++)
         lz_buffer_release(r.own[i]);
     lz_buffer_release(r.temp);
+    lz_mem_free(r.scratch);
     lz_mem_free(room);
     return e;
 }

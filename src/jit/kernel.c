@@ -162,3 +162,23 @@ bool lz_kernel_in_place(const lz_kernel *k, int load, int store)
 {
     return !(k->ir.stores.len > 1 && copies(&k->ir, load)) && lz_program_in_place(k->program, load, store);
 }
+
+static bool divides(const lz_knode *n)
+{
+    bool division =
+        n->op == LZ_K_IDIV || n->op == LZ_K_IDIV_FLOOR || n->op == LZ_K_FMOD || n->op == LZ_K_REMAINDER;
+    return division && (n->type == LZ_KI32 || n->type == LZ_KI64);
+}
+
+lz_kgrain lz_kernel_grain(const lz_kernel *k)
+{
+    lz_kgrain grain = LZ_K_BY_ELEMENT;
+    for (size_t i = 0; i < k->ir.nodes.len; i++) {
+        const lz_knode *n = &k->ir.nodes.data[i];
+        if (n->op == LZ_N_GATHER || n->op == LZ_N_GATHER_IF || n->op == LZ_N_CHECK || divides(n))
+            return LZ_K_WHOLE;
+        if (n->op == LZ_N_REDUCE || n->op == LZ_N_SCAN)
+            grain = LZ_K_BY_OUTER;
+    }
+    return grain;
+}

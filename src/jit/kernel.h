@@ -139,6 +139,11 @@ void lz_kernel_print(const lz_kernel *k, lz_text *out);
  * may do so, each for a load of its own. */
 bool lz_kernel_in_place(const lz_kernel *k, int load, int store);
 
+/* What may be run by itself, results being the same: any part of the loops, any indices of the outer
+ * loops, or nothing less than all. Of kernels that can fail, or gather, it is all. */
+typedef enum lz_kgrain { LZ_K_BY_ELEMENT, LZ_K_BY_OUTER, LZ_K_WHOLE } lz_kgrain;
+lz_kgrain lz_kernel_grain(const lz_kernel *k);
+
 typedef struct lz_kaccess {
     void *base;             /* of stores and loads; ignored for lz_kb_affine */
     int64_t offset;         /* in elements */

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "core/convert.h"
 #include "core/dtype.h"
+#include "kernel/bands.h"
 #include <string.h>
 
 /* Along k by KC: panels of that height, two vectors wide, and of one block's rows stay in the
@@ -63,6 +64,7 @@ typedef struct run {
     int64_t tiles_m, tiles_n, tiles;
     size_t room_x, room_y, room_out, room; /* bytes of a worker's scratch */
     char *scratch;
+    lz_bands *bands;
 } run;
 
 static size_t round_up(size_t n)
@@ -324,7 +326,7 @@ static lz_err *do_tile(const run *r, int64_t number, char *scratch)
     for (int64_t i = 0; r->convert && i < t.mi; i++)
         lz_convert_run(r->compute, t.out + i * t.oi * r->size, r->size, g->out_dtype,
                        out + i * g->out_row * size, size, t.nj);
-    return g->done ? g->done(g->done_user, t.b, t.i0, t.mi, t.j0, t.nj) : NULL;
+    return lz_bands_add(r->bands, number / r->tiles_n);
 }
 
 static lz_err *do_tiles(void *user, int64_t begin, int64_t end, int worker)
@@ -355,11 +357,14 @@ size_t lz_gemm_scratch(const lz_gemm *g, int threads)
 lz_err *lz_gemm_run_with(const lz_gemm *g, const lz_gemm_width *w, lz_pool *pool)
 {
     run r;
+    lz_bands bands;
     int threads = worth_threads(g, lz_pool_threads(pool));
     set_up(&r, g, w, threads);
-    r.scratch = g->scratch;
     if (r.tiles == 0)
         return NULL;
+    lz_bands_init(&bands, g->after, g->after_user, g->batch, g->m, r.tile_m, r.tiles_n);
+    r.bands = &bands;
+    r.scratch = g->scratch;
     if (!r.scratch && r.room && !(r.scratch = lz_mem_alloc_aligned((size_t)threads * r.room, ALIGN)))
         return lz_err_oom();
     lz_err *e = lz_pool_for(threads > 1 ? pool : NULL, r.tiles, 1, do_tiles, &r);

@@ -7,8 +7,7 @@
 #ifndef LZ_KERNEL_GEMM_H
 #define LZ_KERNEL_GEMM_H
 
-#include "base/pool.h"
-#include <lazuli/value.h>
+#include "kernel/kernels.h"
 
 /* What products are added up in: f32, f64, or integers that wrap around. */
 typedef enum lz_gemm_type { LZ_GEMM_F32, LZ_GEMM_F64, LZ_GEMM_I32, LZ_GEMM_I64, LZ_GEMM_TYPES } lz_gemm_type;
@@ -72,9 +71,6 @@ typedef struct lz_gemm_side {
     lz_gemm_fetch *fetch; /* instead of all that */
 } lz_gemm_side;
 
-/* Called when elements [i0, i0 + ni) x [j0, j0 + nj) of matrix b are there. */
-typedef lz_err *lz_gemm_done(void *user, int64_t b, int64_t i0, int64_t ni, int64_t j0, int64_t nj);
-
 typedef struct lz_gemm {
     lz_gemm_type type;
     int64_t batch, m, n, k;
@@ -84,8 +80,8 @@ typedef struct lz_gemm {
     void *out;
     lz_dtype out_dtype;
     int64_t out_batch, out_row;
-    lz_gemm_done *done; /* may be NULL */
-    void *done_user;
+    lz_kafter_fn *after; /* may be NULL */
+    void *after_user;
     char *scratch; /* of lz_gemm_scratch bytes, aligned to 64; NULL: it takes them itself */
 } lz_gemm;
 

@@ -8,6 +8,7 @@
 
 #include "base/pool.h"
 #include <lazuli/value.h>
+#include <stdbool.h>
 
 /* Numbers are in elements. */
 typedef struct lz_strided {
@@ -19,18 +20,33 @@ typedef struct lz_strided {
 
 enum { LZ_CALL_INPUTS = 4 };
 
+/* Called when rows [begin, end) of a product are there, by the thread that was the last at them;
+ * rows of all matrices count on. */
+typedef lz_err *lz_kafter_fn(void *user, int64_t begin, int64_t end);
+
 typedef struct lz_kcall {
     lz_strided in[LZ_CALL_INPUTS];
     lz_strided out;
     const int64_t *params;
-    lz_pool *pool; /* may be NULL */
+    lz_pool *pool;       /* may be NULL */
+    int way;             /* how, as a prepare function found; 0: not asked yet */
+    char *scratch;       /* for each thread as much as the scratch function says; NULL: it takes its own */
+    lz_kafter_fn *after; /* may be NULL; lz_matmul alone */
+    void *after_user;
 } lz_kcall;
 
 typedef lz_err *lz_kcall_fn(const lz_kcall *c);
+/* Decides what can be decided without data. */
+typedef lz_err *lz_kcall_prepare_fn(lz_kcall *c);
+/* Bytes for each thread; with them, a call that is prepared cannot fail. */
+typedef size_t lz_kcall_scratch_fn(const lz_kcall *c);
 
 /* out[b, i, j] = sum over k of x[b, i, k] * y[b, k, j]. f16 and bf16 are added up in f32,
  * narrow integers wrap around. */
 LZ_MUST_USE lz_err *lz_matmul(const lz_kcall *c);
+LZ_MUST_USE lz_err *lz_matmul_prepare(lz_kcall *c); /* finds the library; data need not be there */
+size_t lz_matmul_scratch(const lz_kcall *c);
+const char *lz_matmul_way(const lz_kcall *c); /* "own", "onednn", ... once it is prepared; or NULL */
 
 /* Convolution over 1 to 3 dimensions. params: d, stride[d], padding[d], dilation[d], groups. */
 LZ_MUST_USE lz_err *lz_conv(const lz_kcall *c);        /* in: x [n, c, ...], w [o, c / groups, ...] */

@@ -1,0 +1,177 @@
+#include "kernel/blas.h"
+#include "base/dl.h"
+#include "base/env.h"
+#include "base/once.h"
+#include "kernel/dnnl.h"
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+
+static const char *const words[] = { "own", "openblas", "onednn", "auto", NULL };
+
+const char *lz_blas_name(lz_blas b)
+{
+    return words[b];
+}
+
+lz_err *lz_blas_wanted(lz_blas *out)
+{
+    int word = LZ_BLASES;
+    LZ_TRY(lz_env_word(LZ_ENV_BLAS, words, &word));
+    *out = (lz_blas)word;
+    return NULL;
+}
+
+/* ---- OpenBLAS ---- */
+
+enum { ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 };
+
+typedef struct openblas {
+    void (*sgemm)(int order, int tx, int ty, int m, int n, int k, float alpha, const float *x, int ldx,
+                  const float *y, int ldy, float beta, float *out, int ldo);
+    void (*dgemm)(int order, int tx, int ty, int m, int n, int k, double alpha, const double *x, int ldx,
+                  const double *y, int ldy, double beta, double *out, int ldo);
+    void (*set_threads)(int n);
+    const char *(*config)(void);
+    char file[512];
+} openblas;
+
+static lz_once once = LZ_ONCE_INIT;
+static openblas lib;
+static bool found;
+static char why[512]; /* it was not found */
+
+static lz_err *load(void)
+{
+    static const char *const names[] = { "libopenblas.so.0", "libopenblas.so", NULL };
+    static const lz_dl_symbol symbols[] = {
+        { "cblas_sgemm", true, offsetof(openblas, sgemm) },
+        { "cblas_dgemm", true, offsetof(openblas, dgemm) },
+        { "openblas_set_num_threads", true, offsetof(openblas, set_threads) },
+        { "openblas_get_config", false, offsetof(openblas, config) },
+    };
+    lz_dl *dl;
+    LZ_TRY(lz_dl_open(names, &dl));
+    snprintf(lib.file, sizeof lib.file, "%s", lz_dl_path(dl));
+    lz_err *e = lz_dl_load(dl, symbols, sizeof symbols / sizeof *symbols, &lib);
+    if (e)
+        lz_dl_close(dl);
+    else
+        lib.set_threads(1); /* of the process: it knows no other */
+    return e;
+}
+
+/* That there is none is remembered; that memory is out is not. */
+static lz_err *try_once(void *user)
+{
+    (void)user;
+    lz_err *e = load();
+    if (lz_err_code(e) == LZ_ERR_MEMORY)
+        return e;
+    found = !e;
+    if (e)
+        snprintf(why, sizeof why, "%s", lz_err_text(e));
+    lz_err_free(e);
+    return NULL;
+}
+
+static lz_err *get_openblas(void)
+{
+    LZ_TRY(lz_once_run(&once, try_once, NULL));
+    return found ? NULL : lz_errf(LZ_ERR_NOT_FOUND, "OpenBLAS: %s", why);
+}
+
+static bool openblas_multiply(const lz_blas_product *p)
+{
+    int tx = p->xt ? TRANSPOSED : PLAIN, ty = p->yt ? TRANSPOSED : PLAIN;
+    int m = (int)p->m, n = (int)p->n, k = (int)p->k, ldx = (int)p->ldx, ldy = (int)p->ldy, ldo = (int)p->ldo;
+    if (p->f64)
+        lib.dgemm(ROW_MAJOR, tx, ty, m, n, k, 1, p->x, ldx, p->y, ldy, 0, p->out, ldo);
+    else
+        lib.sgemm(ROW_MAJOR, tx, ty, m, n, k, 1, p->x, ldx, p->y, ldy, 0, p->out, ldo);
+    return true;
+}
+
+/* ---- oneDNN ---- */
+
+static bool onednn_multiply(const lz_blas_product *p)
+{
+    const lz_dnnl *d;
+    lz_err *e = lz_dnnl_get(&d);
+    lz_err_free(e);
+    if (e)
+        return false;
+    int before = lz_dnnl_enter(d);
+    int status = d->sgemm(p->xt ? 'T' : 'N', p->yt ? 'T' : 'N', p->m, p->n, p->k, 1, p->x, p->ldx, p->y,
+                          p->ldy, 0, p->out, p->ldo);
+    lz_dnnl_leave(d, before);
+    return status == 0;
+}
+
+/* ---- either ---- */
+
+lz_err *lz_blas_load(lz_blas b)
+{
+    const lz_dnnl *d;
+    return b == LZ_BLAS_OWN ? NULL : b == LZ_BLAS_ONEDNN ? lz_dnnl_get(&d) : get_openblas();
+}
+
+bool lz_blas_has(lz_blas b)
+{
+    lz_err *e = lz_blas_load(b);
+    bool has = !e;
+    lz_err_free(e);
+    return has;
+}
+
+static void describe_onednn(lz_text *out)
+{
+    const lz_dnnl *d;
+    lz_err *e = lz_dnnl_get(&d);
+    const lz_dnnl_version *v = e ? NULL : d->version();
+    if (v)
+        lz_text_printf(out, "%d.%d.%d, %s", v->major, v->minor, v->patch, d->file);
+    else
+        lz_text_puts(out, lz_err_text(e));
+    lz_err_free(e);
+}
+
+/* Its configuration begins with "OpenBLAS 0.3.21 ". */
+static void describe_openblas(lz_text *out)
+{
+    lz_err *e = get_openblas();
+    lz_str config = lz_str_of(!e && lib.config ? lib.config() : ""), name = LZ_STR("OpenBLAS ");
+    size_t end = name.len;
+    while (end < config.len && config.ptr[end] != ' ')
+        end++;
+    if (e)
+        lz_text_puts(out, lz_err_text(e));
+    else
+        lz_text_printf(out, "%.*s, %s",
+                       LZ_FMT(lz_str_starts(config, name) ? lz_str_sub(config, name.len, end)
+                                                          : LZ_STR("unknown version")),
+                       lib.file);
+    lz_err_free(e);
+}
+
+void lz_blas_describe(lz_blas b, lz_text *out)
+{
+    if (b == LZ_BLAS_ONEDNN)
+        describe_onednn(out);
+    else if (b == LZ_BLAS_OPENBLAS)
+        describe_openblas(out);
+    else
+        lz_text_puts(out, "always there");
+}
+
+bool lz_blas_can(lz_blas b, const lz_blas_product *p)
+{
+    bool fits = p->m <= INT_MAX && p->n <= INT_MAX && p->k <= INT_MAX && p->ldx <= INT_MAX
+                && p->ldy <= INT_MAX && p->ldo <= INT_MAX;
+    return b == LZ_BLAS_ONEDNN ? !p->f64 : b == LZ_BLAS_OPENBLAS && fits;
+}
+
+bool lz_blas_multiply(lz_blas b, const lz_blas_product *p)
+{
+    return b == LZ_BLAS_ONEDNN ? onednn_multiply(p) : openblas_multiply(p);
+}

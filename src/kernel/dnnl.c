@@ -1,0 +1,109 @@
+#include "kernel/dnnl.h"
+#include "base/dl.h"
+#include "base/once.h"
+#include "base/text.h"
+#include <stddef.h>
+#include <stdio.h>
+
+#define REQUIRED(name, member)                                                                               \
+    {                                                                                                        \
+        "dnnl_" name, true, offsetof(lz_dnnl, member)                                                        \
+    }
+
+static const lz_dl_symbol symbols[] = {
+    REQUIRED("version", version),
+    REQUIRED("sgemm", sgemm),
+    REQUIRED("engine_create", engine_create),
+    REQUIRED("stream_create", stream_create),
+    REQUIRED("stream_destroy", stream_destroy),
+    REQUIRED("memory_desc_init_by_strides", md_strides),
+    REQUIRED("memory_desc_init_by_tag", md_tag),
+    REQUIRED("memory_desc_get_size", md_size),
+    REQUIRED("memory_desc_equal", md_equal),
+    REQUIRED("dilated_convolution_forward_desc_init", conv_forward),
+    REQUIRED("dilated_convolution_backward_data_desc_init", conv_data),
+    REQUIRED("dilated_convolution_backward_weights_desc_init", conv_weights),
+    REQUIRED("reorder_primitive_desc_create", reorder),
+    REQUIRED("primitive_attr_create", attr_create),
+    REQUIRED("primitive_attr_destroy", attr_destroy),
+    REQUIRED("primitive_attr_set_scratchpad_mode", attr_scratchpad),
+    REQUIRED("primitive_desc_create", pd_create),
+    REQUIRED("primitive_desc_destroy", pd_destroy),
+    REQUIRED("primitive_desc_query_md", pd_md),
+    REQUIRED("primitive_create", create),
+    REQUIRED("primitive_destroy", destroy),
+    REQUIRED("primitive_execute", execute),
+    REQUIRED("memory_create", memory_create),
+    REQUIRED("memory_destroy", memory_destroy),
+    { "omp_get_max_threads", false, offsetof(lz_dnnl, omp_most) },
+    { "omp_set_num_threads", false, offsetof(lz_dnnl, omp_set) },
+};
+
+enum { OPENMP = 2, SEQUENTIAL = 1 }; /* what it is built for */
+
+static lz_once once = LZ_ONCE_INIT;
+static lz_dnnl lib;
+static bool found;
+static char why[512]; /* it was not found */
+
+static lz_err *check(void)
+{
+    const lz_dnnl_version *v = lib.version();
+    if (v->major != 2)
+        return lz_errf(LZ_ERR_NOT_FOUND, "%s is version %d.%d.%d, not 2.x", lib.file, v->major, v->minor,
+                       v->patch);
+    bool openmp = (v->cpu_runtime & OPENMP) && lib.omp_most && lib.omp_set;
+    if (v->cpu_runtime != SEQUENTIAL && !openmp)
+        return lz_errf(LZ_ERR_NOT_FOUND, "%s has threads that cannot be kept off", lib.file);
+    if (lib.engine_create(&lib.engine, LZ_DNNL_CPU, 0))
+        return lz_errf(LZ_ERR_NOT_FOUND, "%s has no engine for the CPU", lib.file);
+    return NULL;
+}
+
+static lz_err *load(void)
+{
+    static const char *const names[] = { "libdnnl.so.2", NULL };
+    lz_dl *dl;
+    LZ_TRY(lz_dl_open(names, &dl));
+    snprintf(lib.file, sizeof lib.file, "%s", lz_dl_path(dl));
+    lz_err *e = lz_dl_load(dl, symbols, sizeof symbols / sizeof *symbols, &lib);
+    e = e ? e : check();
+    if (e)
+        lz_dl_close(dl);
+    return e; /* it stays to the end */
+}
+
+/* That there is none is remembered; that memory is out is not. */
+static lz_err *try_once(void *user)
+{
+    (void)user;
+    lz_err *e = load();
+    if (lz_err_code(e) == LZ_ERR_MEMORY)
+        return e;
+    found = !e;
+    if (e)
+        snprintf(why, sizeof why, "%s", lz_err_text(e));
+    lz_err_free(e);
+    return NULL;
+}
+
+lz_err *lz_dnnl_get(const lz_dnnl **out)
+{
+    LZ_TRY(lz_once_run(&once, try_once, NULL));
+    *out = &lib;
+    return found ? NULL : lz_errf(LZ_ERR_NOT_FOUND, "oneDNN: %s", why);
+}
+
+int lz_dnnl_enter(const lz_dnnl *d)
+{
+    int before = d->omp_most ? d->omp_most() : 1;
+    if (before != 1)
+        d->omp_set(1);
+    return before;
+}
+
+void lz_dnnl_leave(const lz_dnnl *d, int before)
+{
+    if (before != 1)
+        d->omp_set(before);
+}

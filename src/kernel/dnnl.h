@@ -1,0 +1,107 @@
+/* dnnl.h - oneDNN 2.x, found at run time, through prototypes of our own.
+ *
+ * Only functions describe its structs to us: we give them room and never look inside. They
+ * differ in 3.x, which is refused. It is built with OpenMP; between lz_dnnl_enter and _leave the
+ * calling thread has one OpenMP thread, so that it starts none and its results do not depend
+ * on their number. */
+#ifndef LZ_KERNEL_DNNL_H
+#define LZ_KERNEL_DNNL_H
+
+#include "base/err.h"
+#include <stdbool.h>
+
+enum { LZ_DNNL_DIMS = 12 };
+
+/* More than 2.x needs: some 700 bytes, and eight of them. */
+typedef struct lz_dnnl_md {
+    _Alignas(16) char room[1536];
+} lz_dnnl_md;
+typedef struct lz_dnnl_desc {
+    _Alignas(16) char room[16384];
+} lz_dnnl_desc;
+
+typedef struct lz_dnnl_arg {
+    int arg;
+    void *memory;
+} lz_dnnl_arg;
+
+/* The values of its enums that we use. */
+enum {
+    LZ_DNNL_CPU = 1,
+    LZ_DNNL_IN_ORDER = 1,
+    LZ_DNNL_F32 = 3,
+    LZ_DNNL_ANY = 1, /* a format tag */
+    LZ_DNNL_DIRECT = 1,
+    LZ_DNNL_INFERENCE = 96,
+    LZ_DNNL_USER_SCRATCHPAD = 1,
+    LZ_DNNL_QUERY_SRC = 129, /* then diff_src, weights, diff_weights, dst, diff_dst */
+    LZ_DNNL_QUERY_DIFF_SRC,
+    LZ_DNNL_QUERY_WEIGHTS,
+    LZ_DNNL_QUERY_DIFF_WEIGHTS,
+    LZ_DNNL_QUERY_DST,
+    LZ_DNNL_QUERY_DIFF_DST,
+    LZ_DNNL_QUERY_SCRATCHPAD = 136,
+    LZ_DNNL_ARG_SRC = 1,
+    LZ_DNNL_ARG_DST = 17,
+    LZ_DNNL_ARG_WEIGHTS = 33,
+    LZ_DNNL_ARG_SCRATCHPAD = 80,
+    LZ_DNNL_ARG_DIFF_SRC = 129,
+    LZ_DNNL_ARG_DIFF_DST = 145,
+    LZ_DNNL_ARG_DIFF_WEIGHTS = 161,
+};
+
+typedef struct lz_dnnl_version {
+    int major, minor, patch;
+    const char *hash;
+    unsigned cpu_runtime, gpu_runtime;
+} lz_dnnl_version;
+
+/* All return 0 if they succeed. */
+typedef struct lz_dnnl {
+    const lz_dnnl_version *(*version)(void);
+    int (*sgemm)(char tx, char ty, int64_t m, int64_t n, int64_t k, float alpha, const float *x, int64_t ldx,
+                 const float *y, int64_t ldy, float beta, float *out, int64_t ldo);
+    int (*engine_create)(void **out, int kind, size_t index);
+    int (*stream_create)(void **out, void *engine, unsigned flags);
+    int (*stream_destroy)(void *stream);
+    int (*md_strides)(lz_dnnl_md *out, int ndim, const int64_t *dims, int type, const int64_t *strides);
+    int (*md_tag)(lz_dnnl_md *out, int ndim, const int64_t *dims, int type, int tag);
+    size_t (*md_size)(const lz_dnnl_md *md);
+    int (*md_equal)(const lz_dnnl_md *a, const lz_dnnl_md *b); /* 1: they are */
+    int (*conv_forward)(lz_dnnl_desc *out, int prop, int alg, const lz_dnnl_md *src,
+                        const lz_dnnl_md *weights, const lz_dnnl_md *bias, const lz_dnnl_md *dst,
+                        const int64_t *strides, const int64_t *dilates, const int64_t *before,
+                        const int64_t *behind);
+    int (*conv_data)(lz_dnnl_desc *out, int alg, const lz_dnnl_md *diff_src, const lz_dnnl_md *weights,
+                     const lz_dnnl_md *diff_dst, const int64_t *strides, const int64_t *dilates,
+                     const int64_t *before, const int64_t *behind);
+    int (*conv_weights)(lz_dnnl_desc *out, int alg, const lz_dnnl_md *src, const lz_dnnl_md *diff_weights,
+                        const lz_dnnl_md *diff_bias, const lz_dnnl_md *diff_dst, const int64_t *strides,
+                        const int64_t *dilates, const int64_t *before, const int64_t *behind);
+    int (*reorder)(void **pd, const lz_dnnl_md *from, void *from_engine, const lz_dnnl_md *to,
+                   void *to_engine, const void *attr);
+    int (*attr_create)(void **out);
+    int (*attr_destroy)(void *attr);
+    int (*attr_scratchpad)(void *attr, int mode);
+    int (*pd_create)(void **out, const lz_dnnl_desc *d, const void *attr, void *engine, const void *hint);
+    int (*pd_destroy)(void *pd);
+    const lz_dnnl_md *(*pd_md)(const void *pd, int what, int index);
+    int (*create)(void **out, const void *pd);
+    int (*destroy)(void *primitive);
+    int (*execute)(const void *primitive, void *stream, int n, const lz_dnnl_arg *args);
+    int (*memory_create)(void **out, const lz_dnnl_md *md, void *engine, void *data);
+    int (*memory_destroy)(void *memory);
+    /* OpenMP's; NULL if it is built without */
+    int (*omp_most)(void);
+    void (*omp_set)(int n);
+    void *engine; /* the CPU */
+    char file[512];
+} lz_dnnl;
+
+/* Loads it at the first call. LZ_ERR_NOT_FOUND: why there is none; also from then on. */
+LZ_MUST_USE lz_err *lz_dnnl_get(const lz_dnnl **out);
+
+int lz_dnnl_enter(const lz_dnnl *d); /* gives what _leave takes */
+void lz_dnnl_leave(const lz_dnnl *d, int before);
+
+#endif
