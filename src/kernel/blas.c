@@ -4,6 +4,7 @@
 #include "base/once.h"
 #include "kernel/dnnl.h"
 #include <limits.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -41,6 +42,23 @@ static openblas lib;
 static bool found;
 static char why[512]; /* it was not found */
 
+/* It starts a thread for every other CPU when it is loaded; on one CPU, none. */
+static lz_err *open_alone(const char *const *names, lz_dl **out)
+{
+    cpu_set_t all, one;
+    int cpu = sched_getcpu();
+    bool known = cpu >= 0 && sched_getaffinity(0, sizeof all, &all) == 0;
+    CPU_ZERO(&one);
+    if (known) {
+        CPU_SET((size_t)cpu, &one);
+        known = sched_setaffinity(0, sizeof one, &one) == 0;
+    }
+    lz_err *e = lz_dl_open(names, out);
+    if (known)
+        sched_setaffinity(0, sizeof all, &all);
+    return e;
+}
+
 static lz_err *load(void)
 {
     static const char *const names[] = { "libopenblas.so.0", "libopenblas.so", NULL };
@@ -51,7 +69,7 @@ static lz_err *load(void)
         { "openblas_get_config", false, offsetof(openblas, config) },
     };
     lz_dl *dl;
-    LZ_TRY(lz_dl_open(names, &dl));
+    LZ_TRY(open_alone(names, &dl));
     snprintf(lib.file, sizeof lib.file, "%s", lz_dl_path(dl));
     lz_err *e = lz_dl_load(dl, symbols, sizeof symbols / sizeof *symbols, &lib);
     if (e)

@@ -1,6 +1,8 @@
 #include "base/mem.h"
 #include "core/convert.h"
 #include "core/dtype.h"
+#include "kernel/blas.h"
+#include "kernel/conv_dnnl.h"
 #include "kernel/gemm.h"
 #include "kernel/kernels.h"
 #include <string.h>
@@ -8,7 +10,7 @@
 /* A convolution, its gradient for the input and that for the weight are three products
  * of the same three arrays; only what is fetched for which element differs. Fewer than
  * three dimensions get leading ones of size 1. */
-enum { DIMS = 3 };
+enum { DIMS = LZ_CONV_DIMS };
 
 typedef struct conv {
     int64_t n, groups, cin, cout; /* channels of one group */
@@ -303,10 +305,57 @@ static lz_err *dense(const lz_strided *s, lz_dtype compute, char **copy, const c
     return NULL;
 }
 
+/* ---- oneDNN ---- */
+
+static lz_conv_shape shape_of(const conv *c, lz_conv_kind kind)
+{
+    lz_conv_shape s = { .kind = (int64_t)kind,
+                        .d = c->call->params[0],
+                        .n = c->n,
+                        .groups = c->groups,
+                        .cin = c->cin,
+                        .cout = c->cout };
+    for (int d = 0; d < DIMS; d++) {
+        s.in[d] = c->in[d];
+        s.out[d] = c->out[d];
+        s.window[d] = c->window[d];
+        s.stride[d] = c->stride[d];
+        s.padding[d] = c->padding[d];
+        s.dilation[d] = c->dilation[d];
+    }
+    return s;
+}
+
+/* Loading it and making a primitive takes some milliseconds; 2^20 products take us 0.02 or more. */
+static lz_err *wants_dnnl(const conv *c, const lz_gemm *g, bool *out)
+{
+    enum { DNNL_FROM = 1 << 20 };
+    lz_blas wanted;
+    LZ_TRY(lz_blas_wanted(&wanted));
+    double products = (double)g->batch * (double)g->m * (double)g->n * (double)g->k;
+    bool f32 =
+        c->call->in[0].dtype == LZ_F32 && c->call->in[1].dtype == LZ_F32 && c->call->out.dtype == LZ_F32;
+    if (wanted == LZ_BLAS_ONEDNN)
+        LZ_TRY(lz_blas_load(wanted));
+    *out = f32 && (wanted == LZ_BLAS_ONEDNN || (wanted == LZ_BLASES && products >= DNNL_FROM));
+    return NULL;
+}
+
+static lz_err *by_dnnl(const conv *c, const lz_gemm *g, lz_conv_kind kind, bool *done)
+{
+    void *out = c->call->out.data;
+    void *x = kind == LZ_CONV_INPUT ? out : (void *)c->x, *w = kind == LZ_CONV_WEIGHT ? out : (void *)c->w;
+    void *y = kind == LZ_CONV_FORWARD ? out : (void *)c->gy;
+    lz_conv_shape s = shape_of(c, kind);
+    LZ_TRY(wants_dnnl(c, g, done));
+    return *done ? lz_conv_dnnl(&s, x, w, y, c->call->pool, done) : NULL;
+}
+
 /* Makes both operands ready, runs the product. */
-static lz_err *run(conv *c, lz_gemm *g, const char **first, const char **second)
+static lz_err *run(conv *c, lz_gemm *g, lz_conv_kind kind, const char **first, const char **second)
 {
     char *copies[2] = { NULL, NULL };
+    bool done = false;
     g->type = lz_gemm_type_of(c->call->in[0].dtype);
     g->user = c;
     g->out = c->call->out.data;
@@ -319,6 +368,8 @@ static lz_err *run(conv *c, lz_gemm *g, const char **first, const char **second)
     if (!e)
         e = dense(&c->call->in[1], c->compute, &copies[1], second);
     if (!e)
+        e = by_dnnl(c, g, kind, &done);
+    if (!e && !done)
         e = lz_gemm_run(g, c->call->pool);
     lz_mem_free(copies[0]);
     lz_mem_free(copies[1]);
@@ -335,7 +386,7 @@ lz_err *lz_conv(const lz_kcall *call)
                   .k = c.cin * c.n_window,
                   .x.fetch = forward_w,
                   .y.fetch = forward_x };
-    return run(&c, &g, &c.x, &c.w);
+    return run(&c, &g, LZ_CONV_FORWARD, &c.x, &c.w);
 }
 
 lz_err *lz_conv_input(const lz_kcall *call)
@@ -348,7 +399,7 @@ lz_err *lz_conv_input(const lz_kcall *call)
                   .k = c.cout * c.n_window,
                   .x.fetch = input_w,
                   .y.fetch = input_gy };
-    return run(&c, &g, &c.gy, &c.w);
+    return run(&c, &g, LZ_CONV_INPUT, &c.gy, &c.w);
 }
 
 lz_err *lz_conv_weight(const lz_kcall *call)
@@ -361,5 +412,5 @@ lz_err *lz_conv_weight(const lz_kcall *call)
                   .k = c.n * c.n_out,
                   .x.fetch = weight_gy,
                   .y.fetch = weight_x };
-    return run(&c, &g, &c.gy, &c.x);
+    return run(&c, &g, LZ_CONV_WEIGHT, &c.gy, &c.x);
 }

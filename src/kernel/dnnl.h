@@ -32,6 +32,7 @@ enum {
     LZ_DNNL_F32 = 3,
     LZ_DNNL_ANY = 1, /* a format tag */
     LZ_DNNL_DIRECT = 1,
+    LZ_DNNL_TRAINING = 64,
     LZ_DNNL_INFERENCE = 96,
     LZ_DNNL_USER_SCRATCHPAD = 1,
     LZ_DNNL_QUERY_SRC = 129, /* then diff_src, weights, diff_weights, dst, diff_dst */
