@@ -109,6 +109,7 @@ lz_lvalue *lz_em_call(lz_em *e, const char *name, int n_types, lz_ltype **types,
 lz_lvalue *lz_em_any(lz_em *e, lz_lvalue *mask); /* i1: does one hold? */
 lz_lvalue *lz_em_all(lz_em *e, lz_lvalue *mask);
 lz_lvalue *lz_em_active(lz_em *e, lz_lvalue *mask); /* and e->mask; either may be NULL */
+lz_lvalue *lz_em_mask(lz_em *e, lz_lvalue *to);     /* lanes before index `to` */
 lz_lblock *lz_em_block(lz_em *e, const char *name);
 void lz_em_go(lz_em *e, lz_lblock *b);
 void lz_em_branch(lz_em *e, lz_lvalue *c, lz_lblock *yes, lz_lblock *no);

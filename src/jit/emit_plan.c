@@ -7,6 +7,8 @@
 enum {
     KEEP_COST = 8, /* about the operations after which reading a value back is the cheaper way */
     CONE_MOST = 64,
+    STRIP_BYTES = 160 << 10, /* of a strip's arrays: half of a small L2 */
+    STRIP_MOST = 4096,       /* columns: rows are read in long pieces, of which prefetching is fond */
 };
 
 static const lz_knode *node(const lz_eplan *p, uint32_t v)
@@ -208,6 +210,49 @@ static void place_states(lz_eplan *p)
     }
 }
 
+/* Is an outer value read by elements, or by outer code of another stage? */
+static bool read_elsewhere(const lz_eplan *p, uint32_t v)
+{
+    bool is = false;
+    for (int w = 0; !is && w < p->walks; w++)
+        is = p->need[w][v];
+    for (uint32_t u = v + 1; !is && u < p->ir->nodes.len; u++) {
+        const lz_knode *n = node(p, u);
+        int inputs = n->op != LZ_N_REDUCE && p->level[u] == LZ_LEVEL_OUTER ? lz_knode_operands(n) : 0;
+        for (int k = 0; k < inputs; k++)
+            is = is || (n->in[k] == v && n->stage != node(p, v)->stage);
+    }
+    return is;
+}
+
+/* Bytes per column of a state or an outer value. */
+static int64_t column_bytes(const lz_eplan *p, uint32_t v)
+{
+    const lz_knode *n = node(p, v);
+    if (n->op == LZ_N_REDUCE || n->op == LZ_N_SCAN) {
+        int64_t size = (int64_t)lz_ktype_size((lz_ktype)node(p, n->in[0])->type) + (has_index(n) ? 8 : 0);
+        return size * (n->op == LZ_N_SCAN ? 1 : 2 * LZ_COLUMN_LANES + 1);
+    }
+    bool kept = p->level[v] == LZ_LEVEL_OUTER && read_elsewhere(p, v);
+    return kept ? (int64_t)lz_ktype_size((lz_ktype)n->type) : 0;
+}
+
+static lz_err *place_columns(lz_eplan *p)
+{
+    int64_t bytes = 0;
+    for (uint32_t v = 0; v < p->ir->nodes.len; v++)
+        bytes += column_bytes(p, v);
+    int64_t strip = bytes ? STRIP_BYTES / bytes / 64 * 64 : STRIP_MOST;
+    p->strip = strip > STRIP_MOST ? STRIP_MOST : strip < 64 ? 64 : strip;
+    for (uint32_t v = 0; v < p->ir->nodes.len; v++) {
+        int64_t each = column_bytes(p, v);
+        p->state[v] = p->scratch;
+        p->array[v] = each ? p->scratch : -1;
+        p->scratch += each * p->strip;
+    }
+    return NULL;
+}
+
 static lz_err *check_accesses(const lz_kir *ir)
 {
     for (size_t i = 0; i < ir->access.len; i++) {
@@ -222,8 +267,6 @@ static lz_err *make_plan(lz_eplan *p, const lz_variant *v, const lz_target *t)
 {
     size_t nodes = p->ir->nodes.len + 1;
     LZ_TRY(check_accesses(p->ir));
-    if (v->columns)
-        return lz_errf(LZ_ERR_UNSUPPORTED, "reductions over columns are interpreted");
     LZ_TRY(lz_arena_new(&p->arena, &p->level, nodes));
     LZ_TRY(lz_arena_new(&p->arena, &p->keep, nodes));
     LZ_TRY(lz_arena_new(&p->arena, &p->made, nodes));
@@ -239,7 +282,7 @@ static lz_err *make_plan(lz_eplan *p, const lz_variant *v, const lz_target *t)
     }
     p->vec = choose_lanes(p, t);
     if (v->columns)
-        return NULL;
+        return place_columns(p);
     place_states(p);
     return keep_values(p, v);
 }

@@ -216,11 +216,7 @@ static void body_loop(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to, int la
     lz_eloop l = lz_em_loop(e, from, to, lz_em_i64(e, lanes));
     e->lanes = lanes;
     e->at = l.i;
-    if (masked) {
-        lz_lvalue *left = lz_em_least(e, e->l->BuildSub(e->b, to, l.i, ""), lz_em_i64(e, lanes));
-        left = lz_em_splat(e, e->l->BuildTrunc(e->b, left, e->i32, ""));
-        e->mask = e->l->BuildICmp(e->b, LZ_L_ULT, lz_em_iota(e, e->i32), left, "");
-    }
+    e->mask = masked ? lz_em_mask(e, to) : NULL;
     body(e, walk);
     e->lanes = 1;
     e->at = e->mask = NULL;
