@@ -14,7 +14,7 @@ typedef struct emit_run {
     const lz_kernel *k;
     const lz_kernel_args *args;
     uint64_t dice;
-    bool stream;
+    int force; /* 1 + the lz_run of all accesses that may have it; 0: none */
     lz_variant v;
     int64_t n_vec, n_other;
     int64_t *vec[LZ_KERNEL_ACCESSES], *other[LZ_KERNEL_ACCESSES]; /* bytes */
@@ -101,19 +101,20 @@ static void er_class(emit_run *r, int a)
         run = LZ_RUN_STEP;
     if (!still && r->dice && er_roll(r, 4))
         run = LZ_RUN_TABLE;
+    if (!still && r->force)
+        run = (lz_run)(r->force - 1);
     r->v.run[a] = (uint8_t)run;
-    r->v.stream[a] = r->stream && u->stores && run == LZ_RUN_NEXT;
     const lz_kaccess *from = &r->args->access[a];
     /* NOLINTNEXTLINE(performance-no-int-to-ptr): an index where others have their address */
     char *base = u->affine ? (char *)(uintptr_t)from->offset : (char *)from->base + from->offset * er_size(u);
     r->access[a] = (lz_caccess){ .base = base, .step = step, .table = r->vec[a] };
 }
 
-static void er_init(emit_run *r, const lz_kernel *k, const lz_kernel_args *args, uint64_t dice)
+static void er_init(emit_run *r, const lz_kernel *k, const lz_kernel_args *args, uint64_t dice, int force)
 {
     const lz_kir *ir = &k->ir;
     int all = ir->n_outer + ir->n_row, mid = ir->n_outer;
-    *r = (emit_run){ .k = k, .args = args, .dice = dice };
+    *r = (emit_run){ .k = k, .args = args, .dice = dice, .force = force };
     r->v.columns = er_loops(ir) && ir->mode == LZ_K_COLUMNS;
     r->n_vec = r->v.columns ? er_product(r, 0, mid) : er_product(r, mid, all);
     r->n_other = r->v.columns ? er_product(r, mid, all) : er_product(r, 0, mid);
@@ -203,21 +204,49 @@ static lz_err *er_call(const emit_run *r, const lz_ccode *c)
     return e;
 }
 
-/* Compiles and runs. *refused: the emitter does not take it (then nothing has been run). */
-static lz_err *er_run(emit_run *r, const lz_target *t, bool *refused)
+static lz_err *er_compile(const emit_run *r, const lz_target *t, lz_ccode *out)
 {
     lz_text object = { 0 };
-    lz_ccode code = { 0 };
     lz_err *e = lz_emit_kernel(r->k, &r->v, t, &object);
-    *refused = e && (lz_err_code(e) == LZ_ERR_UNSUPPORTED || lz_err_code(e) == LZ_ERR_LIMIT);
-    if (!e)
-        e = lz_code_load(object.ptr, object.len, &code);
+    e = e ? e : lz_code_load(object.ptr, object.len, out);
     lz_text_deinit(&object);
-    if (e)
-        return e;
-    e = er_call(r, &code);
-    lz_code_unload(&code);
     return e;
+}
+
+/* Does the emitter say that this kernel is not for it? */
+__attribute__((unused)) static bool er_refused(const lz_err *e)
+{
+    return e && (lz_err_code(e) == LZ_ERR_UNSUPPORTED || lz_err_code(e) == LZ_ERR_LIMIT);
+}
+
+/* A NaN is as good as another. */
+static bool er_nan_at(int dtype, const char *p)
+{
+    uint16_t h;
+    float f;
+    double d;
+    memcpy(&h, p, sizeof h);
+    if (dtype == LZ_F16)
+        return (h & 0x7fff) > 0x7c00;
+    if (dtype == LZ_BF16)
+        return (h & 0x7fff) > 0x7f80;
+    memcpy(&f, p, sizeof f);
+    if (dtype == LZ_F32)
+        return f != f;
+    memcpy(&d, p, sizeof d);
+    return dtype == LZ_F64 && d != d;
+}
+
+/* The byte of the first element that differs, or -1. Memory ends 8 bytes behind. */
+static int64_t er_difference(int dtype, const char *got, const char *want, size_t bytes)
+{
+    size_t size = lz_dtype_bytes(dtype);
+    for (size_t i = 0; i + size <= bytes; i += size) {
+        if (memcmp(got + i, want + i, size) != 0
+            && !(er_nan_at(dtype, got + i) && er_nan_at(dtype, want + i)))
+            return (int64_t)i;
+    }
+    return -1;
 }
 
 #endif

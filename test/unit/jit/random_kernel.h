@@ -284,7 +284,7 @@ static void rk_stretch(random_kernel *r)
 }
 
 /* NULL if the dice asked for too large a kernel. rk_free in any case. */
-static lz_kernel *rk_make(random_kernel *r, uint64_t seed, bool large)
+__attribute__((unused)) static lz_kernel *rk_make(random_kernel *r, uint64_t seed, bool large)
 {
     lz_kernel *k = NULL;
     *r = (random_kernel){ .state = seed * UINT64_C(0x9E3779B97F4A7C15) + 1 };
@@ -308,12 +308,12 @@ static lz_kernel *rk_make(random_kernel *r, uint64_t seed, bool large)
     return k;
 }
 
-static lz_kernel_args rk_args(const random_kernel *r)
+__attribute__((unused)) static lz_kernel_args rk_args(const random_kernel *r)
 {
     return (lz_kernel_args){ r->extents, r->access, r->params };
 }
 
-static void rk_free(random_kernel *r)
+__attribute__((unused)) static void rk_free(random_kernel *r)
 {
     for (int a = 0; a < r->n_access; a++)
         free(r->access[a].base);

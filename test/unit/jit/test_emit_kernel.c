@@ -1,145 +1,508 @@
-/* Compiled kernels give what the tile interpreter gives, to the last bit, on every target
- * that runs here. Which NaN it is is nobody's promise. */
+/* Compiled kernels, each thing by itself: operations, dtypes, ways of access, reductions
+ * and scans of all lengths, failures. The tile interpreter says what is right. */
 #include "emit_run.h"
 #include "jit/program.h"
 #include "random_kernel.h"
-#include <stdio.h>
-
-static uint64_t from = 1, to = 120;
 
 static const lz_target *targets[LZ_TARGETS_MOST];
 static int n_targets;
 
-static bool is_nan_at(int dtype, const char *p)
+/* A kernel being built, and memory for it: every access a dense array of [outer][row]. */
+enum { MOST = 24 };
+
+typedef struct bench {
+    lz_kb *b;
+    lz_kernel *k;
+    int64_t extents[2], strides[MOST][2];
+    lz_kaccess access[MOST];
+    char *memory[MOST], *want[MOST];
+    int dtype[MOST], n;
+    bool stored[MOST];
+    lz_kscalar params[4];
+    random_kernel dice;
+} bench;
+
+static void open_bench(bench *t, lz_kmode mode)
 {
-    uint16_t h;
-    float f;
-    double d;
-    memcpy(&h, p, sizeof h);
-    if (dtype == LZ_F16)
-        return (h & 0x7fff) > 0x7c00;
-    if (dtype == LZ_BF16)
-        return (h & 0x7fff) > 0x7f80;
-    memcpy(&f, p, sizeof f);
-    if (dtype == LZ_F32)
-        return isnan(f);
-    memcpy(&d, p, sizeof d);
-    return dtype == LZ_F64 && isnan(d);
+    *t = (bench){ .dice.state = 12345 };
+    assert_null(lz_kb_create(mode, 1, 1, &t->b));
 }
 
-/* The byte of the first element that differs, or -1. */
-static int64_t first_difference(int dtype, const char *got, const char *want, size_t bytes)
+static int add_access(bench *t, int dtype, lz_kvary vary, bool stored)
 {
-    size_t size = lz_dtype_bytes(dtype);
-    for (size_t i = 0; i + size <= bytes; i += size) {
-        if (memcmp(got + i, want + i, size) != 0
-            && !(is_nan_at(dtype, got + i) && is_nan_at(dtype, want + i)))
-            return (int64_t)i;
-    }
-    return -1;
+    t->dtype[t->n] = dtype;
+    t->stored[t->n] = stored;
+    t->n = lz_kb_access(t->b, (lz_dtype)dtype, vary) + 1;
+    return t->n - 1;
 }
 
-static void show(const random_kernel *r, const lz_kernel *k)
+static lz_kv input(bench *t, int dtype)
 {
-    lz_text t = { 0 };
-    lz_kernel_print(k, &t);
-    print_error("%.*s", LZ_FMT(lz_text_view(&t)));
-    for (int d = 0; d < r->n_outer + r->n_row; d++)
-        print_error("extent %lld\n", (long long)r->extents[d]);
-    lz_text_deinit(&t);
+    return lz_kb_load(t->b, add_access(t, dtype, LZ_K_ELEMENT, false));
 }
 
-static void expect(const random_kernel *r, const lz_kernel *k, char *const *want, uint64_t seed,
-                   const char *what)
+static void output(bench *t, int dtype, lz_kv x)
 {
-    for (int a = 0; a < r->n_access; a++) {
-        int64_t at =
-            r->stored[a] ? first_difference(r->dtypes[a], r->access[a].base, want[a], r->bytes[a]) : -1;
-        if (at < 0)
-            continue;
-        show(r, k);
-        const uint8_t *x = (const uint8_t *)r->access[a].base + at, *y = (const uint8_t *)want[a] + at;
-        for (size_t i = 0; i < lz_dtype_bytes(r->dtypes[a]); i++)
-            print_error("%02x, not %02x\n", x[i], y[i]);
-        fail_msg("seed %llu, %s: access %d, byte %lld", (unsigned long long)seed, what, a, (long long)at);
-    }
+    lz_kvary vary = lz_kb_varies(t->b, x) ? LZ_K_ELEMENT : LZ_K_OUTER;
+    lz_kb_store(t->b, add_access(t, dtype, vary, true), x);
 }
 
-static void clear(const random_kernel *r)
+static void finish(bench *t)
 {
-    for (int a = 0; a < r->n_access; a++) {
-        if (r->stored[a])
-            memset(r->access[a].base, 0, r->bytes[a]);
+    assert_null(lz_kb_finish(t->b, &t->k));
+}
+
+static void drop_memory(bench *t)
+{
+    for (int a = 0; a < t->n; a++) {
+        free(t->memory[a]);
+        free(t->want[a]);
+        t->memory[a] = t->want[a] = NULL;
     }
 }
 
-static void keep(const random_kernel *r, char **copy)
+static void close_bench(bench *t)
 {
-    for (int a = 0; a < r->n_access; a++) {
-        copy[a] = malloc(r->bytes[a]);
-        assert_non_null(copy[a]);
-        memcpy(copy[a], r->access[a].base, r->bytes[a]);
+    drop_memory(t);
+    lz_kernel_release(t->k);
+}
+
+static size_t bytes_of(const bench *t, int a)
+{
+    int64_t row = t->extents[1] ? t->extents[1] : 1;
+    return (size_t)(t->extents[0] * row + 1) * lz_dtype_bytes(t->dtype[a]);
+}
+
+/* gap: elements between neighbours of the row, and of rows */
+static void set_extents(bench *t, int64_t outer, int64_t row, int64_t gap)
+{
+    drop_memory(t);
+    t->extents[0] = outer;
+    t->extents[1] = row * gap;
+    for (int a = 0; a < t->n; a++) {
+        bool columns = t->k->ir.mode == LZ_K_COLUMNS, still = t->k->ir.access.data[a].vary == LZ_K_OUTER;
+        t->strides[a][0] = still ? 1 : columns ? gap : row * gap;
+        t->strides[a][1] = still ? 0 : columns ? outer * gap : gap;
+        t->memory[a] = aligned_alloc(64, (bytes_of(t, a) + 127) / 64 * 64);
+        t->want[a] = malloc(bytes_of(t, a) + 8);
+        assert_non_null(t->memory[a]);
+        assert_non_null(t->want[a]);
+        memset(t->memory[a], 0, bytes_of(t, a));
+        if (!t->stored[a])
+            rk_fill(&t->dice, t->dtype[a], t->memory[a], t->extents[0] * t->extents[1]);
+        t->access[a] = (lz_kaccess){ t->memory[a], 0, t->strides[a] };
     }
-    clear(r);
+    t->extents[1] = row;
 }
 
-static lz_err *interpret(const lz_kernel *k, const lz_kernel_args *args)
+static lz_kernel_args bench_args(const bench *t)
 {
-    return lz_program_run(k->program, args, NULL);
+    return (lz_kernel_args){ t->extents, t->access, t->params };
 }
 
-/* Same memory, or both fail. */
-static void try_target(const random_kernel *r, const lz_kernel *k, const lz_target *t, uint64_t seed, bool ok,
-                       char *const *want, int *done)
+static void keep_wanted(bench *t, int64_t gap)
+{
+    t->extents[1] *= gap;
+    for (int a = 0; a < t->n; a++) {
+        memcpy(t->want[a], t->memory[a], bytes_of(t, a));
+        if (t->stored[a])
+            memset(t->memory[a], 0, bytes_of(t, a));
+    }
+    t->extents[1] /= gap;
+}
+
+static void expect_wanted(bench *t, int64_t gap, const char *what)
+{
+    t->extents[1] *= gap;
+    for (int a = 0; a < t->n; a++) {
+        int64_t at = er_difference(t->dtype[a], t->memory[a], t->want[a],
+                                   bytes_of(t, a) - lz_dtype_bytes(t->dtype[a]));
+        if (at >= 0)
+            fail_msg("%s, %lld x %lld: access %d, byte %lld", what, (long long)t->extents[0],
+                     (long long)t->extents[1], a, (long long)at);
+        if (t->stored[a])
+            memset(t->memory[a], 0, bytes_of(t, a));
+    }
+    t->extents[1] /= gap;
+}
+
+/* Code for a target, made once, runs with all these lengths. */
+typedef struct shapes {
+    const int64_t *outer, *row; /* ending with -1 */
+    int64_t gap;
+    int force;
+} shapes;
+
+static void try_shape(bench *t, const lz_ccode *c, const shapes *s, const lz_target *target)
 {
     static emit_run run;
-    lz_kernel_args args = rk_args(r);
-    bool refused;
-    er_init(&run, k, &args, seed % 3 ? seed : 0);
-    lz_err *e = er_run(&run, t, &refused);
+    lz_kernel_args args = bench_args(t);
+    assert_null(lz_program_run(t->k->program, &args, NULL));
+    keep_wanted(t, s->gap);
+    er_init(&run, t->k, &args, 0, s->force);
+    lz_err *e = er_call(&run, c);
     er_free(&run);
-    if (refused) {
-        print_message("seed %llu: %s\n", (unsigned long long)seed, lz_err_text(e));
-    } else if ((e == NULL) != ok) {
-        show(r, k);
-        fail_msg("seed %llu, %s: %s", (unsigned long long)seed, t->name, e ? lz_err_text(e) : "no error");
-    } else if (ok) {
-        expect(r, k, want, seed, t->name);
-    }
-    *done += !refused;
-    lz_err_free(e);
-    clear(r);
+    if (e)
+        fail_msg("%s", lz_err_text(e));
+    expect_wanted(t, s->gap, target->name);
 }
 
-static void try_seed(uint64_t seed, int *done)
+static void try_target(bench *t, const shapes *s, const lz_target *target)
 {
-    static random_kernel r;
-    char *want[RK_ACCESSES] = { NULL };
-    lz_kernel *k = rk_make(&r, seed, seed % 16 == 0);
-    lz_kernel_args args = rk_args(&r);
-    lz_err *e = k ? interpret(k, &args) : NULL;
-    if (k)
-        keep(&r, want);
-    for (int t = 0; k && t < n_targets; t++)
-        try_target(&r, k, targets[t], seed, e == NULL, want, done);
-    for (int a = 0; a < RK_ACCESSES; a++)
-        free(want[a]);
-    lz_err_free(e);
-    lz_kernel_release(k);
-    rk_free(&r);
+    static emit_run run;
+    lz_ccode code = { 0 };
+    set_extents(t, 3, 9, s->gap);
+    lz_kernel_args args = bench_args(t);
+    er_init(&run, t->k, &args, 0, s->force);
+    lz_err *e = er_compile(&run, target, &code);
+    er_free(&run);
+    if (e)
+        fail_msg("%s: %s", target->name, lz_err_text(e));
+    for (const int64_t *o = s->outer; *o >= 0; o++) {
+        for (const int64_t *r = s->row; *r >= 0; r++) {
+            set_extents(t, *o, *r, s->gap);
+            try_shape(t, &code, s, target);
+        }
+    }
+    lz_code_unload(&code);
 }
 
-static void test_random_kernels(void **state)
+static void try_shapes(bench *t, shapes s)
+{
+    for (int i = 0; i < n_targets; i++)
+        try_target(t, &s, targets[i]);
+}
+
+static const int64_t few[] = { 2, -1 }, lengths[] = { 0, 1, 15, 16, 17, 63, 64, 65, 130, -1 };
+
+static const int dtype_of_type[LZ_KTYPES] = { LZ_BOOL, LZ_I32, LZ_I64, LZ_F32, LZ_F64 };
+
+/* ---- operations ---- */
+
+static bool divides(int op, int t)
+{
+    return t < LZ_KF32
+           && (op == LZ_K_IDIV || op == LZ_K_IDIV_FLOOR || op == LZ_K_FMOD || op == LZ_K_REMAINDER);
+}
+
+static void add_op(bench *t, int op, int type)
+{
+    lz_kv x = input(t, op == LZ_K_SELECT ? LZ_BOOL : dtype_of_type[type]);
+    int n = lz_kop_operands((lz_kop)op);
+    lz_kv y = n > 1 ? input(t, dtype_of_type[type]) : x, z = n > 2 ? input(t, dtype_of_type[type]) : x;
+    if (divides(op, type))
+        y = lz_kb_op2(t->b, LZ_K_OR, y, lz_kb_const_i(t->b, (lz_ktype)type, 1));
+    lz_kv r = n == 1   ? lz_kb_op1(t->b, (lz_kop)op, x)
+              : n == 2 ? lz_kb_op2(t->b, (lz_kop)op, x, y)
+                       : lz_kb_op3(t->b, (lz_kop)op, x, y, z);
+    output(t, dtype_of_type[lz_kb_type(t->b, r)], r);
+}
+
+static void test_operations(void **state)
 {
     (void)state;
-    int done = 0;
-    for (uint64_t seed = from; seed <= to; seed++)
-        try_seed(seed, &done);
-    assert_true(done > (int)(to - from + 1) * n_targets / 2);
+    static const int64_t rows[] = { 1000, -1 };
+    for (int op = 0; op < LZ_K_SCALE; op++) {
+        bench t;
+        open_bench(&t, LZ_K_ROWS);
+        for (int type = 0; type < LZ_KTYPES; type++) {
+            if (lz_kop_types((lz_kop)op) >> type & 1)
+                add_op(&t, op, type);
+        }
+        finish(&t);
+        try_shapes(&t, (shapes){ few, rows, 1, 0 });
+        close_bench(&t);
+    }
 }
 
-/* test_emit_kernel [FROM TO]: the seeds to try */
-int main(int argc, char **argv)
+static const int dtypes[] = {
+    LZ_BOOL, LZ_U8, LZ_I8, LZ_I16, LZ_I32, LZ_I64, LZ_F16, LZ_BF16, LZ_F32, LZ_F64
+};
+enum { DTYPES = sizeof dtypes / sizeof *dtypes };
+
+static void test_casts(void **state)
+{
+    (void)state;
+    static const int64_t rows[] = { 700, -1 };
+    for (int i = 0; i < DTYPES; i++) {
+        bench t;
+        open_bench(&t, LZ_K_ROWS);
+        lz_kv x = input(&t, dtypes[i]);
+        for (int k = 0; k < DTYPES; k++) /* through the computing type, and stored as it is */
+            output(&t, dtypes[k], lz_kb_cast(t.b, x, (lz_dtype)dtypes[k]));
+        output(&t, dtypes[i], x);
+        finish(&t);
+        try_shapes(&t, (shapes){ few, rows, 1, 0 });
+        close_bench(&t);
+    }
+}
+
+/* ---- ways of access ---- */
+
+static void test_accesses(void **state)
+{
+    (void)state;
+    static const int64_t gaps[LZ_RUNS] = { [LZ_RUN_NEXT] = 1, [LZ_RUN_STEP] = 3, [LZ_RUN_TABLE] = 2 };
+    for (int run = LZ_RUN_NEXT; run < LZ_RUNS; run++) {
+        for (int half = 0; half < 2; half++) {
+            bench t;
+            open_bench(&t, LZ_K_ROWS);
+            lz_kv mask = input(&t, LZ_BOOL);
+            for (int i = half * DTYPES / 2; i < (half + 1) * DTYPES / 2; i++) {
+                lz_kv x = input(&t, dtypes[i]);
+                int other = add_access(&t, dtypes[i], LZ_K_ELEMENT, false);
+                output(&t, dtypes[i], lz_kb_load_if(t.b, other, mask, x));
+            }
+            finish(&t);
+            try_shapes(&t, (shapes){ few, lengths, gaps[run], run + 1 });
+            if (run == LZ_RUN_TABLE) /* side by side after all */
+                try_shapes(&t, (shapes){ few, lengths, 1, run + 1 });
+            close_bench(&t);
+        }
+    }
+}
+
+static void test_gathers(void **state)
+{
+    (void)state;
+    for (int i = 0; i < DTYPES; i++) {
+        bench t;
+        open_bench(&t, LZ_K_ROWS);
+        lz_kv n = lz_kb_const_i(t.b, LZ_KI64, 2);
+        lz_kv index = lz_kb_op2(t.b, LZ_K_REMAINDER, input(&t, LZ_I64), n);
+        index = lz_kb_check(t.b, lz_kb_op2(t.b, LZ_K_SUB, index, n), n, 0, true);
+        lz_kv still = lz_kb_gather(t.b, add_access(&t, dtypes[i], LZ_K_OUTER, false), index);
+        lz_kv mask = input(&t, LZ_BOOL);
+        int moving = add_access(&t, dtypes[i], LZ_K_ELEMENT, false);
+        output(&t, dtypes[i], lz_kb_gather_if(t.b, moving, lz_kb_const_i(t.b, LZ_KI64, 0), mask, still));
+        output(&t, LZ_I64, index);
+        finish(&t);
+        try_shapes(&t, (shapes){ few, lengths, 1, 0 });
+        close_bench(&t);
+    }
+}
+
+/* ---- reductions and scans ---- */
+
+static bool takes(int kind, int type)
+{
+    bool bits = kind == LZ_K_RAND || kind == LZ_K_ROR || kind == LZ_K_RXOR;
+    bool order = kind == LZ_K_RMAX || kind == LZ_K_RMIN;
+    return type == LZ_KBOOL ? bits || order : bits ? type < LZ_KF32 : true;
+}
+
+static void try_along(lz_kmode mode, int type, bool scan, shapes s)
+{
+    bench t;
+    open_bench(&t, mode);
+    lz_kv x = input(&t, dtype_of_type[type]);
+    for (int kind = 0; kind < LZ_K_REDUCES; kind++) {
+        if (!takes(kind, type))
+            continue;
+        lz_kv r = scan ? lz_kb_scan(t.b, (lz_kreduce)kind, x) : lz_kb_reduce(t.b, (lz_kreduce)kind, x);
+        output(&t, dtype_of_type[lz_kb_type(t.b, r)], r);
+    }
+    finish(&t);
+    try_shapes(&t, s);
+    close_bench(&t);
+}
+
+static void test_reductions(void **state)
+{
+    (void)state;
+    static const int64_t rows[] = { 0, 1, 15, 16, 17, 63, 64, 65, 4095, 4096, 4097, 3 * 4096 + 70, -1 };
+    static const int64_t one[] = { 1, -1 }, long_rows[] = { 65 * 4096 + 33, -1 };
+    for (int type = 0; type < LZ_KTYPES; type++) {
+        try_along(LZ_K_ROWS, type, false, (shapes){ few, rows, 1, 0 });
+        try_along(LZ_K_ROWS, type, false, (shapes){ one, long_rows, 1, 0 });
+    }
+}
+
+static void test_scans(void **state)
+{
+    (void)state;
+    static const int64_t columns[] = { 1, 17, 100, -1 }, rows[] = { 0, 1, 5, 20, -1 };
+    for (int type = 0; type < LZ_KTYPES; type++) {
+        try_along(LZ_K_ROWS, type, true, (shapes){ few, lengths, 1, 0 });
+        try_along(LZ_K_COLUMNS, type, true, (shapes){ columns, rows, 1, 0 });
+    }
+}
+
+static void test_columns(void **state)
+{
+    (void)state;
+    static const int64_t columns[] = { 1, 15, 16, 17, 65, 1100, -1 }, some[] = { 5, -1 };
+    static const int64_t rows[] = { 0, 1, 3, 4, 5, 8, 11, -1 };
+    static const int64_t many[] = { 255, 256, 257, 1030, 64 * 256 + 700, -1 };
+    for (int type = 0; type < LZ_KTYPES; type++) {
+        try_along(LZ_K_COLUMNS, type, false, (shapes){ columns, rows, 1, 0 });
+        try_along(LZ_K_COLUMNS, type, false, (shapes){ some, many, 1, 0 });
+    }
+}
+
+/* Several walks: exp is computed once and read back. */
+static void test_softmax(void **state)
+{
+    (void)state;
+    for (int mode = LZ_K_ROWS; mode <= LZ_K_COLUMNS; mode++) {
+        bench t;
+        open_bench(&t, (lz_kmode)mode);
+        lz_kv x = input(&t, LZ_F32);
+        lz_kv e = lz_kb_op1(t.b, LZ_K_EXP, lz_kb_op2(t.b, LZ_K_SUB, x, lz_kb_reduce(t.b, LZ_K_RMAX, x)));
+        output(&t, LZ_F32, lz_kb_op2(t.b, LZ_K_DIV, e, lz_kb_reduce(t.b, LZ_K_RSUM, e)));
+        finish(&t);
+        try_shapes(&t, (shapes){ few, lengths, 1, 0 });
+        close_bench(&t);
+    }
+}
+
+/* ---- the rest ---- */
+
+static void test_random_numbers(void **state)
+{
+    (void)state;
+    bench t;
+    open_bench(&t, LZ_K_ROWS);
+    lz_kv seed = lz_kb_param(t.b, LZ_KI64), stream = input(&t, LZ_I64), index = input(&t, LZ_I64);
+    for (int word = 0; word < 4; word++)
+        output(&t, LZ_I64, lz_kb_philox(t.b, word, seed, stream, index));
+    finish(&t);
+    t.params[0].i = INT64_C(0x123456789abcdef);
+    try_shapes(&t, (shapes){ few, lengths, 1, 0 });
+    close_bench(&t);
+}
+
+/* An index is reported with what it is out of; lanes behind the row do not count. */
+static void try_failures(const lz_target *target, bool divide)
+{
+    static emit_run run;
+    bench t;
+    lz_ccode code = { 0 };
+    open_bench(&t, LZ_K_ROWS);
+    lz_kv x = input(&t, LZ_I64), seven = lz_kb_const_i(t.b, LZ_KI64, 7);
+    output(&t, LZ_I64, divide ? lz_kb_op2(t.b, LZ_K_IDIV, seven, x) : lz_kb_check(t.b, x, seven, 5, false));
+    finish(&t);
+    set_extents(&t, 1, 21, 1);
+    lz_kernel_args args = bench_args(&t);
+    int64_t *data = (int64_t *)(void *)t.memory[0];
+    er_init(&run, t.k, &args, 0, 0);
+    assert_null(er_compile(&run, target, &code));
+    for (int bad = 0; bad < 22; bad++) { /* 21: none */
+        for (int i = 0; i < 22; i++)
+            data[i] = i == bad ? (divide ? 0 : 7) : 3;
+        lz_err *e = er_call(&run, &code);
+        assert_true((e != NULL) == (bad < 21));
+        if (e && !divide)
+            assert_string_equal(lz_err_text(e), "index 7 is out of bounds for dimension 5 with size 7");
+        lz_err_free(e);
+    }
+    er_free(&run);
+    lz_code_unload(&code);
+    close_bench(&t);
+}
+
+static void test_failures(void **state)
+{
+    (void)state;
+    for (int i = 0; i < n_targets; i++) {
+        try_failures(targets[i], false);
+        try_failures(targets[i], true);
+    }
+}
+
+/* The store goes where a load came from; and past the caches. */
+static void try_in_place(const lz_target *target, bool stream, int64_t n)
+{
+    static emit_run run;
+    bench t;
+    lz_ccode code = { 0 };
+    open_bench(&t, LZ_K_ROWS);
+    lz_kv x = input(&t, LZ_F32), y = input(&t, LZ_F32);
+    output(&t, LZ_F32, lz_kb_op2(t.b, LZ_K_SUB, y, lz_kb_op2(t.b, LZ_K_MUL, x, x)));
+    finish(&t);
+    set_extents(&t, 1, n, 1);
+    lz_kernel_args args = bench_args(&t);
+    assert_null(lz_program_run(t.k->program, &args, NULL));
+    memcpy(t.want[2], t.memory[2], bytes_of(&t, 2));
+    t.access[2].base = t.memory[0];
+    er_init(&run, t.k, &args, 0, 0);
+    run.v.stream[2] = stream;
+    assert_null(er_compile(&run, target, &code));
+    assert_null(er_call(&run, &code));
+    assert_int_equal(er_difference(LZ_F32, t.memory[0], t.want[2], (size_t)n * 4), -1);
+    er_free(&run);
+    lz_code_unload(&code);
+    close_bench(&t);
+}
+
+static void test_in_place(void **state)
+{
+    (void)state;
+    for (int i = 0; i < n_targets; i++) {
+        try_in_place(targets[i], false, 100);
+        try_in_place(targets[i], true, 100);
+        try_in_place(targets[i], true, 128);
+    }
+}
+
+/* The other loader has the same code. */
+static void test_orc(void **state)
+{
+    (void)state;
+    static emit_run run;
+    bench t;
+    lz_text object = { 0 };
+    lz_ccode code = { 0 };
+    open_bench(&t, LZ_K_ROWS);
+    output(&t, LZ_F32, lz_kb_op1(t.b, LZ_K_TANH, input(&t, LZ_F32)));
+    finish(&t);
+    set_extents(&t, 2, 50, 1);
+    lz_kernel_args args = bench_args(&t);
+    assert_null(lz_program_run(t.k->program, &args, NULL));
+    keep_wanted(&t, 1);
+    er_init(&run, t.k, &args, 0, 0);
+    assert_null(lz_emit_kernel(t.k, &run.v, NULL, &object));
+    assert_null(lz_code_load_orc(object.ptr, object.len, &code));
+    assert_null(er_call(&run, &code));
+    expect_wanted(&t, 1, "orc");
+    lz_code_unload_orc(&code);
+    lz_text_deinit(&object);
+    er_free(&run);
+    close_bench(&t);
+}
+
+/* What is described must say what the code needs, and differ between targets. */
+static lz_err *test_target_text(void)
+{
+    lz_text a = { 0 }, b = { 0 };
+    lz_err *e = lz_target_text(targets[0], &a);
+    e = e ? e : lz_target_text(targets[n_targets - 1], &b);
+    if (!e && n_targets > 1)
+        assert_false(lz_str_eq(lz_text_view(&a), lz_text_view(&b)));
+    lz_text_deinit(&a);
+    lz_text_deinit(&b);
+    return e;
+}
+
+/* Running out of memory anywhere is an error like any other. */
+static lz_err *test_memory(void)
+{
+    lz_kb *b = NULL;
+    lz_kernel *k = NULL;
+    lz_text object = { 0 };
+    lz_variant v = { .run = { LZ_RUN_NEXT, LZ_RUN_NEXT } };
+    LZ_TRY(lz_kb_create(LZ_K_ROWS, 1, 1, &b));
+    lz_kv x = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
+    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT),
+                lz_kb_op2(b, LZ_K_MUL, x, lz_kb_reduce(b, LZ_K_RSUM, x)));
+    LZ_TRY(lz_kb_finish(b, &k));
+    lz_err *e = lz_emit_kernel(k, &v, targets[0], &object);
+    lz_text_deinit(&object);
+    lz_kernel_release(k);
+    return e;
+}
+
+int main(void)
 {
     const lz_llvm *l;
     lz_err *e = lz_llvm_get(&l);
@@ -148,11 +511,22 @@ int main(int argc, char **argv)
         lz_err_free(e);
         return 77;
     }
-    if (argc == 3) {
-        from = strtoull(argv[1], NULL, 10);
-        to = strtoull(argv[2], NULL, 10);
-    }
     n_targets = lz_target_all(targets);
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_random_kernels) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_operations),
+        cmocka_unit_test(test_casts),
+        cmocka_unit_test(test_accesses),
+        cmocka_unit_test(test_gathers),
+        cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_scans),
+        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_random_numbers),
+        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_in_place),
+        cmocka_unit_test(test_orc),
+        LZ_TEST(test_target_text),
+        LZ_TEST(test_memory),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
