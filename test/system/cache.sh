@@ -71,6 +71,32 @@ expect 0 "$dir/xdg/lazuli: 0 entries" cache list
 with="LAZULI_CACHE_DIR= XDG_CACHE_HOME= HOME=$dir"
 expect 0 "$dir/.cache/lazuli: 0 entries" cache list
 
+# What a run leaves, where there is a compiler; a broken entry changes no result.
+cat >net.ir <<'END'
+graph(%x : Tensor,
+      %n : int):
+  %y : Tensor = aten::mul(%x, %n)
+  %z : Tensor = aten::tanh(%y)
+  return (%z)
+END
+run() {
+    with=LAZULI_JIT=now
+    expect 0 'tensor([0.7616, 0.9640, 0.9951])' graph net.ir --run --input '{0.5, 1.0, 1.5}' --input 2
+}
+run
+entries() {
+    find cache -name '*.kernel'
+}
+if [ -n "$(entries)" ]; then
+    expect 0 ', 0 broken' cache verify
+    for file in $(entries); do
+        printf x >>"$file"
+    done
+    expect 1 'broken: something was added to it' cache verify
+    run
+    expect 0 ', 0 broken' cache verify
+fi
+
 # Wrong use.
 expect 2 "cache takes list, verify or clear, and --json, not 'empty'" cache empty
 expect 2 "not 'clear'" cache list clear

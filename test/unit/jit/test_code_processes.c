@@ -212,6 +212,9 @@ static lz_err *test_one_cache(void)
     setenv("LAZULI_CACHE", "off", 1);
     assert_told(2, 2 * n, 0);
     unsetenv("LAZULI_CACHE");
+    setenv("LAZULI_LLVM", "/nowhere/libLLVM.so", 1); /* no compiler: everything is interpreted */
+    assert_told(1, 0, 0);
+    unsetenv("LAZULI_LLVM");
     return NULL;
 }
 
