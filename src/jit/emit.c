@@ -170,31 +170,49 @@ static void add_attribute(lz_em *e, const char *name)
     e->l->AddAttributeAtIndex(e->fn, (unsigned)LZ_L_AT_FUNCTION, e->l->CreateEnumAttribute(e->ctx, kind, 0));
 }
 
-static void make_code(lz_em *e)
+static void open_function(lz_em *e, const char *name, int n_params)
 {
-    lz_ltype *type = e->l->FunctionType(e->i32, &e->ptr, 1, 0);
-    e->fn = e->l->AddFunction(e->mod, "lz_code", type);
+    lz_ltype *takes[] = { e->ptr, e->i64, e->i64, e->i64 };
+    e->fn = e->l->AddFunction(e->mod, name, e->l->FunctionType(e->i32, takes, (unsigned)n_params, 0));
     add_attribute(e, "nounwind");
-    lz_lblock *entry = lz_em_block(e, "entry"), *work = lz_em_block(e, "work"),
-              *done = lz_em_block(e, "done");
+    lz_em_at(e, lz_em_block(e, "entry"));
     e->divided = lz_em_block(e, "divided");
-    lz_em_at(e, entry);
     e->lanes = 1;
     load_frame(e);
+}
+
+static void close_function(lz_em *e)
+{
+    e->l->BuildRet(e->b, lz_em_i32(e, LZ_CODE_FINE));
+    lz_em_at(e, e->divided);
+    e->l->BuildRet(e->b, lz_em_i32(e, LZ_CODE_DIVIDED));
+}
+
+static void make_code(lz_em *e)
+{
+    open_function(e, "lz_code", 1);
+    lz_lblock *work = lz_em_block(e, "work"), *done = lz_em_block(e, "done");
     lz_em_branch(e, e->l->BuildICmp(e->b, LZ_L_SGT, e->n_outer, lz_em_i64(e, 0), ""), work, done);
     lz_em_at(e, work);
     make_uniform(e);
     (e->v->columns ? lz_em_columns : lz_em_rows)(e);
     lz_em_go(e, done);
     lz_em_at(e, done);
-    e->l->BuildRet(e->b, lz_em_i32(e, LZ_CODE_FINE));
-    lz_em_at(e, e->divided);
-    e->l->BuildRet(e->b, lz_em_i32(e, LZ_CODE_DIVIDED));
+    close_function(e);
 }
 
-static void make_needs(lz_em *e)
+static void make_walk(lz_em *e)
 {
-    const int64_t needs[] = { e->p->scratch + e->p->row * 64, e->p->row, e->p->strip, 0 };
+    open_function(e, "lz_walk", 4);
+    make_uniform(e);
+    lz_em_walk(e);
+    close_function(e);
+}
+
+static void make_needs(lz_em *e, bool shared)
+{
+    const int64_t needs[] = { e->p->scratch + e->p->row * 64, e->p->row, e->p->strip,
+                              shared ? lz_em_totals(e->ir) : 0 };
     lz_lvalue *fields[4];
     for (int i = 0; i < 4; i++)
         fields[i] = lz_em_i64(e, needs[i]);
@@ -224,7 +242,7 @@ static lz_err *to_object(lz_em *e, lz_lmachine *m, lz_text *object)
     return lz_text_check(object);
 }
 
-static void make_module(lz_em *e, lz_lmachine *m)
+static void make_module(lz_em *e, lz_lmachine *m, const lz_eplan *shared)
 {
     lz_llayout *layout = e->l->CreateTargetDataLayout(m);
     e->ctx = e->l->ContextCreate();
@@ -235,10 +253,14 @@ static void make_module(lz_em *e, lz_lmachine *m)
     e->l->DisposeTargetData(layout);
     make_types(e);
     make_code(e);
-    make_needs(e);
+    make_needs(e, shared != NULL);
+    if (shared) {
+        e->p = shared;
+        make_walk(e);
+    }
 }
 
-static lz_err *emit_planned(lz_em *e, lz_text *object)
+static lz_err *emit_planned(lz_em *e, const lz_eplan *shared, lz_text *object)
 {
     size_t nodes = e->ir->nodes.len + 1;
     lz_lvalue **values = lz_mem_zalloc(3 * nodes, sizeof *values);
@@ -250,7 +272,7 @@ static lz_err *emit_planned(lz_em *e, lz_text *object)
     lz_lmachine *m = kept_machine(e->t);
     lz_err *err = m ? NULL : new_machine(e->l, e->t, &m);
     if (!err) {
-        make_module(e, m);
+        make_module(e, m, shared);
         err = to_object(e, m, object);
         e->l->DisposeBuilder(e->b);
         e->l->DisposeModule(e->mod);
@@ -261,24 +283,36 @@ static lz_err *emit_planned(lz_em *e, lz_text *object)
     return err;
 }
 
+static lz_err *emit_plans(const lz_eplan *p, const lz_eplan *shared, const lz_variant *v, const lz_target *t,
+                          const lz_llvm *l, lz_text *object)
+{
+    lz_em *e = lz_mem_zalloc(1, sizeof *e);
+    if (!e)
+        return lz_err_oom();
+    e->l = l;
+    e->t = t;
+    e->ir = p->ir;
+    e->v = v;
+    e->p = p;
+    lz_err *err = emit_planned(e, shared, object);
+    lz_mem_free(e);
+    return err;
+}
+
 static lz_err *emit_ir(const lz_kir *ir, const lz_variant *v, const lz_target *t, const lz_llvm *l,
                        lz_text *object)
 {
-    lz_eplan plan;
-    LZ_TRY(lz_eplan_init(&plan, ir, v, t));
-    lz_em *e = lz_mem_zalloc(1, sizeof *e);
-    lz_err *err = e ? NULL : lz_err_oom();
-    if (e) {
-        e->l = l;
-        e->t = t;
-        e->ir = ir;
-        e->v = v;
-        e->p = &plan;
-        err = emit_planned(e, object);
+    lz_eplan plan, other;
+    bool shares = lz_em_shares(ir, v);
+    LZ_TRY(lz_eplan_init(&plan, ir, v, t, true));
+    lz_err *e = shares ? lz_eplan_init(&other, ir, v, t, false) : NULL;
+    if (!e) {
+        e = emit_plans(&plan, shares ? &other : NULL, v, t, l, object);
+        if (shares)
+            lz_eplan_deinit(&other);
     }
-    lz_mem_free(e);
     lz_eplan_deinit(&plan);
-    return err;
+    return e;
 }
 
 /* Written out it may be too large; then its functions are called. */

@@ -57,7 +57,9 @@ typedef struct lz_eplan {
     int64_t strip;        /* columns at once */
 } lz_eplan;
 
-LZ_MUST_USE lz_err *lz_eplan_init(lz_eplan *p, const lz_kir *ir, const lz_variant *v, const lz_target *t);
+/* keeps: values may be kept between walks */
+LZ_MUST_USE lz_err *lz_eplan_init(lz_eplan *p, const lz_kir *ir, const lz_variant *v, const lz_target *t,
+                                  bool keeps);
 void lz_eplan_deinit(lz_eplan *p);
 bool lz_eplan_stores_row(const lz_eplan *p, const lz_variant *v, const lz_kstore *s);
 
@@ -162,8 +164,24 @@ lz_ebest lz_em_get(lz_em *e, const lz_knode *n, lz_lvalue *x, lz_lvalue *at, lz_
 void lz_em_put(lz_em *e, const lz_knode *n, lz_ebest s, lz_lvalue *x, lz_lvalue *at, lz_lvalue *i);
 lz_lvalue *lz_em_result(lz_em *e, const lz_knode *n, lz_ebest total);
 
-/* emit_rows.c, emit_columns.c: whole functions */
+/* emit_rows.c: vectors along the row, and the parts that emit_walk.c makes it of, too */
 void lz_em_rows(lz_em *e);
+void lz_em_row_start(lz_em *e, lz_lvalue *outer_index); /* NULL: the only row */
+void lz_em_row_outer(lz_em *e, int stage);              /* values; reductions are there */
+void lz_em_row_stores(lz_em *e, int stage);
+void lz_em_row_spread(lz_em *e, int walk); /* what elements read of lower levels, as vectors */
+bool lz_em_row_reduces(const lz_em *e, int walk);
+void lz_em_row_stretch(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to);
+void lz_em_row_block(lz_em *e, int walk, lz_lvalue *from); /* into the block's lanes */
+lz_ebest lz_em_row_fold(lz_em *e, uint32_t v);             /* these to one */
+lz_lvalue *lz_em_row_block_size(lz_em *e);
+
+/* emit_walk.c: the function lz_walk, of a plan that keeps nothing */
+bool lz_em_shares(const lz_kir *ir, const lz_variant *v);
+int64_t lz_em_totals(const lz_kir *ir); /* bytes for each block */
+void lz_em_walk(lz_em *e);
+
+/* emit_columns.c */
 void lz_em_columns(lz_em *e);
 
 /* emit_orc.c: as lz_code_load and lz_code_unload, with LLVM's loader. */

@@ -143,12 +143,14 @@ static lz_lvalue *read_indexed(lz_em *e, int access, lz_lvalue *index, lz_lvalue
     return e->lanes == 1 ? read_one(e, access, ps, mask) : read_scattered(e, access, ps, mask);
 }
 
-/* One load for all lanes. */
+/* One load for all lanes. What the kernel reads for each element is not there in a row of none. */
 static lz_lvalue *read_same(lz_em *e, int access)
 {
     int lanes = e->lanes;
+    bool sure = e->at || e->ir->access.data[access].vary == LZ_K_OUTER;
     e->lanes = 1;
-    lz_lvalue *x = read_one(e, access, e->access[access].here, NULL);
+    lz_lvalue *there = sure ? NULL : e->l->BuildICmp(e->b, LZ_L_SGT, e->n_row, lz_em_i64(e, 0), "");
+    lz_lvalue *x = read_one(e, access, e->access[access].here, there);
     x = lz_em_from_memory(e, dtype_of(e, access), x);
     e->lanes = lanes;
     return lz_em_splat(e, x);

@@ -17,15 +17,19 @@ static lz_err *look_up(const lz_llvm *l, lz_ljit *jit, const char *name, uint64_
 
 static lz_err *add_object(const lz_llvm *l, lz_ljit *jit, const void *object, size_t size, lz_code *out)
 {
-    uint64_t code = 0, needs = 0;
+    uint64_t code = 0, needs = 0, walk = 0;
     lz_lbuffer *b = l->CreateMemoryBufferWithMemoryRangeCopy(object, size, "kernel");
     lz_lerror *e = l->OrcLLJITAddObjectFile(jit, l->OrcLLJITGetMainJITDylib(jit), b);
     if (e)
         return orc_error(l, e);
     LZ_TRY(look_up(l, jit, "lz_code", &code));
     LZ_TRY(look_up(l, jit, "lz_needs", &needs));
+    e = l->OrcLLJITLookup(jit, &walk, "lz_walk");
+    if (e) /* not every object has it */
+        lz_err_free(orc_error(l, e));
     /* NOLINTBEGIN(performance-no-int-to-ptr): LLVM gives addresses as numbers */
     out->run = (lz_code_fn *)(uintptr_t)code;
+    out->walk = e ? NULL : (lz_code_walk *)(uintptr_t)walk;
     out->needs = *(const lz_cneeds *)(uintptr_t)needs;
     /* NOLINTEND(performance-no-int-to-ptr) */
     return NULL;

@@ -263,7 +263,7 @@ static lz_err *check_accesses(const lz_kir *ir)
     return NULL;
 }
 
-static lz_err *make_plan(lz_eplan *p, const lz_variant *v, const lz_target *t)
+static lz_err *make_plan(lz_eplan *p, const lz_variant *v, const lz_target *t, bool keeps)
 {
     size_t nodes = p->ir->nodes.len + 1;
     LZ_TRY(check_accesses(p->ir));
@@ -284,14 +284,14 @@ static lz_err *make_plan(lz_eplan *p, const lz_variant *v, const lz_target *t)
     if (v->columns)
         return place_columns(p);
     place_states(p);
-    return keep_values(p, v);
+    return keeps ? keep_values(p, v) : NULL;
 }
 
-lz_err *lz_eplan_init(lz_eplan *p, const lz_kir *ir, const lz_variant *v, const lz_target *t)
+lz_err *lz_eplan_init(lz_eplan *p, const lz_kir *ir, const lz_variant *v, const lz_target *t, bool keeps)
 {
     *p = (lz_eplan){ .ir = ir };
     lz_arena_init(&p->arena);
-    lz_err *e = make_plan(p, v, t);
+    lz_err *e = make_plan(p, v, t, keeps);
     if (e)
         lz_eplan_deinit(p);
     return e;

@@ -94,7 +94,7 @@ static lz_lvalue *piece(lz_em *e, lz_lvalue *x, int from, int count)
     return e->l->BuildShuffleVector(e->b, x, x, e->l->ConstVector(which, (unsigned)count), "");
 }
 
-static void fold_block(lz_em *e, uint32_t v)
+lz_ebest lz_em_row_fold(lz_em *e, uint32_t v)
 {
     const lz_knode *n = node(e, v);
     parts p = parts_of(e, v);
@@ -113,8 +113,15 @@ static void fold_block(lz_em *e, uint32_t v)
         e->lanes = half;
         s[0] = lz_em_merge(e, n, low, high);
     }
-    lz_ebest total = lz_em_get(e, n, p.total, p.total_at, lz_em_i64(e, 0));
-    lz_em_put(e, n, lz_em_merge(e, n, total, s[0]), p.total, p.total_at, lz_em_i64(e, 0));
+    return s[0];
+}
+
+static void add_block(lz_em *e, uint32_t v)
+{
+    const lz_knode *n = node(e, v);
+    parts p = parts_of(e, v);
+    lz_ebest s = lz_em_row_fold(e, v), total = lz_em_get(e, n, p.total, p.total_at, lz_em_i64(e, 0));
+    lz_em_put(e, n, lz_em_merge(e, n, total, s), p.total, p.total_at, lz_em_i64(e, 0));
 }
 
 /* One lane after the other. Lanes that do not count are the row's last: what they do to
@@ -224,7 +231,7 @@ static void body_loop(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to, int la
 }
 
 /* Elements [from, to) of the row; from is a multiple of the vector's lanes. */
-static void stretch(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to)
+void lz_em_row_stretch(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to)
 {
     if (e->t->masked) {
         body_loop(e, walk, from, to, e->p->vec, true);
@@ -235,7 +242,7 @@ static void stretch(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to)
     body_loop(e, walk, whole, to, 1, false);
 }
 
-static bool walk_reduces(const lz_em *e, int walk)
+bool lz_em_row_reduces(const lz_em *e, int walk)
 {
     bool does = false;
     for (uint32_t v = 0; v < e->ir->nodes.len; v++)
@@ -263,23 +270,28 @@ static void reset_block(lz_em *e, uint32_t v)
     reset_lanes(e, v, true);
 }
 
-static void blocks(lz_em *e, int walk)
+void lz_em_row_block(lz_em *e, int walk, lz_lvalue *from)
 {
     lz_lvalue *chunk = lz_em_i64(e, LZ_ROW_CHUNK);
-    lz_eloop block = lz_em_loop(e, lz_em_i64(e, 0), e->n_row, e->block);
-    lz_lvalue *end = lz_em_least(e, e->l->BuildAdd(e->b, block.i, e->block, ""), e->n_row);
+    lz_lvalue *end = lz_em_least(e, e->l->BuildAdd(e->b, from, e->block, ""), e->n_row);
     each_reduction(e, walk, reset_block);
-    lz_eloop part = lz_em_loop(e, block.i, end, chunk);
+    lz_eloop part = lz_em_loop(e, from, end, chunk);
     each_reduction(e, walk, reset_chunk);
-    stretch(e, walk, part.i, lz_em_least(e, e->l->BuildAdd(e->b, part.i, chunk, ""), end));
+    lz_em_row_stretch(e, walk, part.i, lz_em_least(e, e->l->BuildAdd(e->b, part.i, chunk, ""), end));
     each_reduction(e, walk, fold_chunk);
     lz_em_loop_end(e, &part);
-    each_reduction(e, walk, fold_block);
+}
+
+static void blocks(lz_em *e, int walk)
+{
+    lz_eloop block = lz_em_loop(e, lz_em_i64(e, 0), e->n_row, e->block);
+    lz_em_row_block(e, walk, block.i);
+    each_reduction(e, walk, add_block);
     lz_em_loop_end(e, &block);
 }
 
 /* What elements read of lower levels, as vectors. */
-static void spread(lz_em *e, int walk)
+void lz_em_row_spread(lz_em *e, int walk)
 {
     e->lanes = e->p->vec;
     for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
@@ -292,15 +304,15 @@ static void spread(lz_em *e, int walk)
 
 static void do_walk(lz_em *e, int walk)
 {
-    spread(e, walk);
+    lz_em_row_spread(e, walk);
     for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
         if (reduces_in(e, v, walk) || (made_in(e, v, walk) && node(e, v)->op == LZ_N_SCAN))
             reset_total(e, v);
     }
-    if (walk_reduces(e, walk))
+    if (lz_em_row_reduces(e, walk))
         blocks(e, walk);
     else
-        stretch(e, walk, lz_em_i64(e, 0), e->n_row);
+        lz_em_row_stretch(e, walk, lz_em_i64(e, 0), e->n_row);
 }
 
 /* ---- outer code ---- */
@@ -311,19 +323,33 @@ static lz_lvalue *total(lz_em *e, uint32_t v)
     return lz_em_result(e, node(e, v), lz_em_get(e, node(e, v), p.total, p.total_at, lz_em_i64(e, 0)));
 }
 
-static void outer(lz_em *e, int stage)
+void lz_em_row_outer(lz_em *e, int stage)
 {
     e->lanes = 1;
     for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
         const lz_knode *n = node(e, v);
-        if (e->p->level[v] == LZ_LEVEL_OUTER && n->stage == stage)
-            e->scalar[v] = n->op == LZ_N_REDUCE ? total(e, v) : lz_em_node(e, v);
+        if (e->p->level[v] == LZ_LEVEL_OUTER && n->stage == stage && n->op != LZ_N_REDUCE)
+            e->scalar[v] = lz_em_node(e, v);
     }
+}
+
+void lz_em_row_stores(lz_em *e, int stage)
+{
     for (size_t i = 0; i < e->ir->stores.len; i++) {
         const lz_kstore *s = &e->ir->stores.data[i];
         if (!lz_eplan_stores_row(e->p, e->v, s) && node(e, s->value)->stage == stage)
             lz_em_write(e, s->access, lz_em_value(e, s->value));
     }
+}
+
+static void outer(lz_em *e, int stage)
+{
+    for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
+        if (reduces_in(e, v, stage - 1))
+            e->scalar[v] = total(e, v);
+    }
+    lz_em_row_outer(e, stage);
+    lz_em_row_stores(e, stage);
 }
 
 static lz_lvalue *row_start(lz_em *e, const lz_eaccess *a, bool memory, lz_lvalue *outer_index)
@@ -332,8 +358,18 @@ static lz_lvalue *row_start(lz_em *e, const lz_eaccess *a, bool memory, lz_lvalu
     return memory ? lz_em_move(e, a->base, d) : e->l->BuildAdd(e->b, a->base, d, "");
 }
 
+void lz_em_row_start(lz_em *e, lz_lvalue *outer_index)
+{
+    for (size_t a = 0; a < e->ir->access.len; a++) {
+        const lz_kuse *u = &e->ir->access.data[a];
+        if (u->loads || u->stores || u->affine)
+            e->access[a].here =
+                outer_index ? row_start(e, &e->access[a], !u->affine, outer_index) : e->access[a].base;
+    }
+}
+
 /* reduce.h: at most 64 blocks of whole chunks */
-static lz_lvalue *block_size(lz_em *e)
+lz_lvalue *lz_em_row_block_size(lz_em *e)
 {
     lz_lvalue *above =
         e->l->BuildAdd(e->b, e->n_row, lz_em_i64(e, (int64_t)LZ_ROW_CHUNK * LZ_BLOCKS - 1), "");
@@ -347,13 +383,9 @@ _Static_assert(LZ_ROW_CHUNK *LZ_BLOCKS == 1 << 18, "block_size shifts by it");
 
 void lz_em_rows(lz_em *e)
 {
-    e->block = block_size(e);
+    e->block = lz_em_row_block_size(e);
     lz_eloop l = lz_em_loop(e, lz_em_i64(e, 0), e->n_outer, lz_em_i64(e, 1));
-    for (size_t a = 0; a < e->ir->access.len; a++) {
-        const lz_kuse *u = &e->ir->access.data[a];
-        if (u->loads || u->stores || u->affine)
-            e->access[a].here = row_start(e, &e->access[a], !u->affine, l.i);
-    }
+    lz_em_row_start(e, l.i);
     for (int w = 0; w < e->p->walks; w++) {
         outer(e, w);
         do_walk(e, w);

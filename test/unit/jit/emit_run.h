@@ -8,6 +8,7 @@
 #include "check.h"
 #include "jit/emit.h"
 #include "jit/launch.h"
+#include "jit/reduce.h"
 #include <stdlib.h>
 
 typedef struct emit_run {
@@ -202,6 +203,32 @@ static lz_err *er_call(const emit_run *r, const lz_ccode *c)
     lz_err *e = nothing ? NULL : r->v.columns ? er_columns(r, c, f) : er_rows(r, c, f);
     free(scratch);
     return e;
+}
+
+/* The only row, one block after the other from the last to the first, each as another thread. */
+__attribute__((unused)) static lz_err *er_share(const emit_run *r, const lz_ccode *c)
+{
+    int64_t block = lz_reduce_block(true, r->n_vec), blocks = (r->n_vec + block - 1) / block;
+    char *scratch = aligned_alloc(64, (size_t)(c->needs.scratch + 127) / 64 * 64);
+    char *totals = malloc((size_t)(blocks * c->needs.totals) + 1);
+    lz_cframe f = { .n_outer = 1,
+                    .n_row = r->n_vec,
+                    .access = r->access,
+                    .params = r->args->params,
+                    .tiles = lz_tile(),
+                    .scratch = scratch,
+                    .totals = totals };
+    int code = LZ_CODE_FINE, walks = r->k->program->walks;
+    assert_true(scratch && totals);
+    for (int w = 0; !code && w <= walks; w++) {
+        for (int64_t i = w < walks ? blocks : 1; !code && i-- > 0;) {
+            memset(scratch, 0x5a, (size_t)c->needs.scratch);
+            code = c->walk(&f, w, i, i + 1);
+        }
+    }
+    free(scratch);
+    free(totals);
+    return code ? er_error(code, &f) : NULL;
 }
 
 static lz_err *er_compile(const emit_run *r, const lz_target *t, lz_ccode *out)
