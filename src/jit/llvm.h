@@ -155,6 +155,7 @@ enum { LZ_L_AT_FUNCTION = -1 };
 
 /* Not in every build of the library. */
 #define LZ_LLVM_OPTIONAL(X)                                                                                  \
+    X(void, ParseCommandLineOptions, (int, const char *const *, const char *))                               \
     X(void, InitializeX86TargetInfo, (void))                                                                 \
     X(void, InitializeX86Target, (void))                                                                     \
     X(void, InitializeX86TargetMC, (void))                                                                   \
