@@ -144,7 +144,7 @@ static void load_accesses(lz_em *e)
 
 static void load_frame(lz_em *e)
 {
-    e->spill = e->l->BuildArrayAlloca(e->b, e->i8, lz_em_i64(e, 5 * 64 * 8), "spill");
+    e->spill = e->l->BuildArrayAlloca(e->b, e->i8, lz_em_i64(e, LZ_EM_SPILL), "spill");
     e->l->SetAlignment(e->spill, 64);
     e->frame = e->l->GetParam(e->fn, 0);
     e->n_outer = lz_em_field(e, e->frame, e->i64, offsetof(lz_cframe, n_outer));
@@ -319,17 +319,19 @@ static lz_err *emit_ir(const lz_kir *ir, const lz_variant *v, const lz_target *t
 lz_err *lz_emit_kernel(const lz_kernel *k, const lz_variant *v, const lz_target *t, lz_text *object)
 {
     const lz_llvm *l;
+    const lz_target *target = t;
     lz_kernel *whole = NULL;
     LZ_TRY(lz_llvm_get(&l));
-    if (!t)
-        LZ_TRY(lz_target_here(&t));
-    lz_err *e = lz_kernel_expand_hot(k, t->scale != NULL, &whole);
+    lz_err *e = t ? NULL : lz_target_here(&target);
+    if (e)
+        return e;
+    e = lz_kernel_expand_hot(k, target->scale != NULL, &whole);
     if (e && lz_err_code(e) == LZ_ERR_LIMIT) {
         lz_err_free(e);
         e = NULL;
     }
     if (!e)
-        e = emit_ir(whole ? &whole->ir : &k->ir, v, t, l, object);
+        e = emit_ir(whole ? &whole->ir : &k->ir, v, target, l, object);
     lz_kernel_release(whole);
     return e;
 }

@@ -70,6 +70,12 @@ typedef struct lz_eaccess {
     lz_lvalue *here; /* pointer, or i64 for lz_kb_affine */
 } lz_eaccess;
 
+enum {
+    LZ_EM_LANES = 64,                           /* the most in a vector */
+    LZ_EM_SLOT = LZ_EM_LANES * sizeof(int64_t), /* room for a vector */
+    LZ_EM_SPILL = 5 * LZ_EM_SLOT,               /* the result and the operands of a tile function */
+};
+
 typedef struct lz_em {
     const lz_llvm *l;
     const lz_target *t;

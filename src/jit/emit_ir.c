@@ -34,7 +34,7 @@ lz_ltype *lz_em_memory(lz_em *e, int dtype)
 
 static lz_lvalue *repeat(lz_em *e, lz_lvalue *c)
 {
-    lz_lvalue *all[64];
+    lz_lvalue *all[LZ_EM_LANES];
     for (int i = 0; i < e->lanes; i++)
         all[i] = c;
     return e->lanes == 1 ? c : e->l->ConstVector(all, (unsigned)e->lanes);
@@ -69,7 +69,7 @@ lz_lvalue *lz_em_int(lz_em *e, lz_ltype *t, int64_t v)
 
 lz_lvalue *lz_em_iota(lz_em *e, lz_ltype *t)
 {
-    lz_lvalue *all[64];
+    lz_lvalue *all[LZ_EM_LANES];
     for (int i = 0; i < e->lanes; i++)
         all[i] = e->l->ConstInt(t, (unsigned long long)i, 0);
     return e->lanes == 1 ? all[0] : e->l->ConstVector(all, (unsigned)e->lanes);

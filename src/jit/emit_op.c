@@ -5,11 +5,9 @@
 
 /* ---- calls ---- */
 
-enum { SLOT = 64 * 8 }; /* bytes of spill for one operand */
-
 static lz_lvalue *slot(lz_em *e, int i)
 {
-    return lz_em_move(e, e->spill, lz_em_i64(e, (int64_t)i * SLOT));
+    return lz_em_move(e, e->spill, lz_em_i64(e, (int64_t)i * LZ_EM_SLOT));
 }
 
 static lz_ltype *tile_type(lz_em *e, int ktype)

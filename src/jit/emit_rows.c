@@ -84,7 +84,7 @@ static void fold_chunk(lz_em *e, uint32_t v)
 /* `count` lanes of a vector from `from` on. */
 static lz_lvalue *piece(lz_em *e, lz_lvalue *x, int from, int count)
 {
-    lz_lvalue *which[64];
+    lz_lvalue *which[LZ_EM_LANES];
     if (!x)
         return NULL;
     if (count == 1)
@@ -98,7 +98,7 @@ lz_ebest lz_em_row_fold(lz_em *e, uint32_t v)
 {
     const lz_knode *n = node(e, v);
     parts p = parts_of(e, v);
-    lz_ebest s[LZ_ROW_LANES];
+    lz_ebest s[LZ_ROW_LANES] = { { NULL, NULL } };
     int count = LZ_ROW_LANES / p.vec;
     e->lanes = p.vec;
     for (int i = 0; i < count; i++)

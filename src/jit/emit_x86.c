@@ -15,17 +15,17 @@ static bool start(const lz_llvm *l)
 }
 
 /* `count` lanes of x from `from` on; those that are not there are undefined. */
-static lz_lvalue *lanes(lz_em *e, lz_lvalue *x, int have, int at, int count)
+static lz_lvalue *lanes(lz_em *e, lz_lvalue *x, int of, int at, int count)
 {
-    lz_lvalue *which[64];
+    lz_lvalue *which[LZ_EM_LANES];
     for (int i = 0; i < count; i++)
-        which[i] = at + i < have ? lz_em_i32(e, at + i) : e->l->GetPoison(e->i32);
+        which[i] = at + i < of ? lz_em_i32(e, at + i) : e->l->GetPoison(e->i32);
     return e->l->BuildShuffleVector(e->b, x, x, e->l->ConstVector(which, (unsigned)count), "");
 }
 
 static lz_lvalue *join(lz_em *e, lz_lvalue *x, lz_lvalue *y, int each)
 {
-    lz_lvalue *which[64];
+    lz_lvalue *which[LZ_EM_LANES];
     for (int i = 0; i < 2 * each; i++)
         which[i] = lz_em_i32(e, i);
     return e->l->BuildShuffleVector(e->b, x, y, e->l->ConstVector(which, (unsigned)(2 * each)), "");

@@ -31,7 +31,6 @@ static const char *const usual[] = { "libLLVM.so.19.1",
                                      NULL };
 
 static lz_llvm library;
-static lz_dl *kept; /* for good: code and threads of LLVM may be in use until the end */
 static lz_once loaded = LZ_ONCE_INIT;
 
 static lz_err *check_version(lz_llvm *l)
@@ -66,7 +65,7 @@ static lz_err *load(void *user)
         lz_dl_close(dl);
         return e;
     }
-    kept = dl;
+    library.dl = dl;
     set_options(&library);
     return NULL;
 }

@@ -175,6 +175,7 @@ typedef struct lz_llvm {
     LZ_LLVM_OPTIONAL(X)
 #undef X
     unsigned major, minor, patch;
+    struct lz_dl *dl; /* stays open: code and threads of LLVM may be in use until the end */
 } lz_llvm;
 
 /* LZ_ERR_NOT_FOUND with what was tried; asking again is cheap. */
