@@ -28,10 +28,13 @@ lz_err *lz_target_here(const lz_target **out)
     int n = lz_target_all(all);
     if (n == 0)
         return lz_errf(LZ_ERR_NOT_FOUND, "no machine code is made for this CPU");
-    *out = name ? NULL : all[n - 1];
-    for (int i = 0; name && i < n; i++)
-        *out = strcmp(all[i]->name, name) == 0 ? all[i] : *out;
-    return *out ? NULL : no_target(name, all, n);
+    for (int i = n - 1; i >= 0; i--) {
+        if (!name || strcmp(all[i]->name, name) == 0) {
+            *out = all[i];
+            return NULL;
+        }
+    }
+    return no_target(name, all, n);
 }
 
 lz_err *lz_target_text(const lz_target *t, lz_text *out)
