@@ -3,6 +3,7 @@
 #include "base/env.h"
 #include "base/json_write.h"
 #include "cli/command.h"
+#include <lazuli/run.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,13 +30,20 @@ static lz_err *look(facts *f)
     return lz_cpu_threads(&f->threads);
 }
 
+enum { ABOUT = 640 };
+
 static void as_text(const facts *f, lz_text *out)
 {
     lz_text_printf(out, "lazuli %s, compiled by %s\n", lz_version(), COMPILER);
     lz_text_printf(out, "machine\n  cpu       %.*s\n", LZ_FMT(lz_text_view(&f->cpu)));
     lz_text_printf(out, "  vectors   %.*s\n", LZ_FMT(lz_text_view(&f->features)));
     lz_text_printf(out, "  cpus      %d usable, %d threads\n", f->cpus, f->threads);
-    lz_text_printf(out, "  memory    %llu MiB\nvariables\n", (unsigned long long)(f->memory >> 20));
+    lz_text_printf(out, "  memory    %llu MiB\nmatrices\n", (unsigned long long)(f->memory >> 20));
+    char about[ABOUT];
+    const char *name;
+    for (size_t i = 0; (name = lz_matrix_library(i, about, sizeof about)); i++)
+        lz_text_printf(out, "  %-9s %s\n", name, about);
+    lz_text_puts(out, "variables\n");
     for (int i = 0; i < LZ_ENV_COUNT; i++) {
         const char *value = lz_env_text((lz_env_id)i);
         lz_text_printf(out, "  %-16s %-8s %s\n", lz_env_vars[i].name, value ? value : "(unset)",
@@ -54,6 +62,19 @@ static void put_variables(lz_json_writer *w)
             lz_json_put_cstr(w, value);
         else
             lz_json_put_null(w);
+    }
+    lz_json_end_object(w);
+}
+
+static void put_libraries(lz_json_writer *w)
+{
+    char about[ABOUT];
+    const char *name;
+    lz_json_put_key(w, "matrices");
+    lz_json_begin_object(w);
+    for (size_t i = 0; (name = lz_matrix_library(i, about, sizeof about)); i++) {
+        lz_json_put_key(w, name);
+        lz_json_put_cstr(w, about);
     }
     lz_json_end_object(w);
 }
@@ -77,6 +98,7 @@ static lz_err *as_json(const facts *f, lz_text *out)
     lz_json_put_int(&w, f->threads);
     lz_json_put_key(&w, "memory");
     lz_json_put_uint(&w, f->memory);
+    put_libraries(&w);
     put_variables(&w);
     lz_json_end_object(&w);
     lz_text_putc(out, '\n');

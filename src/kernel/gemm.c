@@ -143,6 +143,22 @@ static const char *source(const lz_gemm_side *s, int64_t b, int64_t at, int64_t 
 TRANSPOSE(uint32_t)
 TRANSPOSE(uint64_t)
 
+/* The same with squares that vectors can turn, where elements along k lie side by side. */
+static void turn(const run *r, const char *from, int64_t along, int64_t n, int64_t nk, int64_t wide,
+                 char *panel)
+{
+    const uint32_t *x = (const void *)from;
+    uint32_t *p = (void *)panel;
+    int64_t step = r->lanes, i = 0, k = 0;
+    for (k = 0; k + step <= nk; k += step) {
+        for (i = 0; i + step <= n; i += step)
+            r->w->transpose(x + i * along + k, along, p + k * wide + i, wide);
+        transpose_uint32_t((const void *)(x + i * along + k), along, 1, n - i, step, wide,
+                           (void *)(p + k * wide + i));
+    }
+    transpose_uint32_t((const void *)(x + k), along, 1, n, nk - k, wide, (void *)(p + k * wide));
+}
+
 /* [k][wide], whatever lies side by side. */
 static void pack_panel(const run *r, const lz_gemm_side *s, int64_t b, int64_t at, int64_t n, int64_t k0,
                        int64_t nk, int64_t wide, char *panel)
@@ -165,6 +181,8 @@ static void pack_panel(const run *r, const lz_gemm_side *s, int64_t b, int64_t a
     else if (s->along == 1)
         for (int64_t k = 0; k < nk; k++)
             memcpy(panel + k * wide * size, from + k * s->k * size, (size_t)(n * size));
+    else if (s->k == 1 && size == 4 && r->w->transpose)
+        turn(r, from, s->along, n, nk, wide, panel);
     else
         (size == 4 ? transpose_uint32_t : transpose_uint64_t)(from, s->along, s->k, n, nk, wide, panel);
 }
@@ -346,15 +364,31 @@ static int worth_threads(const lz_gemm *g, int threads)
     return products < PRODUCTS ? 1 : threads;
 }
 
+/* One column is one row of the transposed product, whose elements are the same. */
+static lz_gemm laid_down(const lz_gemm *g)
+{
+    lz_gemm t = *g;
+    bool column = g->n == 1 && g->m > 1 && g->out_row == 1 && !g->x.fetch && !g->y.fetch && !g->after;
+    if (!column)
+        return t;
+    t.m = 1;
+    t.n = g->m;
+    t.x = g->y;
+    t.y = g->x;
+    t.out_row = g->m;
+    return t;
+}
+
 size_t lz_gemm_scratch(const lz_gemm *g, int threads)
 {
     run r;
-    threads = worth_threads(g, threads);
-    set_up(&r, g, widest(), threads);
+    lz_gemm t = laid_down(g);
+    threads = worth_threads(&t, threads);
+    set_up(&r, &t, widest(), threads);
     return (size_t)threads * r.room;
 }
 
-lz_err *lz_gemm_run_with(const lz_gemm *g, const lz_gemm_width *w, lz_pool *pool)
+static lz_err *run_with(const lz_gemm *g, const lz_gemm_width *w, lz_pool *pool)
 {
     run r;
     lz_bands bands;
@@ -371,6 +405,12 @@ lz_err *lz_gemm_run_with(const lz_gemm *g, const lz_gemm_width *w, lz_pool *pool
     if (r.scratch != g->scratch)
         lz_mem_free(r.scratch);
     return e;
+}
+
+lz_err *lz_gemm_run_with(const lz_gemm *g, const lz_gemm_width *w, lz_pool *pool)
+{
+    lz_gemm t = laid_down(g);
+    return run_with(&t, w, pool);
 }
 
 lz_err *lz_gemm_run(const lz_gemm *g, lz_pool *pool)

@@ -48,6 +48,9 @@ typedef struct lz_gemm_width {
     int bytes;                    /* of a vector */
     int heights[LZ_GEMM_HEIGHTS]; /* rows of a block, the most first; 0 behind the last */
     lz_gemm_micro *micro[LZ_GEMM_TYPES][LZ_GEMM_HEIGHTS][LZ_GEMM_WIDES]; /* NULL: not that wide */
+    /* A square of 4-byte elements as large as a vector: to[j][i] = from[i][j], rows `from_row` and
+     * `to_row` elements apart; may be NULL. */
+    void (*transpose)(const void *from, int64_t from_row, void *to, int64_t to_row);
 } lz_gemm_width;
 
 extern const lz_gemm_width lz_gemm_base, lz_gemm_avx2, lz_gemm_avx512;

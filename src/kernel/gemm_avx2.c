@@ -8,6 +8,32 @@
 #pragma GCC push_options
 #pragma GCC target("avx2,fma")
 #endif
+
+/* Pairs of elements, of pairs, of halves of vectors change places. */
+static void transpose(const void *from, int64_t from_row, void *to, int64_t to_row)
+{
+    const float *x = from;
+    float *y = to;
+    __m256 a[8], b[8];
+    for (int i = 0; i < 8; i++)
+        a[i] = _mm256_loadu_ps(x + i * from_row);
+    for (int i = 0; i < 8; i += 2) {
+        b[i] = _mm256_unpacklo_ps(a[i], a[i + 1]);
+        b[i + 1] = _mm256_unpackhi_ps(a[i], a[i + 1]);
+    }
+    for (int i = 0; i < 8; i += 4)
+        for (int k = 0; k < 2; k++) {
+            __m256d lo = _mm256_castps_pd(b[i + k]), hi = _mm256_castps_pd(b[i + k + 2]);
+            a[i + 2 * k] = _mm256_castpd_ps(_mm256_unpacklo_pd(lo, hi));
+            a[i + 2 * k + 1] = _mm256_castpd_ps(_mm256_unpackhi_pd(lo, hi));
+        }
+    for (int i = 0; i < 4; i++) {
+        _mm256_storeu_ps(y + i * to_row, _mm256_permute2f128_ps(a[i], a[i + 4], 0x20));
+        _mm256_storeu_ps(y + (i + 4) * to_row, _mm256_permute2f128_ps(a[i], a[i + 4], 0x31));
+    }
+}
+
+#define LZ_GEMM_TRANSPOSE          transpose
 #define LZ_GEMM_TABLE              lz_gemm_avx2
 #define LZ_GEMM_BYTES              32
 #define LZ_GEMM_FMA_f32            _mm256_fmadd_ps

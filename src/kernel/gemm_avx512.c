@@ -8,6 +8,37 @@
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512dq,avx512vl,prefer-vector-width=512")
 #endif
+
+/* Pairs of elements, of pairs, of quarters of vectors change places. */
+static void transpose(const void *from, int64_t from_row, void *to, int64_t to_row)
+{
+    const float *x = from;
+    float *y = to;
+    __m512 a[16], b[16];
+    for (int i = 0; i < 16; i++)
+        a[i] = _mm512_loadu_ps(x + i * from_row);
+    for (int i = 0; i < 16; i += 2) {
+        b[i] = _mm512_unpacklo_ps(a[i], a[i + 1]);
+        b[i + 1] = _mm512_unpackhi_ps(a[i], a[i + 1]);
+    }
+    for (int i = 0; i < 16; i += 4)
+        for (int k = 0; k < 2; k++) {
+            __m512d lo = _mm512_castps_pd(b[i + k]), hi = _mm512_castps_pd(b[i + k + 2]);
+            a[i + 2 * k] = _mm512_castpd_ps(_mm512_unpacklo_pd(lo, hi));
+            a[i + 2 * k + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(lo, hi));
+        }
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 2; k++) {
+            b[8 * k + i] = _mm512_shuffle_f32x4(a[8 * k + i], a[8 * k + i + 4], 0x88);
+            b[8 * k + i + 4] = _mm512_shuffle_f32x4(a[8 * k + i], a[8 * k + i + 4], 0xdd);
+        }
+    for (int i = 0; i < 8; i++) {
+        _mm512_storeu_ps(y + i * to_row, _mm512_shuffle_f32x4(b[i], b[i + 8], 0x88));
+        _mm512_storeu_ps(y + (i + 8) * to_row, _mm512_shuffle_f32x4(b[i], b[i + 8], 0xdd));
+    }
+}
+
+#define LZ_GEMM_TRANSPOSE          transpose
 #define LZ_GEMM_TABLE              lz_gemm_avx512
 #define LZ_GEMM_BYTES              64
 #define LZ_GEMM_FMA_f32            _mm512_fmadd_ps

@@ -162,6 +162,7 @@ EVERY(i64)
 const lz_gemm_width LZ_GEMM_TABLE = {
     .bytes = LZ_GEMM_BYTES,
     .heights = HEIGHTS,
+    .transpose = LZ_GEMM_TRANSPOSE,
     .micro = { [LZ_GEMM_F32] = TABLE(f32),
                [LZ_GEMM_F64] = TABLE(f64),
                [LZ_GEMM_I32] = TABLE(i32),

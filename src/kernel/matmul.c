@@ -24,9 +24,14 @@
  *     2048^3            168933 166397           154358
  *     128 x 512 x 784   954    1016             885
  *     16 x 1024 x 1024  304    486              310
- *     1 x 1024 x 1024   74     237              54
- *     1024 x 1 x 1024   421    200              48 */
-enum { LIBRARY_FROM = 1 << 20 };
+ *     1 x 1024 x 1024   75     248              54
+ *     1024 x 1 x 1024   238    202              49
+ * with y transposed in memory, as layers have their weights:
+ *     8 x 1024 x 1024   328    791              184
+ *     16 x 1024 x 1024  485    950              950
+ *     64 x 1024 x 1024  1692   2029             1898
+ *     128 x 512 x 784   966    1049             931 */
+enum { LIBRARY_FROM = 1 << 20, TURNED_LEAST = 16, TURNED_MOST = 96 };
 
 /* Libraries get blocks, whose sizes depend on the shape alone: a result is then the same for
  * any number of threads. Four of them from 2^22 products on, more when a side has more than 2048:
@@ -84,7 +89,8 @@ static bool own_is_slow(void)
 /* In the order of preference; the rest is ours. */
 static bool suits(lz_blas b, const lz_kcall *c, const lz_blas_product *p)
 {
-    bool large = products(c) >= LIBRARY_FROM;
+    bool turned = p->yt && p->m >= TURNED_LEAST && p->m <= TURNED_MOST;
+    bool large = products(c) >= LIBRARY_FROM && !turned;
     if (!lz_blas_can(b, p) || (b == LZ_BLAS_OPENBLAS && !own_is_slow()))
         return false;
     return (large || own_is_slow()) && lz_blas_has(b);
