@@ -68,15 +68,23 @@ static lz_err *append(lz_group *a, lz_group *b)
     return NULL;
 }
 
-/* What b writes and reads is written and read by a from now on. */
+static void rename_step(lz_toucher *all, uint32_t first, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = first; i; i = all[i - 1].next)
+        if (all[i - 1].step == from)
+            all[i - 1].step = to;
+}
+
+/* What b writes and reads will be written and read by a; nobody asks who reads inputs. */
 static void hand_over(lz_fused *f, uint32_t a, uint32_t b)
 {
-    for (size_t i = 0; i < f->lists->writers.len; i++)
-        if (f->lists->writers.data[i].step == b)
-            f->lists->writers.data[i].step = a;
-    for (size_t i = 0; i < f->lists->readers.len; i++)
-        if (f->lists->readers.data[i].step == b)
-            f->lists->readers.data[i].step = a;
+    const lz_group *g = f->steps.data[b].group;
+    for (size_t i = 0; i < g->stores.len; i++)
+        rename_step(f->lists->writers.data, lz_fnode_of(f, g->stores.data[i].target)->writer, b, a);
+    for (size_t i = 0; i < g->items.len; i++)
+        for (const lz_ln *n = g->items.data[i].view.base; n && n->kind != LZ_L_INPUT;
+             n = lz_fnode_of(f, n)->alias)
+            rename_step(f->lists->readers.data, lz_fnode_of(f, n)->reader, b, a);
 }
 
 /* ---- a group that takes what another one stores ---- */
@@ -267,8 +275,8 @@ static lz_err *belong_together(lz_fused *f, uint32_t a, uint32_t b, bool *taken,
 static lz_err *merge(lz_fused *f, uint32_t a, uint32_t b, bool taken)
 {
     lz_group *x = f->steps.data[a].group;
-    LZ_TRY(append(x, f->steps.data[b].group));
     hand_over(f, a, b);
+    LZ_TRY(append(x, f->steps.data[b].group));
     if (taken) {
         take_stored(x);
         drop_stores(f, a);
@@ -323,14 +331,12 @@ static bool can_move(const lz_step *s)
  * anew. */
 lz_err *lz_fuse_siblings(lz_fused *f)
 {
-    enum { NEAR = 8, MOST = 4096 };
+    enum { NEAR = 8, BACK = 256 };
     bool merged;
-    if (f->steps.len > MOST) /* whoever makes that many has other worries */
-        return NULL;
     for (uint32_t i = 1; i < f->steps.len; i++) {
         int left = NEAR;
-        uint32_t b = i;
-        for (uint32_t a = b; can_move(&f->steps.data[b]) && a-- > 0 && left > 0;) {
+        uint32_t b = i, end = i > BACK ? i - BACK : 0;
+        for (uint32_t a = b; can_move(&f->steps.data[b]) && a-- > end && left > 0;) {
             if (!can_move(&f->steps.data[a]))
                 continue;
             LZ_TRY(try_pair(f, a, b, &left, &merged));

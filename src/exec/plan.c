@@ -39,6 +39,7 @@ typedef struct planner {
     lz_plan *p;
     const lz_fused *f;
     uint32_t *buffer_of; /* of a node that owns one, 1 + index */
+    uint32_t *by_slot;   /* of an input, 1 + index */
 } planner;
 
 /* ---- buffers ---- */
@@ -68,11 +69,10 @@ static uint32_t buffer_of(planner *b, const lz_ln *n)
     if (owner->kind == LZ_L_INPUT) {
         v.kind = LZ_PB_INPUT;
         v.where = (size_t)((const lz_linput *)owner->attr)->slot;
-        for (uint32_t i = 0; i < b->p->n_buffers; i++) /* another view of the same slot */
-            if (b->p->buffers[i].kind == LZ_PB_INPUT && b->p->buffers[i].where == v.where) {
-                *at = i + 1;
-                return i;
-            }
+        uint32_t *there = &b->by_slot[v.where]; /* another view of the same slot has made it */
+        *there = *there ? *there : add_buffer(b, v) + 1;
+        *at = *there;
+        return *at - 1;
     }
     uint32_t i = add_buffer(b, v);
     *at = i + 1;
@@ -194,12 +194,25 @@ static lz_err *plan_output(planner *b, const lz_ln *n, size_t i)
         o->slot = in->slot;
         o->offset = in->offset;
         b->p->output_buffers[i] = LZ_NO_BUFFER;
+        if (b->by_slot[in->slot])
+            b->p->buffers[b->by_slot[in->slot] - 1].kept = true;
         return copy_ints(&b->p->arena, in->strides, n->ndim, &o->strides.v);
     }
     LZ_TRY(lz_strides_contiguous(lz_ln_sizes(n), &strides));
     b->p->output_buffers[i] = buffer_of(b, n);
     b->p->buffers[b->p->output_buffers[i]].kind = LZ_PB_OUTPUT;
     return copy_ints(&b->p->arena, strides.v, n->ndim, &o->strides.v);
+}
+
+static size_t slots_of(const lz_lower *dag)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < dag->n_nodes; i++) {
+        const lz_ln *x = dag->nodes[i];
+        size_t slot = x->kind == LZ_L_INPUT ? (size_t)((const lz_linput *)x->attr)->slot + 1 : 0;
+        n = slot > n ? slot : n;
+    }
+    return n;
 }
 
 lz_err *lz_plan_lay(lz_plan *p, const lz_fused *f, const lz_ln *const *outputs, size_t n,
@@ -210,6 +223,7 @@ lz_err *lz_plan_lay(lz_plan *p, const lz_fused *f, const lz_ln *const *outputs, 
     LZ_TRY(lz_arena_new(&p->arena, &p->outputs, n + 1));
     LZ_TRY(lz_arena_new(&p->arena, &p->output_buffers, n + 1));
     LZ_TRY(lz_arena_new(f->arena, &b.buffer_of, f->dag->n_nodes + 1));
+    LZ_TRY(lz_arena_new(f->arena, &b.by_slot, slots_of(f->dag) + 1));
     if (buffer_of_node)
         *buffer_of_node = b.buffer_of;
     LZ_TRY(plan_launches(&b));

@@ -50,10 +50,8 @@ void lz_plan_find_lives(lz_plan *p)
     for (size_t i = 0; i < p->n_outputs; i++)
         if (p->output_buffers[i] != LZ_NO_BUFFER)
             p->buffers[p->output_buffers[i]].last = UINT32_MAX;
-    for (size_t i = 0; i < p->n_buffers; i++) /* inputs that are outputs */
-        for (size_t k = 0; p->buffers[i].kind == LZ_PB_INPUT && k < p->n_outputs; k++)
-            if (p->outputs[k].slot == (int64_t)p->buffers[i].where)
-                p->buffers[i].last = UINT32_MAX;
+    for (size_t i = 0; i < p->n_buffers; i++)
+        p->buffers[i].last = p->buffers[i].kept ? UINT32_MAX : p->buffers[i].last;
 }
 
 /* ---- where temporaries lie ---- */

@@ -118,9 +118,13 @@ static void give(lz_nodes *t, lz_node *n)
 
 /* ---- finding equal ones ---- */
 
-static lz_node **bucket_of(const lz_nodes *t, lz_hash h)
+/* The hash tells structures apart; which nodes the operands are tells those of one structure. */
+static lz_node **bucket_of(const lz_nodes *t, lz_hash h, const lz_output *in, uint32_t nin)
 {
-    return &t->buckets[h.lo & (t->nbuckets - 1)];
+    uint64_t at = h.lo;
+    for (uint32_t i = 0; i < nin; i++)
+        at = (at ^ (uintptr_t)in[i].node >> 4) * UINT64_C(0x9e3779b97f4a7c15);
+    return &t->buckets[(at ^ at >> 32) & (t->nbuckets - 1)];
 }
 
 static bool same(const lz_node *n, const lz_node_form *f, lz_hash hash, const lz_output *in)
@@ -145,7 +149,7 @@ static void grow(lz_nodes *t)
     t->nbuckets = n;
     for (size_t i = 0; i < nold; i++)
         for (lz_node *x = old[i], *next; x; x = next) {
-            lz_node **to = bucket_of(t, x->hash);
+            lz_node **to = bucket_of(t, x->hash, x->in, x->nin);
             next = x->chain;
             x->chain = *to;
             *to = x;
@@ -155,7 +159,7 @@ static void grow(lz_nodes *t)
 
 static void forget(lz_nodes *t, lz_node *n)
 {
-    lz_node **p = bucket_of(t, n->hash);
+    lz_node **p = bucket_of(t, n->hash, n->in, n->nin);
     while (*p != n)
         p = &(*p)->chain;
     *p = n->chain;
@@ -215,7 +219,7 @@ lz_err *lz_node_make(lz_nodes *t, const lz_node_form *f, const lz_output *in, co
                      lz_loc at, const char *scope, lz_node **out)
 {
     lz_hash hash = hash_of(f, in);
-    lz_node *n = f->nnumbers == 0 ? *bucket_of(t, hash) : NULL;
+    lz_node *n = f->nnumbers == 0 ? *bucket_of(t, hash, in, f->nin) : NULL;
     while (n && !same(n, f, hash, in))
         n = n->chain;
     if (n) {
@@ -232,7 +236,7 @@ lz_err *lz_node_make(lz_nodes *t, const lz_node_form *f, const lz_output *in, co
         return NULL;
     if (++t->found > t->nbuckets)
         grow(t);
-    lz_node **bucket = bucket_of(t, hash);
+    lz_node **bucket = bucket_of(t, hash, in, f->nin);
     n->chain = *bucket;
     *bucket = n;
     return NULL;
