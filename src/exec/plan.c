@@ -39,7 +39,8 @@ typedef struct planner {
     lz_plan *p;
     const lz_fused *f;
     uint32_t *buffer_of; /* of a node that owns one, 1 + index */
-    uint32_t *by_slot;   /* of an input, 1 + index */
+    uint32_t *by_slot;   /* of inputs, 1 + index; open addressing */
+    size_t slots;        /* of that table: a power of two, more than there are inputs */
 } planner;
 
 /* ---- buffers ---- */
@@ -53,6 +54,15 @@ static uint32_t add_buffer(planner *b, lz_pbuffer v)
 {
     b->p->buffers[b->p->n_buffers] = v;
     return (uint32_t)b->p->n_buffers++;
+}
+
+/* Where the table has the buffer of an input slot, or would have it. */
+static uint32_t *slot_of(const planner *b, size_t slot)
+{
+    size_t at = slot * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (b->slots - 1);
+    while (b->by_slot[at] && b->p->buffers[b->by_slot[at] - 1].where != slot)
+        at = (at + 1) & (b->slots - 1);
+    return &b->by_slot[at];
 }
 
 static uint32_t buffer_of(planner *b, const lz_ln *n)
@@ -69,7 +79,7 @@ static uint32_t buffer_of(planner *b, const lz_ln *n)
     if (owner->kind == LZ_L_INPUT) {
         v.kind = LZ_PB_INPUT;
         v.where = (size_t)((const lz_linput *)owner->attr)->slot;
-        uint32_t *there = &b->by_slot[v.where]; /* another view of the same slot has made it */
+        uint32_t *there = slot_of(b, v.where); /* another view of the same slot may have made it */
         *there = *there ? *there : add_buffer(b, v) + 1;
         *at = *there;
         return *at - 1;
@@ -194,8 +204,9 @@ static lz_err *plan_output(planner *b, const lz_ln *n, size_t i)
         o->slot = in->slot;
         o->offset = in->offset;
         b->p->output_buffers[i] = LZ_NO_BUFFER;
-        if (b->by_slot[in->slot])
-            b->p->buffers[b->by_slot[in->slot] - 1].kept = true;
+        uint32_t there = *slot_of(b, (size_t)in->slot);
+        if (there)
+            b->p->buffers[there - 1].kept = true;
         return copy_ints(&b->p->arena, in->strides, n->ndim, &o->strides.v);
     }
     LZ_TRY(lz_strides_contiguous(lz_ln_sizes(n), &strides));
@@ -204,15 +215,14 @@ static lz_err *plan_output(planner *b, const lz_ln *n, size_t i)
     return copy_ints(&b->p->arena, strides.v, n->ndim, &o->strides.v);
 }
 
-static size_t slots_of(const lz_lower *dag)
+static lz_err *make_slots(planner *b)
 {
-    size_t n = 0;
-    for (uint32_t i = 0; i < dag->n_nodes; i++) {
-        const lz_ln *x = dag->nodes[i];
-        size_t slot = x->kind == LZ_L_INPUT ? (size_t)((const lz_linput *)x->attr)->slot + 1 : 0;
-        n = slot > n ? slot : n;
-    }
-    return n;
+    size_t n = 1;
+    for (uint32_t i = 0; i < b->f->dag->n_nodes; i++)
+        n += b->f->dag->nodes[i]->kind == LZ_L_INPUT;
+    for (b->slots = 2; b->slots < 2 * n;)
+        b->slots *= 2;
+    return lz_arena_new(b->f->arena, &b->by_slot, b->slots);
 }
 
 lz_err *lz_plan_lay(lz_plan *p, const lz_fused *f, const lz_ln *const *outputs, size_t n,
@@ -223,7 +233,7 @@ lz_err *lz_plan_lay(lz_plan *p, const lz_fused *f, const lz_ln *const *outputs, 
     LZ_TRY(lz_arena_new(&p->arena, &p->outputs, n + 1));
     LZ_TRY(lz_arena_new(&p->arena, &p->output_buffers, n + 1));
     LZ_TRY(lz_arena_new(f->arena, &b.buffer_of, f->dag->n_nodes + 1));
-    LZ_TRY(lz_arena_new(f->arena, &b.by_slot, slots_of(f->dag) + 1));
+    LZ_TRY(make_slots(&b));
     if (buffer_of_node)
         *buffer_of_node = b.buffer_of;
     LZ_TRY(plan_launches(&b));
