@@ -398,10 +398,20 @@ static int64_t at_least_one(int64_t v)
     return v > 1 ? v : 1;
 }
 
+/* A strip, or what gives each thread some of a large piece of work. */
+static int64_t columns_at_once(const job *j, int threads)
+{
+    const lz_ccut *c = j->cut;
+    int64_t strip = at_least_one(j->code->needs.strip);
+    int64_t share = (c->vectors.total / threads + LINE - 1) / LINE * LINE;
+    bool divided = c->around.total < threads && share * at_least_one(c->across.total) >= CHUNK_WORK;
+    return divided && share < strip ? share : strip;
+}
+
 static lz_err *run_columns(job *j, lz_pool *pool)
 {
     const lz_ccut *c = j->cut;
-    j->piece = at_least_one(j->code->needs.strip);
+    j->piece = columns_at_once(j, lz_pool_threads(pool));
     j->pieces = (c->vectors.total + j->piece - 1) / j->piece;
     int64_t wide = c->vectors.total < j->piece ? c->vectors.total : j->piece;
     int64_t work = at_least_one(wide) * at_least_one(c->across.total);
