@@ -70,6 +70,11 @@ typedef struct lz_eaccess {
     lz_lvalue *here; /* pointer, or i64 for lz_kb_affine */
 } lz_eaccess;
 
+/* A state. A best value of ARGMAX or ARGMIN has its index. */
+typedef struct lz_ebest {
+    lz_lvalue *x, *at;
+} lz_ebest;
+
 enum {
     LZ_EM_LANES = 64,                           /* the most in a vector */
     LZ_EM_SLOT = LZ_EM_LANES * sizeof(int64_t), /* room for a vector */
@@ -94,6 +99,7 @@ typedef struct lz_em {
     lz_eaccess access[LZ_KERNEL_ACCESSES];
     int lanes;
     lz_lvalue *mask, *at;
+    lz_ebest *held;     /* lanes in registers: those of the next reduction of the body; NULL: in memory */
     lz_lvalue **now;    /* per node: in the body being emitted */
     lz_lvalue **scalar; /* uniform ones, and with rows outer ones */
     lz_lvalue **spread; /* the same as vectors */
@@ -133,6 +139,8 @@ typedef struct lz_eloop {
 
 /* for (i = from; i < to; i += step); the values it makes are not to be had after it. */
 lz_eloop lz_em_loop(lz_em *e, lz_lvalue *from, lz_lvalue *to, lz_lvalue *step);
+/* The same, at least once; what it makes last can be read after it. */
+lz_eloop lz_em_loop_once(lz_em *e, lz_lvalue *from, lz_lvalue *to, lz_lvalue *step);
 void lz_em_loop_end(lz_em *e, lz_eloop *l);
 
 /* emit_op.c: operations */
@@ -154,11 +162,7 @@ void lz_em_write(lz_em *e, int access, lz_lvalue *x);
 lz_lvalue *lz_em_value(lz_em *e, uint32_t v); /* in shape */
 lz_lvalue *lz_em_node(lz_em *e, uint32_t v);  /* computes it; reductions and scans are not for this */
 
-/* emit_state.c: reductions and scans. A best value of ARGMAX or ARGMIN has its index. */
-typedef struct lz_ebest {
-    lz_lvalue *x, *at;
-} lz_ebest;
-
+/* emit_state.c: reductions and scans */
 bool lz_em_has_index(const lz_knode *n);
 int lz_em_state_type(const lz_em *e, const lz_knode *n);
 lz_ebest lz_em_neutral(lz_em *e, const lz_knode *n);

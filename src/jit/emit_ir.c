@@ -172,14 +172,28 @@ lz_lvalue *lz_em_least(lz_em *e, lz_lvalue *x, lz_lvalue *y)
     return e->l->BuildSelect(e->b, e->l->BuildICmp(e->b, LZ_L_SLT, x, y, ""), x, y, "");
 }
 
+static void enter_loop(lz_em *e, lz_eloop *l, lz_lvalue *from, lz_lblock *before)
+{
+    lz_em_at(e, l->body);
+    l->i = e->l->BuildPhi(e->b, e->i64, "");
+    e->l->AddIncoming(l->i, &from, &before, 1);
+}
+
 lz_eloop lz_em_loop(lz_em *e, lz_lvalue *from, lz_lvalue *to, lz_lvalue *step)
 {
     lz_lblock *before = e->l->GetInsertBlock(e->b);
     lz_eloop l = { .body = lz_em_block(e, "body"), .exit = lz_em_block(e, "exit"), .to = to, .step = step };
     lz_em_branch(e, e->l->BuildICmp(e->b, LZ_L_SLT, from, to, ""), l.body, l.exit);
-    lz_em_at(e, l.body);
-    l.i = e->l->BuildPhi(e->b, e->i64, "");
-    e->l->AddIncoming(l.i, &from, &before, 1);
+    enter_loop(e, &l, from, before);
+    return l;
+}
+
+lz_eloop lz_em_loop_once(lz_em *e, lz_lvalue *from, lz_lvalue *to, lz_lvalue *step)
+{
+    lz_lblock *before = e->l->GetInsertBlock(e->b);
+    lz_eloop l = { .body = lz_em_block(e, "body"), .exit = lz_em_block(e, "exit"), .to = to, .step = step };
+    lz_em_go(e, l.body);
+    enter_loop(e, &l, from, before);
     return l;
 }
 

@@ -55,6 +55,11 @@ static void reset_total(lz_em *e, uint32_t v)
 static void step(lz_em *e, uint32_t v)
 {
     const lz_knode *n = node(e, v);
+    if (e->held) { /* a whole vector */
+        e->held->x = lz_em_join(e, n, *e->held, (lz_ebest){ lz_em_value(e, n->in[0]), NULL }, false).x;
+        e->held++;
+        return;
+    }
     parts p = parts_of(e, v);
     lz_lvalue *i = e->l->BuildAnd(e->b, e->at, lz_em_i64(e, LZ_ROW_LANES - 1), "");
     lz_ebest old = lz_em_get(e, n, p.lane, p.lane_at, i), x = { .x = lz_em_value(e, n->in[0]) };
@@ -230,9 +235,100 @@ static void body_loop(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to, int la
     lz_em_loop_end(e, &l);
 }
 
+/* ---- groups: all lanes of a reduction at once, in registers, where these suffice ---- */
+
+enum {
+    HELD_MOST = 16, /* vectors */
+    GROUP_WORK = 64,
+};
+
+static bool is_called(int op)
+{
+    return (op >= LZ_K_GCD && op < LZ_N_CONST && op != LZ_K_SCALE) || op == LZ_N_RARE || op == LZ_N_PHILOX;
+}
+
+/* How many vectors are held, in the order of vectors, then reductions; 0: it is not for groups. */
+static int held_vectors(const lz_em *e, int walk)
+{
+    int pieces = LZ_ROW_LANES / e->p->vec, work = 0, held = 0;
+    bool fits = true;
+    for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
+        const lz_knode *n = node(e, v);
+        bool reduces = reduces_in(e, v, walk), made = made_in(e, v, walk);
+        held += reduces ? pieces : 0;
+        work += made ? pieces : 0;
+        fits =
+            fits && !(reduces && lz_em_has_index(n)) && !(made && (n->op == LZ_N_SCAN || is_called(n->op)));
+    }
+    return fits && held <= HELD_MOST && work <= GROUP_WORK ? held : 0;
+}
+
+/* Between registers and the lanes in memory. */
+static void move_held(lz_em *e, int walk, lz_ebest *held, bool out)
+{
+    e->lanes = e->p->vec;
+    for (int i = 0; i < LZ_ROW_LANES; i += e->p->vec) {
+        for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
+            if (!reduces_in(e, v, walk))
+                continue;
+            parts p = parts_of(e, v);
+            if (out)
+                lz_em_put(e, node(e, v), *held, p.lane, p.lane_at, first_of(e, false, i));
+            else
+                *held = lz_em_get(e, node(e, v), p.lane, p.lane_at, first_of(e, false, i));
+            held++;
+        }
+    }
+    e->lanes = 1;
+}
+
+static void group_body(lz_em *e, int walk, lz_lvalue *first, lz_ebest *held)
+{
+    e->lanes = e->p->vec;
+    e->held = held;
+    for (int i = 0; i < LZ_ROW_LANES; i += e->p->vec) {
+        e->at = e->l->BuildAdd(e->b, first, lz_em_i64(e, i), "");
+        body(e, walk);
+    }
+    e->held = NULL;
+    e->at = NULL;
+    e->lanes = 1;
+}
+
+/* Whole groups of elements [from, to). */
+static void groups(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to, int n)
+{
+    lz_ebest held[HELD_MOST];
+    lz_lvalue *phi[HELD_MOST];
+    lz_lblock *enter = lz_em_block(e, "enter"), *met = lz_em_block(e, "met");
+    lz_em_branch(e, e->l->BuildICmp(e->b, LZ_L_SLT, from, to, ""), enter, met);
+    lz_em_at(e, enter);
+    move_held(e, walk, held, false);
+    lz_eloop l = lz_em_loop_once(e, from, to, lz_em_i64(e, LZ_ROW_LANES));
+    for (int i = 0; i < n; i++) {
+        phi[i] = e->l->BuildPhi(e->b, e->l->TypeOf(held[i].x), "");
+        e->l->AddIncoming(phi[i], &held[i].x, &enter, 1);
+        held[i].x = phi[i];
+    }
+    group_body(e, walk, l.i, held);
+    lz_lblock *last = e->l->GetInsertBlock(e->b);
+    for (int i = 0; i < n; i++)
+        e->l->AddIncoming(phi[i], &held[i].x, &last, 1);
+    lz_em_loop_end(e, &l);
+    move_held(e, walk, held, true);
+    lz_em_go(e, met);
+    lz_em_at(e, met);
+}
+
 /* Elements [from, to) of the row; from is a multiple of the vector's lanes. */
 void lz_em_row_stretch(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to)
 {
+    int held = held_vectors(e, walk);
+    if (held) {
+        lz_lvalue *end = e->l->BuildAnd(e->b, to, lz_em_i64(e, -(int64_t)LZ_ROW_LANES), "");
+        groups(e, walk, from, end, held);
+        from = end;
+    }
     if (e->t->masked) {
         body_loop(e, walk, from, to, e->p->vec, true);
         return;
