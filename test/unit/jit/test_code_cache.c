@@ -169,89 +169,87 @@ static size_t slurp(const char *path, char *buf, size_t size)
     return n;
 }
 
-static void cut(const char *path, char *bytes, size_t n)
+/* The one that is damaged. */
+static char entry[1 << 14];
+static size_t entry_size;
+
+static void cut(const char *path)
 {
-    plant(path, bytes, n / 2);
+    plant(path, entry, entry_size / 2);
 }
 
-static void empty(const char *path, char *bytes, size_t n)
+static void empty(const char *path)
 {
-    (void)n;
-    plant(path, bytes, 0);
+    plant(path, entry, 0);
 }
 
-static void extend(const char *path, char *bytes, size_t n)
+static void extend(const char *path)
 {
-    bytes[n] = 0;
-    plant(path, bytes, n + 1);
+    entry[entry_size] = 0;
+    plant(path, entry, entry_size + 1);
 }
 
-static void flip(const char *path, char *bytes, size_t n, size_t at)
+static void flip(const char *path, size_t at)
 {
-    bytes[at] ^= 16;
-    plant(path, bytes, n);
+    entry[at] ^= 16;
+    plant(path, entry, entry_size);
 }
 
-static void flip_head(const char *path, char *bytes, size_t n)
+static void flip_head(const char *path)
 {
-    flip(path, bytes, n, 9);
+    flip(path, 9);
 }
 
-static void flip_key(const char *path, char *bytes, size_t n)
+static void flip_key(const char *path)
 {
-    flip(path, bytes, n, 33);
+    flip(path, 33);
 }
 
-static void flip_object(const char *path, char *bytes, size_t n)
+static void flip_object(const char *path)
 {
-    flip(path, bytes, n, n / 2);
+    flip(path, entry_size / 2);
 }
 
-static void flip_sum(const char *path, char *bytes, size_t n)
+static void flip_sum(const char *path)
 {
-    flip(path, bytes, n, n - 1);
+    flip(path, entry_size - 1);
 }
 
-static void put_another(const char *path, char *bytes, size_t n)
+static void put_another(const char *path)
 {
-    (void)bytes, (void)n;
     char other[300];
     snprintf(other, sizeof other, "%s", file_of("other"));
     assert_int_equal(rename(other, path), 0);
 }
 
-static void open_to_all(const char *path, char *bytes, size_t n)
+static void open_to_all(const char *path)
 {
-    (void)bytes, (void)n;
     assert_int_equal(chmod(path, 0666), 0);
 }
 
-static void link_to_it(const char *path, char *bytes, size_t n)
+static void link_to_it(const char *path)
 {
-    (void)bytes, (void)n;
     char real[300];
     snprintf(real, sizeof real, "%s", in_folder("elsewhere"));
     assert_int_equal(rename(path, real), 0);
     assert_int_equal(symlink(real, path), 0);
 }
 
-static void pipe_instead(const char *path, char *bytes, size_t n)
+static void pipe_instead(const char *path)
 {
-    (void)bytes, (void)n;
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0);
 }
 
-static void folder_instead(const char *path, char *bytes, size_t n)
+static void folder_instead(const char *path)
 {
-    (void)bytes, (void)n;
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkdir(path, 0700), 0);
 }
 
-static void foreign(const char *path, char *bytes, size_t n)
+static void foreign(const char *path)
 {
-    (void)path, (void)bytes, (void)n;
+    (void)path;
     honest = 1; /* the folder is ours */
 }
 
@@ -286,10 +284,8 @@ static lz_err *read_broken(const char *why)
 }
 
 /* Recognised, made again, and sound afterwards. */
-static lz_err *try_damage(void (*damage)(const char *path, char *bytes, size_t n), const char *why,
-                          bool stays)
+static lz_err *try_damage(void (*damage)(const char *path), const char *why, bool stays)
 {
-    static char bytes[1 << 14];
     char path[300];
     bool made;
     new_folder();
@@ -298,8 +294,8 @@ static lz_err *try_damage(void (*damage)(const char *path, char *bytes, size_t n
     if (!there(file_of("one")) || !there(file_of("other")))
         return NULL; /* storing failed for want of memory */
     snprintf(path, sizeof path, "%s", file_of("one"));
-    size_t n = slurp(path, bytes, sizeof bytes - 1);
-    damage(path, bytes, n);
+    entry_size = slurp(path, entry, sizeof entry - 1);
+    damage(path);
     lz_err *e = read_broken(why);
     if (!e)
         e = get("one", &made);
