@@ -719,6 +719,58 @@ static lz_err *test_threads(void)
     return NULL;
 }
 
+/* ---- a crowd in a small room ---- */
+
+enum { CROWD = 6, STAY = 15, ROOM = 16 << 10 };
+
+static void crowd(int number)
+{
+    bool ok = true;
+    for (int i = 0; i < STAY; i++)
+        ok = get_slowly(number * STAY + i, make) && get_slowly(i, make) && ok;
+    _exit(ok ? 0 : 1);
+}
+
+static uint64_t bytes_kept(void)
+{
+    lz_cfolder f;
+    lz_cinfos all = { 0 };
+    uint64_t sum = 0;
+    lz_err *e = lz_cfolder_open(false, &f);
+    assert_null(e);
+    e = lz_cfolder_list(&f, &all);
+    assert_null(e);
+    for (size_t i = 0; i < all.len; i++)
+        sum += all.data[i].size;
+    lz_vec_deinit(&all);
+    lz_cfolder_close(&f);
+    return sum;
+}
+
+/* All store and remove at the same time: every object is right, and the size is kept. */
+static lz_err *test_crowd(void)
+{
+    pid_t pids[CROWD];
+    int status;
+    if (!sure())
+        return NULL;
+    new_folder();
+    setenv("LAZULI_CACHE_SIZE", "16K", 1);
+    for (int i = 0; i < CROWD; i++) {
+        pids[i] = fork();
+        if (pids[i] == 0)
+            crowd(i);
+    }
+    for (int i = 0; i < CROWD; i++) {
+        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+        assert_int_equal(status, 0);
+    }
+    assert_true(get_slowly(CROWD * STAY, make));
+    unsetenv("LAZULI_CACHE_SIZE");
+    assert_in_range(bytes_kept(), ROOM / 2, ROOM);
+    return NULL;
+}
+
 static int told; /* a pipe */
 
 static lz_err *make_forever(void *user, lz_text *out)
@@ -773,6 +825,7 @@ int main(void)
         LZ_TEST(test_list_and_clear),
         LZ_TEST(test_processes),
         LZ_TEST(test_threads),
+        LZ_TEST(test_crowd),
         LZ_TEST(test_death),
     };
     lz_log_set(listen, NULL, LZ_LOG_WARN);
