@@ -101,6 +101,7 @@ static void *address(const runner *r, const lz_paccess *a, lz_dtype d)
 typedef struct tail {
     const lz_plaunch *call; /* its own launch is the next */
     lz_kernel_args args;    /* for all rows */
+    lz_pool *threads;       /* within a part of the product's loop, one */
 } tail;
 
 static lz_err *run_tail(void *user, int64_t begin, int64_t end)
@@ -112,13 +113,13 @@ static lz_err *run_tail(void *user, int64_t begin, int64_t end)
     memcpy(access, t->args.access, l->n_access * sizeof *access);
     lz_plan_cut_tail(t->call, l, begin, end, extents, access);
     lz_kernel_args part = { .extents = extents, .access = access, .params = t->args.params };
-    return lz_kernel_run(l->kernel, &part, NULL);
+    return lz_kernel_run(l->kernel, &part, t->threads);
 }
 
 static lz_err *run_call(runner *r, const lz_plaunch *l)
 {
     lz_kcall c = l->args;
-    tail t = { .call = l };
+    tail t = { .call = l, .threads = r->args->threads };
     for (size_t i = 0; i < l->n_in; i++)
         c.in[i].data = address(r, &l->call_in[i], c.in[i].dtype);
     c.out.data = address(r, &l->call_out, c.out.dtype);

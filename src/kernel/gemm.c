@@ -216,46 +216,45 @@ typedef struct strip {
     bool add;
 } strip;
 
+/* One block, and on to the next. */
+static void step(const run *r, lz_gemm_micro *micro, lz_gemm_block *b, int64_t cols, int64_t y_cols)
+{
+    micro(b);
+    b->out = (char *)b->out + cols * r->size;
+    b->y = (const char *)b->y + y_cols * r->size;
+}
+
 static void across(const run *r, const strip *s, int height, lz_gemm_block b)
 {
     lz_gemm_micro *const *micro = r->w->micro[r->g->type][height];
-    char *out = b.out;
-    int64_t two = 2 * r->lanes, j = 0;
-    bool side_by_side = s->y_cols == two;
-    while (j < s->n) {
-        int64_t left = s->n - j, done;
-        lz_gemm_wide wide;
-        b.y = s->y + (j / two * s->y_cols + j % two) * r->size;
-        b.out = out + j * r->size;
-        if (left >= 2 * two && side_by_side && micro[LZ_GEMM_FOUR] && j % two == 0) {
-            wide = LZ_GEMM_FOUR;
-            done = 2 * two;
-        } else if (left >= two && j % two == 0) {
-            wide = LZ_GEMM_TWO;
-            done = two;
-        } else if (left >= r->lanes) {
-            wide = LZ_GEMM_ONE;
-            done = r->lanes;
-        } else {
-            wide = LZ_GEMM_PART;
-            done = left;
-            b.lanes = (int)left;
-        }
-        micro[wide](&b);
-        j += done;
-    }
+    int64_t two = 2 * r->lanes, left = s->n;
+    for (; micro[LZ_GEMM_FOUR] && s->y_cols == two && left >= 2 * two; left -= 2 * two)
+        step(r, micro[LZ_GEMM_FOUR], &b, 2 * two, 2 * two);
+    for (; left >= two; left -= two)
+        step(r, micro[LZ_GEMM_TWO], &b, two, s->y_cols);
+    for (; left >= r->lanes; left -= r->lanes)
+        step(r, micro[LZ_GEMM_ONE], &b, r->lanes, r->lanes);
+    b.lanes = (int)left;
+    if (left > 0)
+        micro[LZ_GEMM_PART](&b);
 }
 
+/* Rows that are left over are those of one more panel. */
 static void multiply(const run *r, const strip *s)
 {
     lz_gemm_block b = { .nk = s->nk, .xi = s->xi, .xk = s->xk, .yk = s->yk, .oi = s->oi, .add = s->add };
+    const char *x = s->x;
+    char *out = s->out;
     int height = 0;
-    for (int64_t i = 0; i < s->m; i += r->w->heights[height]) {
-        while (r->w->heights[height] > s->m - i)
+    for (int64_t left = s->m; left > 0; left -= r->w->heights[height]) {
+        while (r->w->heights[height] > left)
             height++;
-        b.x = s->x + (i / r->rows * s->x_rows + i % r->rows * s->xi) * r->size;
-        b.out = s->out + i * s->oi * r->size;
+        b.x = x;
+        b.out = out;
+        b.y = s->y;
         across(r, s, height, b);
+        x += (height ? r->w->heights[height] * s->xi : s->x_rows) * r->size;
+        out += r->w->heights[height] * s->oi * r->size;
     }
 }
 
@@ -396,12 +395,13 @@ static lz_err *run_with(const lz_gemm *g, const lz_gemm_width *w, lz_pool *pool)
     set_up(&r, g, w, threads);
     if (r.tiles == 0)
         return NULL;
-    lz_bands_init(&bands, g->after, g->after_user, g->batch, g->m, r.tile_m, r.tiles_n);
+    lz_bands_init(&bands, g->after, g->after_user, g->batch, g->m, r.tile_m, r.tiles_n, threads);
     r.bands = &bands;
     r.scratch = g->scratch;
     if (!r.scratch && r.room && !(r.scratch = lz_mem_alloc_aligned((size_t)threads * r.room, ALIGN)))
         return lz_err_oom();
     lz_err *e = lz_pool_for(threads > 1 ? pool : NULL, r.tiles, 1, do_tiles, &r);
+    e = e ? e : lz_bands_finish(&bands);
     if (r.scratch != g->scratch)
         lz_mem_free(r.scratch);
     return e;

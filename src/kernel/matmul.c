@@ -35,8 +35,10 @@ enum { LIBRARY_FROM = 1 << 20, TURNED_LEAST = 16, TURNED_MOST = 96 };
 
 /* Libraries get blocks, whose sizes depend on the shape alone: a result is then the same for
  * any number of threads. Four of them from 2^22 products on, more when a side has more than 2048:
- * cutting 256^3 costs nothing, 1024^3 1.9 %, 2048^3 1.5 to 2.2 % (into 16 blocks: 4 %). */
-enum { CUT_FROM = 1 << 22, BLOCK_LEAST = 128, BLOCK_MOST = 1024, BLOCK_STEP = 64 };
+ * cutting 256^3 costs nothing, 1024^3 1.9 %, 2048^3 1.5 to 2.2 % (into 16 blocks: 4 %). Low ones
+ * where k is short and a way through the result takes almost as long as the product: they are still
+ * near when something goes over them. That costs nothing either (1024 x 1024 x 256: 0.99 to 1.02). */
+enum { CUT_FROM = 1 << 22, BLOCK_LEAST = 128, BLOCK_MOST = 1024, BLOCK_STEP = 64, SHORT = 256 };
 
 static int64_t block_of(int64_t n)
 {
@@ -223,12 +225,14 @@ static lz_err *by_library(const lz_kcall *c, lz_blas b)
     if (!as_product(c, &r.whole))
         return lz_errf(LZ_ERR_INTERNAL, "%s cannot do this product", lz_blas_name(b));
     bool cut = products(c) >= CUT_FROM;
-    r.mb = cut ? block_of(r.whole.m) : r.whole.m;
+    r.mb = !cut ? r.whole.m : r.whole.k <= SHORT ? BLOCK_LEAST : block_of(r.whole.m);
     r.nb = cut ? block_of(r.whole.n) : r.whole.n;
     r.blocks_m = (r.whole.m + r.mb - 1) / r.mb;
     r.blocks_n = (r.whole.n + r.nb - 1) / r.nb;
-    lz_bands_init(&r.bands, c->after, c->after_user, c->in[0].sizes[0], r.whole.m, r.mb, r.blocks_n);
-    return lz_pool_for(c->pool, c->in[0].sizes[0] * r.blocks_m * r.blocks_n, 1, do_blocks, &r);
+    lz_bands_init(&r.bands, c->after, c->after_user, c->in[0].sizes[0], r.whole.m, r.mb, r.blocks_n,
+                  lz_pool_threads(c->pool));
+    LZ_TRY(lz_pool_for(c->pool, c->in[0].sizes[0] * r.blocks_m * r.blocks_n, 1, do_blocks, &r));
+    return lz_bands_finish(&r.bands);
 }
 
 lz_err *lz_matmul(const lz_kcall *c)
