@@ -4,7 +4,7 @@
 
 enum { CHUNK = 4096 };
 
-lz_tile_fn *ulps_function(const lz_tile_table *t, const char *name, bool f64)
+static lz_tile_fn *find_tile(const lz_tile_table *t, const char *name, bool f64)
 {
     static const char *const supers[LZ_SUPERS] = {
         [LZ_S_GELU] = "gelu_tanh", [LZ_S_GELU_ERF] = "gelu_erf", [LZ_S_SILU] = "silu"
@@ -17,6 +17,19 @@ lz_tile_fn *ulps_function(const lz_tile_table *t, const char *name, bool f64)
             return t->super[i][f64];
     }
     return NULL;
+}
+
+static void run_tile(void *user, void *out, const void *x, const void *y, int n)
+{
+    lz_tile_fn **fn = user;
+    (*fn)(out, x, y, y, y, n);
+}
+
+ulps_engine ulps_tile(const lz_tile_table *t, const char *name, bool f64)
+{
+    static _Thread_local lz_tile_fn *fn;
+    fn = find_tile(t, name, f64);
+    return (ulps_engine){ fn ? run_tile : NULL, &fn };
 }
 
 /* The last place of v in a format of so many digits and so small a least number. */
@@ -73,19 +86,18 @@ static bool glance(const ulps *u, float got, double want)
     return place > 0x1p-126 && place < 0x1p120 && miss * 0x1p23 <= u->worst * place && miss <= u->absolute;
 }
 
-void ulps_f32(const ref *r, const lz_tile_table *t, int64_t first, int64_t end, int64_t step, ulps *out)
+void ulps_f32(const ref *r, ulps_engine e, int64_t first, int64_t end, int64_t step, ulps *out)
 {
-    lz_tile_fn *f = ulps_function(t, r->name, false);
     float x[CHUNK], got[CHUNK];
     double want[CHUNK];
     out->worst = out->worst > 0.5 ? out->worst : 0.5; /* nearest is not looked at closer */
-    for (int64_t at = first; f && at < end;) {
+    for (int64_t at = first; e.run && at < end;) {
         int n = 0;
         for (; n < CHUNK && at < end; n++, at += step) {
             uint32_t bits = (uint32_t)at;
             memcpy(&x[n], &bits, sizeof bits);
         }
-        f(got, x, x, x, x, n);
+        e.run(e.user, got, x, x, n);
         r->f32(x, want, n);
         out->tried += n;
         for (int i = 0; i < n; i++) {
@@ -103,34 +115,35 @@ static uint64_t next(uint64_t *s)
     return *s * UINT64_C(0x2545F4914F6CDD1D);
 }
 
+static const double special[] = { 0.0,
+                                  -0.0,
+                                  1,
+                                  -1,
+                                  0.5,
+                                  -0.5,
+                                  INFINITY,
+                                  -INFINITY,
+                                  NAN,
+                                  0x1p-1074,
+                                  -0x1p-1074,
+                                  0x1p-1022,
+                                  0x1.fffffffffffffp1023,
+                                  -0x1.fffffffffffffp1023,
+                                  710,
+                                  -745.2,
+                                  709.78,
+                                  -708.4,
+                                  1024,
+                                  -1074.5,
+                                  2,
+                                  -2,
+                                  3,
+                                  0x1.921fb54442d18p0 };
+enum { SPECIAL = sizeof special / sizeof *special };
+
 static double sample(uint64_t *s, int64_t i)
 {
-    static const double special[] = { 0.0,
-                                      -0.0,
-                                      1,
-                                      -1,
-                                      0.5,
-                                      -0.5,
-                                      INFINITY,
-                                      -INFINITY,
-                                      NAN,
-                                      0x1p-1074,
-                                      -0x1p-1074,
-                                      0x1p-1022,
-                                      0x1.fffffffffffffp1023,
-                                      -0x1.fffffffffffffp1023,
-                                      710,
-                                      -745.2,
-                                      709.78,
-                                      -708.4,
-                                      1024,
-                                      -1074.5,
-                                      2,
-                                      -2,
-                                      3,
-                                      0x1.921fb54442d18p0 };
     static const double spread[] = { 1, 4, 30, 800 };
-    enum { SPECIAL = sizeof special / sizeof *special };
     uint64_t bits = next(s);
     double v;
     if (i < SPECIAL)
@@ -143,23 +156,72 @@ static double sample(uint64_t *s, int64_t i)
     return ldexp((double)(int64_t)bits, -63 - (int)(next(s) % 40)) + (next(s) & 1 ? 1 : 0);
 }
 
-void ulps_f64(const ref *r, const lz_tile_table *t, int64_t n, uint64_t seed, ulps *out)
+void ulps_f64(const ref *r, ulps_engine e, int64_t n, uint64_t seed, ulps *out)
 {
-    lz_tile_fn *f = ulps_function(t, r->name, true);
     double x[CHUNK], got[CHUNK];
-    for (int64_t at = 0; f && at < n; at += CHUNK) {
+    for (int64_t at = 0; e.run && at < n; at += CHUNK) {
         for (int i = 0; i < CHUNK; i++)
             x[i] = sample(&seed, at + i);
-        f(got, x, x, x, x, CHUNK);
+        e.run(e.user, got, x, x, CHUNK);
         out->tried += CHUNK;
         for (int i = 0; i < CHUNK; i++)
             check(out, (long double)x[i], (long double)got[i], r->f64((long double)x[i]), true);
     }
 }
 
+static void sample_pair(uint64_t *seed, int64_t i, double *x, double *y)
+{
+    bool edge = i < SPECIAL * SPECIAL;
+    *x = edge ? special[i / SPECIAL] : sample(seed, SPECIAL + i % 7);
+    *y = edge ? special[i % SPECIAL] : sample(seed, SPECIAL + i % 5);
+}
+
+static void check_pair(ulps *out, double x, double y, long double got, long double want, bool f64)
+{
+    double before = out->worst;
+    check(out, (long double)x, got, want, f64);
+    out->at2 = out->worst > before ? y : out->at2;
+}
+
+void ulps_pairs_f64(const ref2 *r, ulps_engine e, int64_t n, uint64_t seed, ulps *out)
+{
+    double x[CHUNK], y[CHUNK], got[CHUNK];
+    for (int64_t at = 0; e.run && at < n; at += CHUNK) {
+        for (int i = 0; i < CHUNK; i++)
+            sample_pair(&seed, at + i, &x[i], &y[i]);
+        e.run(e.user, got, x, y, CHUNK);
+        out->tried += CHUNK;
+        for (int i = 0; i < CHUNK; i++)
+            check_pair(out, x[i], y[i], (long double)got[i], r->f64((long double)x[i], (long double)y[i]),
+                       true);
+    }
+}
+
+void ulps_pairs_f32(const ref2 *r, ulps_engine e, int64_t n, uint64_t seed, ulps *out)
+{
+    float x[CHUNK], y[CHUNK], got[CHUNK];
+    double dx, dy;
+    out->worst = out->worst > 0.5 ? out->worst : 0.5;
+    for (int64_t at = 0; e.run && at < n; at += CHUNK) {
+        for (int i = 0; i < CHUNK; i++) {
+            sample_pair(&seed, at + i, &dx, &dy);
+            x[i] = (float)dx;
+            y[i] = (float)dy;
+        }
+        e.run(e.user, got, x, y, CHUNK);
+        out->tried += CHUNK;
+        for (int i = 0; i < CHUNK; i++) {
+            double want = r->f32((double)x[i], (double)y[i]);
+            if (!glance(out, got[i], want))
+                check_pair(out, (double)x[i], (double)y[i], (long double)got[i], (long double)want, false);
+        }
+    }
+}
+
 void ulps_join(ulps *all, const ulps *part)
 {
     all->at = part->worst > all->worst ? part->at : all->at;
+    all->at2 = part->worst > all->worst ? part->at2 : all->at2;
     all->worst = part->worst > all->worst ? part->worst : all->worst;
     all->absolute = part->absolute > all->absolute ? part->absolute : all->absolute;
     all->wrong_at = part->wrong && !all->wrong ? part->wrong_at : all->wrong_at;

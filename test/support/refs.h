@@ -13,10 +13,18 @@ typedef struct ref {
     ref32 *f32;
     ref64 *f64;
     double limit32, limit64; /* the most units in the last place; 0: reported, no limit */
-    bool slow;               /* the reference: not for every f32 */
 } ref;
+
+typedef struct ref2 {
+    const char *name;
+    double (*f32)(double x, double y);
+    long double (*f64)(long double x, long double y);
+    double limit32, limit64;
+} ref2;
 
 extern const ref refs[];
 extern const int n_refs;
+extern const ref2 refs2[];
+extern const int n_refs2;
 
 #endif

@@ -1,5 +1,5 @@
-/* ulps.h - how far the tile functions are from what they should give, in units in the last
- * place (of the true value; for subnormal ones, of the least number there is).
+/* ulps.h - how far functions are from what they should give, in units in the last place (of
+ * the true value; for subnormal ones, of the least number there is).
  *
  * NaN for a number or a number for NaN, the wrong infinity, a zero of the wrong sign: these
  * are counted apart, as wrong. */
@@ -10,18 +10,27 @@
 #include "refs.h"
 
 typedef struct ulps {
-    double worst, at, absolute; /* absolute: the greatest |error| / max(1, |value|) */
+    double worst, at, at2, absolute; /* absolute: the greatest |error| / max(1, |value|) */
     int64_t wrong, tried;
     double wrong_at;
 } ulps;
 
-/* The tile function of a reference's name; NULL: there is none. */
-lz_tile_fn *ulps_function(const lz_tile_table *t, const char *name, bool f64);
+/* Who computes: n results of x, and of y where there are two. */
+typedef struct ulps_engine {
+    void (*run)(void *user, void *out, const void *x, const void *y, int n);
+    void *user;
+} ulps_engine;
+
+/* A tile function of a reference's name; its run is NULL if there is none. */
+ulps_engine ulps_tile(const lz_tile_table *t, const char *name, bool f64);
 
 /* f32 by their bits: first, first + step, ... below end. */
-void ulps_f32(const ref *r, const lz_tile_table *t, int64_t first, int64_t end, int64_t step, ulps *out);
+void ulps_f32(const ref *r, ulps_engine e, int64_t first, int64_t end, int64_t step, ulps *out);
 /* f64: about n, from all magnitudes and from around 1, and special ones. */
-void ulps_f64(const ref *r, const lz_tile_table *t, int64_t n, uint64_t seed, ulps *out);
+void ulps_f64(const ref *r, ulps_engine e, int64_t n, uint64_t seed, ulps *out);
+/* About n pairs, likewise. */
+void ulps_pairs_f32(const ref2 *r, ulps_engine e, int64_t n, uint64_t seed, ulps *out);
+void ulps_pairs_f64(const ref2 *r, ulps_engine e, int64_t n, uint64_t seed, ulps *out);
 
 void ulps_join(ulps *all, const ulps *part);
 

@@ -1,17 +1,22 @@
-/* random_kernel.h - a kernel and arguments for it, made from a seed: operations, types,
- * shapes, strides and data at random, with NaN, infinities and the like among the data. */
+/* random_kernel.h - a kernel and arguments for it, made from a seed or from bytes: operations,
+ * types, shapes, strides and data at random, with NaN, infinities and the like among the data. */
 #ifndef LZ_TEST_RANDOM_KERNEL_H
 #define LZ_TEST_RANDOM_KERNEL_H
 
-#include "check.h"
 #include "jit/kernel_ir.h"
 #include <math.h>
 #include <stdlib.h>
+#ifndef RK_FAIL /* what is done when it cannot be made: as printf */
+#include "check.h"
+#define RK_FAIL fail_msg
+#endif
 
 enum { RK_VALUES = 48, RK_ACCESSES = 16, RK_PARAMS = 4 };
 
 typedef struct random_kernel {
     uint64_t state;
+    const uint8_t *bytes_left; /* decide before the state does */
+    size_t n_bytes_left;
     int n_outer, n_row;
     int64_t extents[8], strides[RK_ACCESSES][8];
     lz_kaccess access[RK_ACCESSES];
@@ -26,6 +31,10 @@ typedef struct random_kernel {
 
 static uint64_t rk_next(random_kernel *r)
 {
+    if (r->n_bytes_left) {
+        r->n_bytes_left--;
+        return *r->bytes_left++ * UINT64_C(0x0204081020408101);
+    }
     r->state ^= r->state << 13;
     r->state ^= r->state >> 7;
     r->state ^= r->state << 17;
@@ -283,17 +292,15 @@ static void rk_stretch(random_kernel *r)
     r->extents[rk_below(r, r->n_outer + r->n_row)] *= (40000 + rk_below(r, 60000)) / total + 1;
 }
 
-/* NULL if the dice asked for too large a kernel. rk_free in any case. */
-__attribute__((unused)) static lz_kernel *rk_make(random_kernel *r, uint64_t seed, bool large)
+static lz_kernel *rk_build(random_kernel *r, bool large)
 {
     lz_kernel *k = NULL;
-    *r = (random_kernel){ .state = seed * UINT64_C(0x9E3779B97F4A7C15) + 1 };
-    rk_next(r);
     rk_shape(r);
     if (large)
         rk_stretch(r);
     lz_err *e = lz_kb_create(rk_below(r, 2) ? LZ_K_ROWS : LZ_K_COLUMNS, r->n_outer, r->n_row, &r->b);
-    assert_null(e);
+    if (e)
+        RK_FAIL("%s", lz_err_text(e));
     r->values[0] = rk_load(r);
     int count = 4 + rk_below(r, 30);
     for (r->n_values = 1; r->n_values < count; r->n_values++)
@@ -303,12 +310,26 @@ __attribute__((unused)) static lz_kernel *rk_make(random_kernel *r, uint64_t see
         rk_store(r, r->values[i ? rk_below(r, r->n_values) : r->n_values - 1]);
     e = lz_kb_finish(r->b, &k);
     if (e && lz_err_code(e) != LZ_ERR_LIMIT)
-        fail_msg("seed %llu: %s", (unsigned long long)seed, lz_err_text(e));
+        RK_FAIL("%s", lz_err_text(e));
     lz_err_free(e);
     return k;
 }
 
-__attribute__((unused)) static lz_kernel_args rk_args(const random_kernel *r)
+/* NULL if the dice asked for too large a kernel. rk_free in any case. */
+static inline lz_kernel *rk_make(random_kernel *r, uint64_t seed, bool large)
+{
+    *r = (random_kernel){ .state = seed * UINT64_C(0x9E3779B97F4A7C15) + 1 };
+    rk_next(r);
+    return rk_build(r, large);
+}
+
+static inline lz_kernel *rk_make_of(random_kernel *r, const uint8_t *bytes, size_t n)
+{
+    *r = (random_kernel){ .state = 1 + n, .bytes_left = bytes, .n_bytes_left = n };
+    return rk_build(r, false);
+}
+
+static lz_kernel_args rk_args(const random_kernel *r)
 {
     return (lz_kernel_args){ r->extents, r->access, r->params };
 }

@@ -1,0 +1,144 @@
+#include "engines.h"
+#include "base/mem.h"
+#include "jit/codes.h"
+#include "jit/kernel_ir.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 4096 }; /* elements at once */
+
+/* ---- formulas, step by step as the operators' entries have them ---- */
+
+typedef lz_kv formula(lz_kb *b, lz_ktype t, lz_kv x);
+
+static lz_kv divided_by_one_and_exp(lz_kb *b, lz_ktype t, lz_kv x, lz_kv exponent)
+{
+    lz_kv sum = lz_kb_op2(b, LZ_K_ADD, lz_kb_op1(b, LZ_K_EXP, exponent), lz_kb_const_f(b, t, 1));
+    return lz_kb_op2(b, LZ_K_DIV, x, sum);
+}
+
+static lz_kv silu(lz_kb *b, lz_ktype t, lz_kv x)
+{
+    return divided_by_one_and_exp(b, t, x, lz_kb_op1(b, LZ_K_NEG, x));
+}
+
+static lz_kv gelu_tanh(lz_kb *b, lz_ktype t, lz_kv x)
+{
+    double k = sqrt(8 / 3.14159265358979323846);
+    lz_kv u = lz_kb_op2(b, LZ_K_MUL, lz_kb_op2(b, LZ_K_MUL, x, x), lz_kb_const_f(b, t, -0.044715 * k));
+    u = lz_kb_op2(b, LZ_K_MUL, x, lz_kb_op2(b, LZ_K_SUB, u, lz_kb_const_f(b, t, k)));
+    return divided_by_one_and_exp(b, t, x, u);
+}
+
+static lz_kv gelu_erf(lz_kb *b, lz_ktype t, lz_kv x)
+{
+    lz_kv erf = lz_kb_op1(b, LZ_K_ERF, lz_kb_op2(b, LZ_K_MUL, x, lz_kb_const_f(b, t, sqrt(0.5))));
+    lz_kv half = lz_kb_op2(b, LZ_K_MUL, x, lz_kb_const_f(b, t, 0.5));
+    return lz_kb_op2(b, LZ_K_MUL, half, lz_kb_op2(b, LZ_K_ADD, erf, lz_kb_const_f(b, t, 1)));
+}
+
+static const struct {
+    const char *name;
+    formula *of;
+} formulas[] = { { "gelu_tanh", gelu_tanh }, { "gelu_erf", gelu_erf }, { "silu", silu } };
+
+/* ---- engines ---- */
+
+static lz_kv value(lz_kb *b, const char *name, lz_dtype dtype)
+{
+    lz_kop op = LZ_KOP_COUNT;
+    lz_kv x = lz_kb_load(b, lz_kb_access(b, dtype, LZ_K_ELEMENT));
+    for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++) {
+        if (strcmp(formulas[i].name, name) == 0)
+            return formulas[i].of(b, lz_ktype_of(dtype), x);
+    }
+    if (!lz_kop_find(lz_str_of(name), &op))
+        return lz_kb_fail(b, lz_errf(LZ_ERR_ARG, "there is no function %s", name));
+    if (lz_kop_operands(op) == 1)
+        return lz_kb_op1(b, op, x);
+    return lz_kb_op2(b, op, x, lz_kb_load(b, lz_kb_access(b, dtype, LZ_K_ELEMENT)));
+}
+
+/* Is this one of the operations that lz_kernel_expand would have written out? */
+static bool is_function(const lz_knode *n)
+{
+    return n->op == LZ_K_POW || n->op == LZ_K_ATAN2 || (n->op >= LZ_K_EXP && n->op <= LZ_K_DIGAMMA);
+}
+
+static lz_err *count_steps(engine *e)
+{
+    lz_kernel *hot;
+    LZ_TRY(lz_kernel_expand_hot(e->kernel, strcmp(lz_tile()->name, "avx512") == 0, &hot));
+    for (size_t i = 0; i < hot->ir.nodes.len; i++) {
+        const lz_knode *n = &hot->ir.nodes.data[i];
+        e->steps += n->op != LZ_N_CONST && n->op != LZ_N_LOAD;
+        e->called = e->called || is_function(n);
+    }
+    lz_kernel_release(hot);
+    return NULL;
+}
+
+lz_err *engine_init(engine *e, const char *name, bool f64)
+{
+    lz_kb *b;
+    lz_dtype dtype = f64 ? LZ_F64 : LZ_F32;
+    *e = (engine){ .f64 = f64 };
+    LZ_TRY(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
+    lz_kv v = value(b, name, dtype);
+    lz_kb_store(b, lz_kb_access(b, dtype, LZ_K_ELEMENT), v);
+    LZ_TRY(lz_kb_finish(b, &e->kernel));
+    LZ_TRY(lz_program_create(&e->kernel->ir, lz_tile(), &e->program));
+    return count_steps(e);
+}
+
+void engine_deinit(engine *e)
+{
+    lz_kernel_release(e->kernel);
+    lz_program_destroy(e->program);
+}
+
+static int64_t count_differences(bool f64, const void *a, const void *b, int n)
+{
+    const float *x = a, *y = b;
+    const double *dx = a, *dy = b;
+    int64_t differ = 0;
+    if (memcmp(a, b, (size_t)n * (f64 ? 8 : 4)) == 0)
+        return 0;
+    for (int i = 0; i < n && f64; i++)
+        differ += memcmp(&dx[i], &dy[i], sizeof *dx) != 0 && !(isnan(dx[i]) && isnan(dy[i]));
+    for (int i = 0; i < n && !f64; i++)
+        differ += memcmp(&x[i], &y[i], sizeof *x) != 0 && !(isnan(x[i]) && isnan(y[i]));
+    return differ;
+}
+
+void engine_run(void *user, void *out, const void *x, const void *y, int n)
+{
+    run *r = user;
+    const engine *e = r->of;
+    double beside[MOST];
+    int64_t extents[] = { n }, strides[] = { 1 };
+    bool two = e->kernel->ir.access.len == 3;
+    lz_kaccess access[3] = { { (void *)(uintptr_t)x, 0, strides }, { (void *)(uintptr_t)y, 0, strides } };
+    lz_kaccess *store = &access[two ? 2 : 1];
+    lz_kernel_args args = { extents, access, NULL };
+    *store = (lz_kaccess){ out, 0, strides };
+    lz_err *err = lz_kernel_run(e->kernel, &args, NULL);
+    store->base = beside;
+    if (!err)
+        err = lz_program_run(e->program, &args, NULL);
+    if (!err)
+        r->differ += count_differences(e->f64, out, beside, n);
+    r->err = lz_err_first(r->err, err);
+}
+
+lz_err *engines_open(void)
+{
+    lz_jit_mode_set(LZ_JIT_NOW);
+    return lz_codes_open(NULL);
+}
+
+void engines_close(void)
+{
+    lz_codes_close(NULL);
+}
