@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "check.h"
 #include "jit/codes.h"
+#include "jit/llvm.h"
 #include <ftw.h>
 #include <lazuli/replay.h>
 #include <stdio.h>
@@ -47,6 +48,7 @@ static const source sources[] = {
 };
 
 static bool whole; /* every case there is */
+static bool llvm;  /* there is a compiler */
 static char cache[] = "/tmp/lazuli-tiers-XXXXXX";
 
 typedef struct seen {
@@ -181,6 +183,8 @@ static void check_source(const source *s)
                           other.all.len, other.totals.passed, (long long)other.codes.compiles,
                           (long long)other.codes.disk_hits, (long long)other.codes.refused);
             check_same(&first, &other, &ways[i + k]);
+            if (llvm && strcmp(ways[i + k].jit, "now") == 0)
+                assert_true(other.codes.compiles + other.codes.disk_hits > 0);
             lz_vec_deinit(&other.all);
         }
     }
@@ -217,6 +221,10 @@ static int drop_cache(void **state)
 /* test_tiers [all] */
 int main(int argc, char **argv)
 {
+    const lz_llvm *l;
+    lz_err *e = lz_llvm_get(&l);
+    llvm = !e;
+    lz_err_free(e);
     whole = argc > 1 && strcmp(argv[1], "all") == 0;
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_tiers_agree) };
     return cmocka_run_group_tests(tests, make_cache, drop_cache);

@@ -1,6 +1,7 @@
 /* Random kernels as lz_kernel_run runs them: compiled, on one thread, two and three, they give
  * what the interpreter gives, to the last bit, and fail as it fails. */
 #include "jit/codes.h"
+#include "jit/llvm.h"
 #include "jit/program.h"
 #include "random_kernel.h"
 
@@ -109,6 +110,11 @@ static void test_compiled_is_interpreted(void **state)
     lz_codes_count(&c);
     print_message("%lld compiled, %lld found, %lld refused\n", (long long)c.compiles, (long long)c.disk_hits,
                   (long long)c.refused);
+    const lz_llvm *l;
+    lz_err *e = lz_llvm_get(&l);
+    if (!e)
+        assert_true(c.compiles + c.disk_hits > 0);
+    lz_err_free(e);
     lz_pool_destroy(pools[1]);
     lz_pool_destroy(pools[2]);
     lz_codes_close(NULL);
