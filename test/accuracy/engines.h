@@ -9,6 +9,7 @@ typedef struct engine {
     lz_kernel *kernel;
     lz_program *program;
     bool f64, called; /* called: its compiled code calls a tile function */
+    bool rare;        /* it does so for great arguments */
     int steps;        /* operations of it when it is compiled */
 } engine;
 
@@ -19,6 +20,7 @@ void engine_deinit(engine *e);
 /* What a thread has run on one. */
 typedef struct run {
     const engine *of;
+    int64_t calls;  /* of engine_run */
     int64_t differ; /* elements whose bits differ between the two; NaN is NaN */
     lz_err *err;    /* the first */
 } run;
