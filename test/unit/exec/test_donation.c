@@ -162,8 +162,8 @@ static lz_err *test_an_input_that_is_a_result(void)
                            .made = 1 });
 }
 
-/* What uses the new parameters can fail too: the old ones are kept. */
-static lz_err *test_no_update_before_a_product(void)
+/* Matrix products have the memory that they need before anything is written. */
+static lz_err *test_an_update_before_a_product(void)
 {
     return expect((trial){ .text = "graph(%p0 : Tensor, %p1 : Tensor):\n"
                                    "  %one : int = prim::Constant[value=1]()\n"
@@ -172,8 +172,41 @@ static lz_err *test_no_update_before_a_product(void)
                                    "  return (%1, %2)\n",
                            .n = 2,
                            .outputs = 2,
+                           .own = "0-",
+                           .made = 1 });
+}
+
+/* What uses the new parameters can fail: the old ones are kept. */
+static lz_err *test_no_update_before_a_risk(void)
+{
+    return expect((trial){ .text = "graph(%p0 : Tensor, %p1 : Tensor):\n"
+                                   "  %one : int = prim::Constant[value=1]()\n"
+                                   "  %no : bool = prim::Constant[value=0]()\n"
+                                   "  %1 : Tensor = aten::sub(%p0, %p1, %one)\n"
+                                   "  %2 : Tensor = aten::argsort(%1, %one, %no)\n"
+                                   "  return (%1, %2)\n",
+                           .n = 2,
+                           .outputs = 2,
                            .own = "--",
                            .made = 2 });
+}
+
+/* The old parameters are read once more behind their update, but not by what needs the new: the
+ * update waits. */
+static lz_err *test_an_update_waits_for_readers(void)
+{
+    return expect((trial){ .text = "graph(%p0 : Tensor, %p1 : Tensor, %p2 : Tensor):\n"
+                                   "  %one : int = prim::Constant[value=1]()\n"
+                                   "  %g : Tensor = aten::mm(%p1, %p2)\n"
+                                   "  %w : Tensor = aten::sub(%p0, %g, %one)\n"
+                                   "  %t : Tensor = aten::t(%p0)\n"
+                                   "  %d : Tensor = aten::mm(%g, %t)\n"
+                                   "  %v : Tensor = aten::sub(%p1, %d, %one)\n"
+                                   "  return (%v, %w)\n",
+                           .n = 3,
+                           .outputs = 2,
+                           .own = "10",
+                           .made = 1 });
 }
 
 /* An index that is out of range, found after the update stands in the text. */
@@ -210,7 +243,9 @@ int main(void)
         LZ_TEST(test_updates_between_products),
         LZ_TEST(test_three_results_of_one_kernel),
         LZ_TEST(test_an_input_that_is_a_result),
-        LZ_TEST(test_no_update_before_a_product),
+        LZ_TEST(test_an_update_before_a_product),
+        LZ_TEST(test_no_update_before_a_risk),
+        LZ_TEST(test_an_update_waits_for_readers),
         LZ_TEST(test_failed_check),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
