@@ -201,11 +201,12 @@ lz_err *lz_pass_inplace(lz_graph *g)
 /* The text says who shares: it has to be possible. */
 static lz_err *check_sharing(const lz_pbuffer *from, const lz_pbuffer *to)
 {
-    bool kinds = from->kind == LZ_PB_INPUT ? to->kind == LZ_PB_OUTPUT
-                                           : from->kind == LZ_PB_TEMP && to->kind == LZ_PB_TEMP;
+    bool kinds = from->kind == LZ_PB_INPUT ? to->kind == LZ_PB_OUTPUT : to->kind == LZ_PB_TEMP;
     if (!kinds)
         return lz_errf(LZ_ERR_MODEL,
-                       "a temporary takes the memory of a temporary, an output that of an input");
+                       "a temporary takes the memory of a temporary or output, an output that of an input");
+    if (from->kind == LZ_PB_OUTPUT && to->last > from->first)
+        return lz_errf(LZ_ERR_MODEL, "a temporary lies in the way of an output");
     if (from->kind == LZ_PB_TEMP && (from->last > to->first || from->first > to->first))
         return lz_errf(LZ_ERR_MODEL, "a buffer takes the memory of one that is still needed");
     return NULL;

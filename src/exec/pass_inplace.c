@@ -126,34 +126,56 @@ static bool same_place(const lz_plaunch *l, const lz_paccess *a, const lz_pacces
     return same;
 }
 
-/* One kind of memory, and as much of it. Of an input only its owner knows how much there
- * is: the run asks. */
-static bool fits(const lz_pbuffer *from, const lz_pbuffer *to)
+/* As much memory of the right kind. Of an input only its owner knows how much there is: the run
+ * asks. */
+static bool fits(const lz_pbuffer *from, lz_pbuffer_kind kind, const lz_pbuffer *to)
 {
-    if (from->kind == LZ_PB_INPUT)
-        return to->kind == LZ_PB_OUTPUT && from->item == to->item;
-    return from->kind == LZ_PB_TEMP && to->kind == LZ_PB_TEMP && from->bytes == to->bytes;
+    bool input = kind == LZ_PB_INPUT;
+    return from->kind == kind && (input ? to->kind == LZ_PB_OUTPUT : from->bytes == to->bytes)
+           && from->item == to->item;
 }
 
+/* A load of that kind whose place the store can take; LZ_NO_BUFFER: none. */
+static uint32_t find_dying(lz_plan *p, uint32_t i, int st, lz_pbuffer_kind kind, const bool *taken)
+{
+    lz_plaunch *l = &p->launches[i];
+    const lz_paccess *to = &l->access[st];
+    for (int ld = 0; ld < (int)l->n_access; ld++) {
+        const lz_paccess *from = &l->access[ld];
+        if (from->store || from->buffer == LZ_NO_BUFFER || taken[from->buffer])
+            continue;
+        const lz_pbuffer *b = &p->buffers[from->buffer];
+        if (fits(b, kind, &p->buffers[to->buffer]) && b->last == i && is_sole(l, from->buffer)
+            && same_place(l, from, to) && lz_kernel_in_place(l->kernel, ld, st))
+            return from->buffer;
+    }
+    return LZ_NO_BUFFER;
+}
+
+/* A temporary whose place an output takes lies where the output will. */
+static void share(lz_plan *p, uint32_t from, uint32_t to)
+{
+    uint32_t root = lz_plan_root(p, from);
+    if (p->buffers[from].kind == LZ_PB_INPUT || p->buffers[to].kind == LZ_PB_TEMP)
+        p->buffers[to].shares = from;
+    else if (p->buffers[root].kind == LZ_PB_TEMP)
+        p->buffers[root].shares = to;
+}
+
+/* Inputs first: what they give has not to be taken. */
 static void share_in_launch(lz_plan *p, uint32_t i, bool *taken)
 {
     lz_plaunch *l = &p->launches[i];
     for (int st = 0; st < (int)l->n_access; st++) {
-        const lz_paccess *to = &l->access[st];
-        if (!to->store || p->buffers[to->buffer].first != i || !is_sole(l, to->buffer))
+        uint32_t to = l->access[st].buffer;
+        if (!l->access[st].store || p->buffers[to].first != i || !is_sole(l, to))
             continue;
-        for (int ld = 0; ld < (int)l->n_access; ld++) {
-            const lz_paccess *from = &l->access[ld];
-            if (from->store || from->buffer == LZ_NO_BUFFER || taken[from->buffer])
-                continue;
-            if (fits(&p->buffers[from->buffer], &p->buffers[to->buffer]) && p->buffers[from->buffer].last == i
-                && is_sole(l, from->buffer) && same_place(l, from, to)
-                && lz_kernel_in_place(l->kernel, ld, st)) {
-                taken[from->buffer] = true;
-                p->buffers[to->buffer].shares = from->buffer;
-                break;
-            }
-        }
+        uint32_t from = find_dying(p, i, st, LZ_PB_INPUT, taken);
+        from = from != LZ_NO_BUFFER ? from : find_dying(p, i, st, LZ_PB_TEMP, taken);
+        if (from == LZ_NO_BUFFER)
+            continue;
+        taken[from] = true;
+        share(p, from, to);
     }
 }
 

@@ -23,8 +23,8 @@ typedef struct lz_pbuffer {
     size_t where;
     bool kept; /* an INPUT that is an output as well */
     uint32_t first, last; /* launches that touch it; UINT32_MAX: none yet; for good */
-    uint32_t shares;      /* the buffer whose memory it has from `first` on, or LZ_NO_BUFFER; of an OUTPUT
-                             an INPUT, if that is given away */
+    uint32_t shares;      /* the buffer whose memory it has, or LZ_NO_BUFFER; of an OUTPUT an INPUT, if that
+                             is given away; of a TEMP one that has died, or an OUTPUT that is yet to come */
 } lz_pbuffer;
 
 typedef struct lz_paccess {
@@ -96,6 +96,8 @@ typedef bool lz_paccess_fn(void *user, lz_paccess *a);
 /* For each access to memory; stops when fn returns false. */
 bool lz_plaunch_accesses(lz_plaunch *l, lz_paccess_fn *fn, void *user);
 void lz_plan_find_lives(lz_plan *p); /* first and last of the buffers */
+/* The buffer whose memory it is in the end: of a TEMP itself, another TEMP, or an OUTPUT. */
+uint32_t lz_plan_root(const lz_plan *p, uint32_t i);
 
 /* The pass "memory": where each buffer lies, and how much is taken at most. */
 LZ_MUST_USE lz_err *lz_plan_memory(lz_plan *p);

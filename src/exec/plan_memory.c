@@ -176,8 +176,7 @@ static lz_err *place_temporaries(lz_plan *p, const uint32_t *block, const calend
     return e;
 }
 
-/* The buffer that has the memory first. */
-static uint32_t root_of(const lz_plan *p, uint32_t i)
+uint32_t lz_plan_root(const lz_plan *p, uint32_t i)
 {
     while (p->buffers[i].kind == LZ_PB_TEMP && p->buffers[i].shares != LZ_NO_BUFFER)
         i = p->buffers[i].shares;
@@ -192,7 +191,7 @@ static lz_err *plan_memory(lz_plan *p, lz_arena *scratch)
     lz_plan_find_lives(p);
     LZ_TRY(lz_arena_new(scratch, &block, p->n_buffers + 1));
     for (uint32_t i = 0; i < p->n_buffers; i++)
-        block[i] = root_of(p, i);
+        block[i] = lz_plan_root(p, i);
     LZ_TRY(make_calendar(scratch, p, block, &c));
     LZ_TRY(place_temporaries(p, block, &c));
     p->peak = p->temp_bytes ? lz_buffer_capacity(p->temp_bytes) : 0;

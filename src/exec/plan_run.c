@@ -55,6 +55,11 @@ static lz_err *take_memory(runner *r)
         else if (r->temp)
             r->data[i] = (char *)r->temp->data + b->where;
     }
+    for (uint32_t i = 0; i < p->n_buffers; i++) /* what lies where an output will */
+        if (p->buffers[i].kind == LZ_PB_TEMP && p->buffers[i].shares != LZ_NO_BUFFER) {
+            uint32_t root = lz_plan_root(p, i);
+            r->data[i] = p->buffers[root].kind == LZ_PB_OUTPUT ? r->data[root] : r->data[i];
+        }
     return NULL;
 }
 
