@@ -127,7 +127,9 @@ LZ_API void lz_forbid(lz_ctx *c, unsigned events); /* 0: nothing is forbidden */
 /* Why the last graph had to be compiled: nearest graph, first difference, source lines. */
 LZ_API const char *lz_explain(lz_ctx *c);
 
-LZ_API bool lz_counter_value(const char *name, int64_t *value); /* of the process; false: never counted */
+/* Of the process, or of a backend: "TsLaunches", "TsBytesPlanned" (what the last graph was known to take
+ * before it ran), ... false: never counted. */
+LZ_API bool lz_counter_value(const char *name, int64_t *value);
 LZ_API const char *lz_counter_name(size_t i); /* those that are not zero, sorted; NULL: no such i */
 LZ_API void lz_metrics_clear(void);
 LZ_API lz_err *lz_metrics_text(char **out); /* the report; to be freed with lz_text_free */

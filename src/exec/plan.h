@@ -53,6 +53,9 @@ typedef struct lz_run_args {
     uint32_t *failed;           /* set to the origin of the launch that failed; may be NULL */
 } lz_run_args;
 
+/* Bytes that a run with these inputs will take from the pool at once: known before it. */
+size_t lz_plan_will_take(const lz_plan *p, const lz_run_input *inputs);
+
 /* Gives one count of a buffer for each output; none on failure, which leaves inputs that
  * are not donated, or to be kept, as they were. The offset of an output that is an input counts from where
  * the input begins. */

@@ -17,13 +17,30 @@ typedef struct runner {
 
 /* ---- memory ---- */
 
+/* The input whose memory the output gets; NULL: it takes its own. */
+static const lz_run_input *donor_of(const lz_plan *p, const lz_run_input *inputs, const lz_pbuffer *b)
+{
+    const lz_run_input *donor = b->shares != LZ_NO_BUFFER ? &inputs[p->buffers[b->shares].where] : NULL;
+    bool spoils = donor && donor->keep && b->first < p->safe_from;
+    bool gives =
+        donor && donor->donate && !spoils && donor->buffer->size >= b->bytes && !donor->buffer->read_only;
+    return gives ? donor : NULL;
+}
+
+size_t lz_plan_will_take(const lz_plan *p, const lz_run_input *inputs)
+{
+    size_t bytes = p->peak;
+    for (size_t i = 0; p->donated && i < p->n_buffers; i++)
+        if (p->buffers[i].kind == LZ_PB_OUTPUT && donor_of(p, inputs, &p->buffers[i]))
+            bytes -= lz_buffer_capacity(p->buffers[i].bytes);
+    return bytes;
+}
+
 static lz_err *take_output(runner *r, size_t i)
 {
     const lz_pbuffer *b = &r->p->buffers[i];
-    const lz_run_input *donor =
-        b->shares != LZ_NO_BUFFER ? &r->args->inputs[r->p->buffers[b->shares].where] : NULL;
-    bool spoils = donor && donor->keep && b->first < r->p->safe_from;
-    if (donor && donor->donate && !spoils && donor->buffer->size >= b->bytes && !donor->buffer->read_only)
+    const lz_run_input *donor = donor_of(r->p, r->args->inputs, b);
+    if (donor)
         r->own[i] = lz_buffer_retain(donor->buffer);
     else
         LZ_TRY(lz_buffer_create(r->args->memory, b->bytes, &r->own[i]));

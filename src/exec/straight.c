@@ -34,10 +34,7 @@ size_t lz_straight_plans(const lz_straight *x)
 
 size_t lz_straight_launches(const lz_straight *x)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < x->steps.len; i++)
-        n += lz_plan_launches(x->steps.data[i].plan);
-    return n;
+    return x->launches;
 }
 
 /* ---- running ---- */
@@ -86,6 +83,15 @@ static void drop(runner *r, const lz_sstep *s)
     }
 }
 
+/* What earlier steps have made and is still there comes to what this one takes. */
+static void plan_ahead(const runner *r, const lz_sstep *s)
+{
+    size_t bytes = lz_plan_will_take(s->plan, r->inputs);
+    for (size_t i = r->x->n_inputs; i < s->first_out; i++)
+        bytes += r->inputs[i].buffer ? lz_buffer_capacity(r->inputs[i].buffer->size) : 0;
+    *r->args->planned = bytes > *r->args->planned ? bytes : *r->args->planned;
+}
+
 static lz_err *run_step(runner *r, const lz_sstep *s)
 {
     uint32_t failed = UINT32_MAX;
@@ -95,6 +101,8 @@ static lz_err *run_step(runner *r, const lz_sstep *s)
                          .threads = r->args->threads,
                          .failed = &failed };
     donate(r, s);
+    if (r->args->planned)
+        plan_ahead(r, s);
     lz_err *e = lz_plan_run(s->plan, &args, r->made);
     if (e && failed < s->n_nodes && r->args->failed)
         *r->args->failed = s->nodes[failed];
@@ -116,6 +124,8 @@ static lz_err *run(runner *r, lz_buffer **out)
     const lz_straight *x = r->x;
     lz_err *e = NULL;
     take_inputs(r);
+    if (r->args->planned)
+        *r->args->planned = 0;
     for (size_t i = 0; !e && i < x->steps.len; i++)
         e = run_step(r, &x->steps.data[i]);
     for (size_t i = 0; !e && i < x->n_outputs; i++)

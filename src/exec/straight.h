@@ -62,6 +62,7 @@ typedef struct lz_straight_run_args {
     lz_buffer_pool *memory;    /* may be NULL */
     lz_pool *threads;          /* may be NULL */
     const lz_ir_node **failed; /* set to the node that failed, where it is known; may be NULL */
+    size_t *planned;           /* set to the bytes that the run takes at once, before it does; may be NULL */
 } lz_straight_run_args;
 
 /* Gives one count of a buffer for each output; none on failure, which leaves all inputs as

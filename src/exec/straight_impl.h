@@ -34,6 +34,7 @@ struct lz_straight {
     uint32_t *outputs; /* places */
     size_t n_inputs, n_outputs;
     size_t most_out; /* of a step */
+    size_t launches; /* of all steps */
 };
 
 #endif

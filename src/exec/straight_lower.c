@@ -351,6 +351,7 @@ static lz_err *end_step(maker *m, lz_sstep *s)
     m->x->most_out = s->n_out > m->x->most_out ? s->n_out : m->x->most_out;
     LZ_TRY(lz_vec_reserve(&m->x->steps, 1));
     LZ_TRY(lz_plan_create(&m->b, m->outputs.data, m->outputs.len, &options, &s->plan));
+    m->x->launches += lz_plan_launches(s->plan);
     return lz_vec_push(&m->x->steps, *s);
 }
 

@@ -63,11 +63,30 @@ static bool find(const int64_t *n, lz_str name, int64_t *out)
     return false;
 }
 
+enum { BACKEND_METRICS = 64 };
+
+static bool ask_backends(const char *name, int64_t *out)
+{
+    bool is = false;
+    for (int type = 0; !is && type < LZ_BACKEND_TYPES; type++) {
+        const lz_backend *b = lz_backend_of((int16_t)type);
+        lz_metric_value values[BACKEND_METRICS];
+        size_t n = b ? b->get_metrics(b->self, values, BACKEND_METRICS) : 0;
+        for (size_t i = 0; !is && i < n && i < BACKEND_METRICS; i++) {
+            is = strcmp(values[i].name, name) == 0;
+            *out = is ? values[i].value : *out;
+        }
+    }
+    return is;
+}
+
 bool lz_counter_value(const char *name, int64_t *value)
 {
     lz_runtime *r = lz_runtime_if_there();
     int64_t *n = r ? read_all(r) : NULL, v = 0;
-    bool is = n && (find(n, lz_str_of(name), &v) || lz_metrics_value(r->metrics, lz_str_of(name), &v));
+    bool is = n
+              && (find(n, lz_str_of(name), &v) || lz_metrics_value(r->metrics, lz_str_of(name), &v)
+                  || ask_backends(name, &v));
     if (is && value)
         *value = v;
     lz_mem_free(n);
@@ -180,9 +199,9 @@ static void put_backends(lz_text *out)
     for (int type = 0; type < LZ_BACKEND_TYPES; type++) {
         const lz_backend *b = lz_backend_of((int16_t)type);
         const char *text = b ? b->create_metric_report(b->self) : "";
-        lz_metric_value values[64];
-        size_t n = b ? b->get_metrics(b->self, values, 64) : 0;
-        for (size_t i = 0; i < n && i < 64; i++)
+        lz_metric_value values[BACKEND_METRICS];
+        size_t n = b ? b->get_metrics(b->self, values, BACKEND_METRICS) : 0;
+        for (size_t i = 0; i < n && i < BACKEND_METRICS; i++)
             lz_text_printf(out, "Backend %s: %s\n  Value: %lld\n", b->name, values[i].name,
                            (long long)values[i].value);
         if (text && *text)

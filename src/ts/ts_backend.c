@@ -16,7 +16,8 @@ typedef struct backend {
     lz_ts_env env;
     atomic_size_t users;
     atomic_int type, ordinal; /* of the default device */
-    atomic_int_fast64_t compiled, run, uploaded;
+    atomic_int_fast64_t compiled, run, uploaded, launches;
+    atomic_size_t planned; /* by the last graph that ran */
 } backend;
 
 static backend the_backend = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -186,7 +187,11 @@ static lz_err *execute_computation(void *self, void *computation, const lz_execu
 {
     backend *b = self;
     atomic_fetch_add_explicit(&b->run, 1, memory_order_relaxed);
-    LZ_TRY(lz_ts_execute(computation, &b->env, x));
+    lz_ts_figures f;
+    lz_err *e = lz_ts_execute(computation, &b->env, x, &f);
+    atomic_fetch_add_explicit(&b->launches, (int_fast64_t)f.launches, memory_order_relaxed);
+    atomic_store_explicit(&b->planned, f.planned, memory_order_relaxed);
+    LZ_TRY(e);
     atomic_fetch_add(&b->users, x->n_results);
     return NULL;
 }
@@ -282,10 +287,15 @@ static size_t get_metrics(void *self, lz_metric_value *out, size_t room)
     backend *b = self;
     lz_buffer_stats s = stats_of(b);
     const lz_metric_value all[] = {
-        { "TsCompiled", atomic_load(&b->compiled) }, { "TsExecuted", atomic_load(&b->run) },
-        { "TsUploaded", atomic_load(&b->uploaded) }, { "TsBytes", (int64_t)s.live },
-        { "TsBytesPeak", (int64_t)s.peak },          { "TsBuffersMade", (int64_t)s.made },
+        { "TsCompiled", atomic_load(&b->compiled) },
+        { "TsExecuted", atomic_load(&b->run) },
+        { "TsUploaded", atomic_load(&b->uploaded) },
+        { "TsBytes", (int64_t)s.live },
+        { "TsBytesPeak", (int64_t)s.peak },
+        { "TsBuffersMade", (int64_t)s.made },
         { "TsBuffersReused", (int64_t)s.reused },
+        { "TsLaunches", atomic_load(&b->launches) },
+        { "TsBytesPlanned", (int64_t)atomic_load(&b->planned) },
     };
     size_t n = sizeof all / sizeof *all;
     for (size_t i = 0; i < n && i < room; i++)

@@ -186,6 +186,7 @@ static const lz_ir_node *find_failed(const lz_ts_computation *c, const lz_straig
         return failed;
     }
     run.failed = &failed;
+    run.planned = NULL;
     e = lz_straight_run(x, &run, buffers);
     for (size_t i = 0; !e && i < c->n_outputs; i++)
         lz_buffer_release(buffers[i]);
@@ -195,16 +196,20 @@ static const lz_ir_node *find_failed(const lz_ts_computation *c, const lz_straig
 }
 
 static lz_err *run_straight(const lz_ts_computation *c, const lz_ts_env *env, const lz_execution *x,
-                            lz_straight_arg *args, lz_buffer **buffers)
+                            lz_straight_arg *args, lz_buffer **buffers, lz_ts_figures *figures)
 {
     const lz_ir_node *failed = NULL;
-    lz_straight_run_args run = {
-        .in = args, .memory = env->memory, .threads = env->threads, .failed = &failed
-    };
+    lz_straight_run_args run = { .in = args,
+                                 .memory = env->memory,
+                                 .threads = env->threads,
+                                 .failed = &failed,
+                                 .planned = &figures->planned };
     for (size_t i = 0; i < c->n_inputs; i++)
         LZ_TRY(take_argument(c, &x->arguments[i], i, &args[i]));
     LZ_TRY(make_results(c, x));
     lz_err *e = lz_straight_run(c->straight, &run, buffers);
+    for (size_t i = 0; e && i < c->n_inputs; i++)
+        args[i].donate = false;
     if (e && x->failed && lz_err_code(e) != LZ_ERR_MEMORY)
         name_failed(c, find_failed(c, &run, buffers), x->failed);
     if (e)
@@ -214,17 +219,18 @@ static lz_err *run_straight(const lz_ts_computation *c, const lz_ts_env *env, co
     return e;
 }
 
-static lz_err *execute_straight(const lz_ts_computation *c, const lz_ts_env *env, const lz_execution *x)
+static lz_err *execute_straight(const lz_ts_computation *c, const lz_ts_env *env, const lz_execution *x,
+                                lz_ts_figures *figures)
 {
     lz_straight_arg few[FEW];
     lz_buffer *few_buffers[FEW];
     if (c->n_inputs <= FEW && c->n_outputs <= FEW)
-        return run_straight(c, env, x, few, few_buffers);
+        return run_straight(c, env, x, few, few_buffers, figures);
     lz_straight_arg *args =
         lz_mem_alloc(c->n_inputs * sizeof *args + c->n_outputs * sizeof(lz_buffer *) + sizeof *args);
     if (!args)
         return lz_err_oom();
-    lz_err *e = run_straight(c, env, x, args, (lz_buffer **)(args + c->n_inputs));
+    lz_err *e = run_straight(c, env, x, args, (lz_buffer **)(args + c->n_inputs), figures);
     lz_mem_free(args);
     return e;
 }
@@ -296,12 +302,13 @@ static lz_err *execute_values(lz_ts_computation *c, const lz_ts_env *env, const 
     return e;
 }
 
-lz_err *lz_ts_execute(lz_ts_computation *c, const lz_ts_env *env, const lz_execution *x)
+lz_err *lz_ts_execute(lz_ts_computation *c, const lz_ts_env *env, const lz_execution *x, lz_ts_figures *out)
 {
+    *out = (lz_ts_figures){ .launches = c->straight ? lz_straight_launches(c->straight) : 0 };
     if (c->stamp != STAMP)
         return lz_errf(LZ_ERR_ARG, "this computation is not one of the TorchScript backend");
     if (x->n != c->n_inputs || x->n_results != c->n_outputs)
         return lz_errf(LZ_ERR_ARG, "the graph takes %zu arguments and gives %zu results, not %zu and %zu",
                        c->n_inputs, c->n_outputs, x->n, x->n_results);
-    return c->straight ? execute_straight(c, env, x) : execute_values(c, env, x);
+    return c->straight ? execute_straight(c, env, x, out) : execute_values(c, env, x);
 }

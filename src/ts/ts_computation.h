@@ -29,10 +29,17 @@ typedef struct lz_ts_env {
     lz_pool *threads;
 } lz_ts_env;
 
+/* What a run came to. */
+typedef struct lz_ts_figures {
+    size_t launches;
+    size_t planned; /* bytes taken at once, as was known before the run; 0: it could not be known */
+} lz_ts_figures;
+
 LZ_MUST_USE lz_err *lz_ts_compile(const lz_lowering *l, lz_ts_computation **out);
 void lz_ts_computation_destroy(lz_ts_computation *c); /* NULL does nothing */
 
-LZ_MUST_USE lz_err *lz_ts_execute(lz_ts_computation *c, const lz_ts_env *env, const lz_execution *x);
+LZ_MUST_USE lz_err *lz_ts_execute(lz_ts_computation *c, const lz_ts_env *env, const lz_execution *x,
+                                  lz_ts_figures *out);
 
 /* The graph's text; belongs to the computation. "" when memory is out. */
 const char *lz_ts_computation_text(lz_ts_computation *c);

@@ -58,8 +58,13 @@ static void stand_deinit(stand *s)
 
 static lz_err *run(stand *s, const trial *t)
 {
-    lz_straight_run_args args = { .in = s->args, .memory = s->pool };
+    size_t planned = 0;
+    lz_straight_run_args args = { .in = s->args, .memory = s->pool, .planned = &planned };
     lz_err *e = lz_straight_run(s->x, &args, s->out);
+    if (!e && lz_straight_plans(s->x) == 1)
+        assert_int_equal(planned, lz_buffer_pool_stats(s->pool).peak);
+    else if (!e)
+        assert_true(planned >= lz_buffer_pool_stats(s->pool).peak);
     for (size_t i = 0; e && i < t->n; i++)
         for (int k = 0; k < CELLS; k++)
             assert_true(((float *)s->args[i].buffer->data)[k] == number(i, k));
