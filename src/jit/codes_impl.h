@@ -54,6 +54,10 @@ void lz_codes_tell_no_more(lz_metrics *m);
 void lz_code_make(lz_centry *e, int want);          /* on this thread */
 void lz_code_ask(lz_centry *e, int want);           /* on the other */
 struct lz_code_thread *lz_code_thread_take(void);   /* with the lock: it is told to stop */
+void lz_code_thread_guard(void);                    /* what is loaded by now outlives the thread */
 void lz_code_thread_join(struct lz_code_thread *t); /* without it; NULL is fine */
+
+/* code_get.c: what lz_code_get gave */
+void lz_code_put(lz_ccode *c);
 
 #endif

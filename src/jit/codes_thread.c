@@ -240,13 +240,21 @@ static void after_fork_in_child(void)
     after_fork();
 }
 
-/* Before anything the compiler has registered takes it down under our feet. */
 __attribute__((destructor)) static void at_exit(void)
 {
     pthread_mutex_lock(&lz_codes_all.lock);
     lz_code_thread *t = lz_code_thread_take();
     pthread_mutex_unlock(&lz_codes_all.lock);
     lz_code_thread_join(t);
+}
+
+/* What ends with the process ends in the opposite order: so this comes after what is loaded,
+ * and again after what its first use has made. */
+void lz_code_thread_guard(void)
+{
+    static atomic_int guards;
+    if (atomic_load_explicit(&guards, memory_order_relaxed) < 3 && atomic_fetch_add(&guards, 1) < 3)
+        (void)atexit(at_exit);
 }
 
 /* With the lock. */
