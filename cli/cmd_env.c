@@ -43,7 +43,8 @@ static void as_text(const facts *f, lz_text *out)
     const char *name;
     for (size_t i = 0; (name = lz_matrix_library(i, about, sizeof about)); i++)
         lz_text_printf(out, "  %-9s %s\n", name, about);
-    lz_text_puts(out, "variables\n");
+    lz_kernel_compiler(about, sizeof about);
+    lz_text_printf(out, "kernels\n  compiler  %s\nvariables\n", about);
     for (int i = 0; i < LZ_ENV_COUNT; i++) {
         const char *value = lz_env_text((lz_env_id)i);
         lz_text_printf(out, "  %-16s %-8s %s\n", lz_env_vars[i].name, value ? value : "(unset)",
@@ -79,6 +80,14 @@ static void put_libraries(lz_json_writer *w)
     lz_json_end_object(w);
 }
 
+static void put_compiler(lz_json_writer *w)
+{
+    char about[ABOUT];
+    lz_kernel_compiler(about, sizeof about);
+    lz_json_put_key(w, "kernels");
+    lz_json_put_cstr(w, about);
+}
+
 static lz_err *as_json(const facts *f, lz_text *out)
 {
     lz_json_writer w;
@@ -99,6 +108,7 @@ static lz_err *as_json(const facts *f, lz_text *out)
     lz_json_put_key(&w, "memory");
     lz_json_put_uint(&w, f->memory);
     put_libraries(&w);
+    put_compiler(&w);
     put_variables(&w);
     lz_json_end_object(&w);
     lz_text_putc(out, '\n');

@@ -100,12 +100,16 @@ typedef struct lz_run_stats {
 LZ_API LZ_MUST_USE lz_err *lz_runner_run(lz_runner *r, lz_gvalue *const *inputs, size_t n,
                                          lz_gvalue **outputs, lz_run_stats *stats);
 
-/* ---- matrix libraries ---- */
+/* ---- libraries ---- */
 
 /* What products of matrices and convolutions may be done by, under the names that LAZULI_BLAS
  * knows; NULL: there are no more. `about` gets its version and file, or why it cannot be used, as
  * much as there is room for. It is loaded to find that out. */
 LZ_API const char *lz_matrix_library(size_t i, char *about, size_t room);
+
+/* What compiles kernels, and when: "background; avx512 by LLVM 19.1.7", or why there is none, as
+ * much as there is room for. LLVM is loaded to find that out. */
+LZ_API void lz_kernel_compiler(char *about, size_t room);
 
 #ifdef __cplusplus
 }

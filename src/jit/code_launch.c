@@ -275,10 +275,11 @@ typedef struct worker {
     _Alignas(LINE) char room[ROOM];
 } worker;
 
+/* Scratch memory that goes with the row is for whole rows. */
 static lz_err *start(worker *w, const job *j)
 {
     const lz_cneeds *needs = &j->code->needs;
-    size_t row = j->cut->variant.columns ? 0 : (size_t)j->cut->vectors.total;
+    size_t row = j->cut->variant.columns || j->totals ? 0 : (size_t)j->cut->vectors.total;
     size_t bytes = 0;
     w->j = j;
     w->extra = NULL;

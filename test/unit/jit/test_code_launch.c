@@ -2,12 +2,15 @@
  * what the interpreter gives, to the last bit, on one thread, two and three; and so do
  * long rows that threads share. */
 #include "jit/code_launch.h"
+#include "jit/codes.h"
 #include "jit/program.h"
 #include "jit/reduce.h"
 #include "random_kernel.h"
 #include <stdio.h>
 
 static uint64_t from = 1, to = 1500;
+
+enum { COMPILED = 10 }; /* one seed of so many is compiled */
 
 /* ---- code that interprets its frame ---- */
 
@@ -237,6 +240,86 @@ static bool try_seed(uint64_t seed, bool large, lz_pool *const pools[3])
     return can;
 }
 
+/* ---- the compiler's code ---- */
+
+static bool is_nan(int dtype, const char *p)
+{
+    uint16_t h;
+    uint32_t w;
+    double d;
+    memcpy(&h, p, sizeof h);
+    memcpy(&w, p, dtype == LZ_F32 ? sizeof w : sizeof h);
+    memcpy(&d, p, dtype == LZ_F64 ? sizeof d : sizeof h);
+    return (dtype == LZ_F16 && (h & 0x7fff) > 0x7c00) || (dtype == LZ_BF16 && (h & 0x7fff) > 0x7f80)
+           || (dtype == LZ_F32 && (w & 0x7fffffff) > 0x7f800000) || (dtype == LZ_F64 && isnan(d));
+}
+
+/* To the last bit, but for those of a NaN. */
+static void expect_numbers(const random_kernel *r, char *const want[RK_ACCESSES], const lz_kernel *k,
+                           const lz_ccut *cut, uint64_t seed, int threads)
+{
+    for (int a = 0; a < r->n_access; a++) {
+        size_t size = lz_dtype_bytes(r->dtypes[a]);
+        const char *got = r->access[a].base;
+        for (size_t i = 0; want[a] && i + size <= r->bytes[a]; i += size) {
+            bool same = memcmp(want[a] + i, got + i, size) == 0;
+            if (!same && !(is_nan(r->dtypes[a], want[a] + i) && is_nan(r->dtypes[a], got + i))) {
+                show(r, k, cut);
+                fail_msg("seed %llu, %d threads: access %d differs at byte %zu", (unsigned long long)seed,
+                         threads, a, i);
+            }
+        }
+        if (want[a])
+            memset(r->access[a].base, 0, r->bytes[a]);
+    }
+}
+
+static bool try_compiled(uint64_t seed, bool large, lz_pool *const pools[3])
+{
+    static random_kernel r;
+    static lz_ccut cut;
+    lz_kernel *k = rk_make(&r, seed, large);
+    lz_kernel_args args = rk_args(&r);
+    char *want[RK_ACCESSES] = { NULL };
+    lz_err *first = k ? lz_program_run(k->program, &args, NULL) : NULL;
+    keep(&r, want);
+    if (k)
+        assert_null(lz_ccut_make(k, &args, &cut));
+    for (int t = 0; k && t < 3; t++) {
+        lz_err *e = lz_kernel_run(k, &args, pools[t]);
+        if (strcmp(e ? lz_err_text(e) : "", first ? lz_err_text(first) : "") != 0) {
+            show(&r, k, &cut);
+            fail_msg("seed %llu, %d threads: %s, not %s", (unsigned long long)seed, t + 1, lz_err_text(e),
+                     lz_err_text(first));
+        }
+        if (!e)
+            expect_numbers(&r, want, k, &cut, seed, t + 1);
+        lz_err_free(e);
+    }
+    lz_err_free(first);
+    for (int a = 0; a < RK_ACCESSES; a++)
+        free(want[a]);
+    lz_kernel_release(k);
+    rk_free(&r);
+    return k;
+}
+
+static void test_random_compiled(void **state)
+{
+    lz_pool *pools[3] = { NULL };
+    int done = 0;
+    (void)state;
+    assert_null(lz_pool_create(2, &pools[1]));
+    assert_null(lz_pool_create(3, &pools[2]));
+    lz_jit_mode_set(LZ_JIT_NOW);
+    for (uint64_t seed = from; seed <= to; seed += COMPILED)
+        done += try_compiled(seed, seed / COMPILED % 4 == 0, pools);
+    lz_jit_mode_set(LZ_JIT_OFF);
+    lz_pool_destroy(pools[1]);
+    lz_pool_destroy(pools[2]);
+    print_message("%d kernels\n", done);
+}
+
 static void test_random_kernels(void **state)
 {
     lz_pool *pools[3] = { NULL };
@@ -370,6 +453,53 @@ static void test_threads_share_long_rows(void **state)
     free(z);
 }
 
+/* The same row as the only one: here compiled code, too, is shared. Its sum tells. */
+static lz_kernel *only_row(void)
+{
+    lz_kb *b;
+    lz_kernel *k;
+    assert_null(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
+    lz_kv x = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
+    lz_kv e = lz_kb_op1(b, LZ_K_EXP, lz_kb_op2(b, LZ_K_SUB, x, lz_kb_reduce(b, LZ_K_RMAX, x)));
+    lz_kv sum = lz_kb_reduce(b, LZ_K_RSUM, e);
+    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT), lz_kb_op2(b, LZ_K_DIV, e, sum));
+    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_OUTER), sum);
+    assert_null(lz_kb_finish(b, &k));
+    return k;
+}
+
+static void test_compiled_rows_are_shared(void **state)
+{
+    enum { N = 700001 };
+    const int64_t n = N, one[] = { 1 }, none[] = { 0 };
+    float *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y), *z = malloc(N * sizeof *z), sum[2];
+    lz_kernel *k = only_row();
+    (void)state;
+    assert_true(x && y && z);
+    for (int i = 0; i < N; i++)
+        x[i] = (float)(i * 7919LL % 1000003) * 1e-5f;
+    for (int threads = 0; threads <= 3; threads++) { /* 0: interpreted, alone */
+        const lz_kaccess access[] = { { x, 0, one },
+                                      { threads ? z : y, 0, one },
+                                      { &sum[threads > 0], 0, none } };
+        lz_kernel_args args = { &n, access, NULL };
+        lz_pool *pool = NULL;
+        assert_null(lz_pool_create(threads ? threads : 1, &pool));
+        lz_jit_mode_set(threads ? LZ_JIT_NOW : LZ_JIT_OFF);
+        assert_null(lz_kernel_run(k, &args, pool));
+        lz_pool_destroy(pool);
+        if (threads) {
+            assert_memory_equal(y, z, N * sizeof *y);
+            assert_memory_equal(&sum[0], &sum[1], sizeof *sum);
+            memset(z, 0, N * sizeof *z);
+        }
+    }
+    lz_kernel_release(k);
+    free(x);
+    free(y);
+    free(z);
+}
+
 /* test_code_launch [FROM TO]: the seeds to try */
 int main(int argc, char **argv)
 {
@@ -377,7 +507,9 @@ int main(int argc, char **argv)
         from = strtoull(argv[1], NULL, 10);
         to = strtoull(argv[2], NULL, 10);
     }
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_random_kernels), cmocka_unit_test(test_cuts),
-                                        cmocka_unit_test(test_threads_share_long_rows) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_random_kernels),
+                                        cmocka_unit_test(test_random_compiled), cmocka_unit_test(test_cuts),
+                                        cmocka_unit_test(test_threads_share_long_rows),
+                                        cmocka_unit_test(test_compiled_rows_are_shared) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
