@@ -99,7 +99,7 @@ typedef struct lz_em {
     lz_eaccess access[LZ_KERNEL_ACCESSES];
     int lanes;
     lz_lvalue *mask, *at;
-    lz_ebest *held;     /* lanes in registers: those of the next reduction of the body; NULL: in memory */
+    lz_lvalue **held;   /* lanes in registers: those of the body's next reduction; NULL: in memory */
     lz_lvalue **now;    /* per node: in the body being emitted */
     lz_lvalue **scalar; /* uniform ones, and with rows outer ones */
     lz_lvalue **spread; /* the same as vectors */

@@ -131,7 +131,7 @@ lz_lvalue *lz_em_mask(lz_em *e, lz_lvalue *to)
 {
     lz_lvalue *left = lz_em_least(e, e->l->BuildSub(e->b, to, e->at, ""), lz_em_i64(e, e->lanes));
     left = lz_em_splat(e, e->l->BuildTrunc(e->b, left, e->i32, ""));
-    return e->l->BuildICmp(e->b, LZ_L_ULT, lz_em_iota(e, e->i32), left, "");
+    return e->l->BuildICmp(e->b, LZ_L_SLT, lz_em_iota(e, e->i32), left, "");
 }
 
 lz_lblock *lz_em_block(lz_em *e, const char *name)
