@@ -1,5 +1,6 @@
 /* Compiled kernels, each thing by itself: operations, dtypes, ways of access, reductions
  * and scans of all lengths, failures. The tile interpreter says what is right. */
+#include "base/thread.h"
 #include "emit_run.h"
 #include "jit/program.h"
 #include "random_kernel.h"
@@ -502,6 +503,49 @@ static lz_err *test_memory(void)
     return e;
 }
 
+/* Objects are the same whoever makes them, also at the same time. */
+typedef struct maker {
+    const lz_kernel *k;
+    lz_variant v;
+    lz_text object;
+    lz_err *err;
+} maker;
+
+static void *make_object(void *arg)
+{
+    maker *m = arg;
+    m->err = lz_emit_kernel(m->k, &m->v, NULL, &m->object);
+    return NULL;
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    bench t;
+    maker all[THREADS + 1];
+    pthread_t threads[THREADS];
+    open_bench(&t, LZ_K_ROWS);
+    lz_kv x = input(&t, LZ_F32);
+    output(&t, LZ_F32,
+           lz_kb_op2(t.b, LZ_K_DIV, lz_kb_op1(t.b, LZ_K_EXP, x), lz_kb_reduce(t.b, LZ_K_RSUM, x)));
+    finish(&t);
+    for (int i = 0; i <= THREADS; i++)
+        all[i] = (maker){ .k = t.k, .v = { .run = { LZ_RUN_NEXT, LZ_RUN_NEXT } } };
+    for (int i = 0; i < THREADS; i++)
+        assert_null(lz_thread_start("maker", 8 << 20, make_object, &all[i], &threads[i]));
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    make_object(&all[THREADS]);
+    for (int i = 0; i <= THREADS; i++) {
+        assert_null(all[i].err);
+        assert_true(lz_str_eq(lz_text_view(&all[i].object), lz_text_view(&all[THREADS].object)));
+    }
+    for (int i = 0; i <= THREADS; i++)
+        lz_text_deinit(&all[i].object);
+    close_bench(&t);
+}
+
 int main(void)
 {
     const lz_llvm *l;
@@ -525,6 +569,7 @@ int main(void)
         cmocka_unit_test(test_failures),
         cmocka_unit_test(test_in_place),
         cmocka_unit_test(test_orc),
+        cmocka_unit_test(test_threads),
         LZ_TEST(test_target_text),
         LZ_TEST(test_memory),
     };
