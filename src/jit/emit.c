@@ -37,17 +37,6 @@ lz_err *lz_target_here(const lz_target **out)
     return no_target(name, all, n);
 }
 
-lz_err *lz_target_text(const lz_target *t, lz_text *out)
-{
-    const lz_llvm *l;
-    LZ_TRY(lz_llvm_get(&l));
-    if (!t)
-        LZ_TRY(lz_target_here(&t));
-    lz_text_printf(out, "%s %s %s %s LLVM %u.%u.%u", t->name, t->triple, t->cpu, t->features, l->major,
-                   l->minor, l->patch);
-    return lz_text_check(out);
-}
-
 /* ---- machines: making one takes a good part of a small kernel's time, so they are kept ---- */
 
 enum { MACHINES = 16 };

@@ -37,8 +37,6 @@ enum { LZ_TARGETS_MOST = 4 };
 int lz_target_all(const lz_target *out[LZ_TARGETS_MOST]);
 /* The best, or the one that LAZULI_CPU names. */
 LZ_MUST_USE lz_err *lz_target_here(const lz_target **out);
-/* What machine code for it depends on: the target, its features, the version of LLVM. NULL: this machine. */
-LZ_MUST_USE lz_err *lz_target_text(const lz_target *t, lz_text *out);
 
 /* ---- the plan: what is computed where ---- */
 
@@ -96,6 +94,7 @@ typedef struct lz_em {
     lz_lvalue *row_room; /* elements of the row, up to a multiple of 64 */
     lz_lvalue *block;    /* elements of the row in a block of reduce.h */
     lz_lblock *divided;
+    lz_lvalue *from, *to; /* strips: elements of the row; NULL: all */
     lz_eaccess access[LZ_KERNEL_ACCESSES];
     int lanes;
     lz_lvalue *mask, *at;
