@@ -284,6 +284,7 @@ void lz_codes_count(lz_codes_counts *out)
     *out = (lz_codes_counts){ .compiles = atomic_load(&c->compiles),
                               .compile_ns = atomic_load(&c->compile_ns),
                               .disk_hits = atomic_load(&c->disk_hits),
+                              .disk_ns = atomic_load(&c->disk_ns),
                               .swaps = atomic_load(&c->swaps),
                               .refused = atomic_load(&c->refused) };
     pthread_mutex_lock(&c->lock);

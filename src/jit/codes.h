@@ -32,8 +32,8 @@ LZ_MUST_USE lz_err *lz_codes_open(lz_metrics *m);
 void lz_codes_close(lz_metrics *m); /* the last one unloads everything and ends the thread */
 
 typedef struct lz_codes_counts {
-    int64_t compiles, compile_ns, disk_hits, swaps, refused; /* since the process began */
-    int64_t entries;                                         /* now */
+    int64_t compiles, compile_ns, disk_hits, disk_ns, swaps, refused; /* since the process began */
+    int64_t entries;                                                  /* now */
 } lz_codes_counts;
 
 void lz_codes_count(lz_codes_counts *out);

@@ -43,7 +43,7 @@ typedef struct lz_codes {
     struct lz_code_hold *holds;
     _Atomic(lz_code_source *) source;
     atomic_bool none; /* nothing can be compiled here */
-    atomic_int_fast64_t compiles, compile_ns, disk_hits, swaps, refused;
+    atomic_int_fast64_t compiles, compile_ns, disk_hits, disk_ns, swaps, refused;
 } lz_codes;
 
 extern lz_codes lz_codes_all;

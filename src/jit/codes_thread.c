@@ -108,10 +108,13 @@ static void make(lz_centry *e, int want)
     if (!e->loaded.run)
         return;
     atomic_store_explicit(&e->code, &e->loaded, memory_order_release);
-    if (made)
-        tell_compiled(lz_clock_ns() - start);
-    else
-        tell(&lz_codes_all.disk_hits, offsetof(lz_code_hold, disk_hit));
+    uint64_t took = lz_clock_ns() - start;
+    if (made) {
+        tell_compiled(took);
+        return;
+    }
+    atomic_fetch_add(&lz_codes_all.disk_ns, (int64_t)took);
+    tell(&lz_codes_all.disk_hits, offsetof(lz_code_hold, disk_hit));
 }
 
 void lz_code_make(lz_centry *e, int want)
