@@ -58,19 +58,31 @@ void lz_bench_tell_times(const lz_bench *b, const char *name, const lz_way *ways
                                             .value = ways[1].best * scale });
 }
 
-void lz_bench_tell_counts(const lz_bench *b, const char *name)
+lz_bench_counts lz_bench_count(void)
 {
-    static const struct {
-        const char *metric, *counter, *unit;
-        double scale;
-    } counts[] = { { "plan_compiles", "UncachedCompile", "", 1 } };
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        int64_t value = 0;
-        lz_counter_value(counts[i].counter, &value);
-        lz_bench_tell(b, (lz_bench_figure){ .name = name,
-                                            .metric = counts[i].metric,
-                                            .value = (double)value * counts[i].scale,
-                                            .unit = counts[i].unit });
+    lz_bench_counts c = { 0 };
+    lz_counter_value("UncachedCompile", &c.plans);
+    lz_codes_count(&c.codes);
+    return c;
+}
+
+void lz_bench_tell_counts(const lz_bench *b, const char *name, const lz_bench_counts *before)
+{
+    lz_bench_counts c = lz_bench_count();
+    const lz_bench_figure figures[] = {
+        { .metric = "plan_compiles", .value = (double)(c.plans - before->plans) },
+        { .metric = "kernel_compiles", .value = (double)(c.codes.compiles - before->codes.compiles) },
+        { .metric = "kernel_compile",
+          .value = (double)(c.codes.compile_ns - before->codes.compile_ns) * 1e-6,
+          .unit = "ms" },
+        { .metric = "kernel_disk_hits", .value = (double)(c.codes.disk_hits - before->codes.disk_hits) },
+        { .metric = "kernels_refused", .value = (double)(c.codes.refused - before->codes.refused) },
+    };
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+        lz_bench_figure f = figures[i];
+        f.name = name;
+        f.unit = f.unit ? f.unit : "";
+        lz_bench_tell(b, f);
     }
 }
 

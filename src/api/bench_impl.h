@@ -8,6 +8,7 @@
 #include "base/measure.h"
 #include "base/pool.h"
 #include "core/buffer.h"
+#include "jit/codes.h"
 #include <lazuli/bench.h>
 #include <lazuli/lazuli.h>
 
@@ -38,8 +39,14 @@ LZ_MUST_USE lz_err *lz_bench_check(const lz_bench *b);
 /* Runs what y needs, and waits for it. */
 LZ_MUST_USE lz_err *lz_bench_finish(const lz_bench *b, lz_tensor *y);
 
-/* How many plans and kernels were compiled since lz_metrics_clear, and how long that took. */
-void lz_bench_tell_counts(const lz_bench *b, const char *name);
+/* How many plans and kernels were compiled, and how long that took, since `before`. */
+typedef struct lz_bench_counts {
+    int64_t plans;
+    lz_codes_counts codes;
+} lz_bench_counts;
+
+lz_bench_counts lz_bench_count(void);
+void lz_bench_tell_counts(const lz_bench *b, const char *name, const lz_bench_counts *before);
 
 /* A tensor of f32 in [-2, 2), always the same; *data sees its elements (NULL: not wanted), and
  * may be changed before the first use. */

@@ -98,7 +98,7 @@ static lz_err *passes(const model *m, forward_fn *forward, int64_t n, double *fi
 static lz_err *measure(const model *m, const char *name, forward_fn *forward, int64_t n)
 {
     double first, second;
-    lz_metrics_clear();
+    lz_bench_counts before = lz_bench_count();
     LZ_TRY(passes(m, forward, n, &first, &second));
     lz_bench_tell(m->b, (lz_bench_figure){ .name = name,
                                            .metric = "first_calls",
@@ -108,7 +108,7 @@ static lz_err *measure(const model *m, const char *name, forward_fn *forward, in
                                            .against = "3 x second calls + 20 ms" });
     lz_bench_tell(m->b, (lz_bench_figure){
                             .name = name, .metric = "second_calls", .value = second * 1e3, .unit = "ms" });
-    lz_bench_tell_counts(m->b, name);
+    lz_bench_tell_counts(m->b, name, &before);
     return NULL;
 }
 
