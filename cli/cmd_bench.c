@@ -1,4 +1,5 @@
 /* lazuli bench - what things cost here. */
+#include "base/env.h"
 #include "base/json_write.h"
 #include "base/measure.h"
 #include "base/mem.h"
@@ -152,7 +153,9 @@ static lz_err *time_nothing(double *best)
 static lz_err *time_start(const start *s, char *const *argv, const char *folder, double *best)
 {
     static const char llvm[] = "LAZULI_LLVM";
+    char before[4096];
     double took;
+    snprintf(before, sizeof before, "%s", lz_env_text(LZ_ENV_LLVM) ? lz_env_text(LZ_ENV_LLVM) : "");
     if (!s->warm)
         cli_folder_empty(folder);
     LZ_TRY(set_jit(s->jit));
@@ -160,7 +163,7 @@ static lz_err *time_start(const start *s, char *const *argv, const char *folder,
         return lz_err_oom();
     lz_err *e = cli_child_time(argv, &took);
     if (s->llvm)
-        unsetenv(llvm);
+        setenv(llvm, before, 1); /* empty: as if it was not set */
     LZ_TRY(e);
     *best = took < *best ? took : *best;
     return NULL;
