@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,22 +49,30 @@ static lz_err *spawn(char *const *argv, const posix_spawn_file_actions_t *action
     return bad ? lz_errf(LZ_ERR_IO, "this command cannot be started again (%d)", bad) : NULL;
 }
 
-static lz_err *end(pid_t child, char *const *argv)
+static double seconds(struct timeval t)
+{
+    return (double)t.tv_sec + (double)t.tv_usec * 1e-6;
+}
+
+static lz_err *end(pid_t child, char *const *argv, double *cpu)
 {
     int status;
-    while (waitpid(child, &status, 0) < 0)
+    struct rusage used;
+    while (wait4(child, &status, 0, &used) < 0)
         if (errno != EINTR)
             return lz_errf(LZ_ERR_IO, "a child got lost (%d)", errno);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         return lz_errf(LZ_ERR_INTERNAL, "'%s %s' failed in a process of its own", argv[0], argv[1]);
+    *cpu = seconds(used.ru_utime) + seconds(used.ru_stime);
     return NULL;
 }
 
 lz_err *cli_child_run(char *const *argv)
 {
     pid_t child;
+    double cpu;
     LZ_TRY(spawn(argv, NULL, &child));
-    return end(child, argv);
+    return end(child, argv, &cpu);
 }
 
 /* The seconds until something arrives; then all of it is read. */
@@ -77,7 +86,7 @@ static double listen(int from, double start)
     return took;
 }
 
-lz_err *cli_child_time(char *const *argv, double *out)
+lz_err *cli_child_time(char *const *argv, double *first, double *cpu)
 {
     int ends[2];
     pid_t child;
@@ -91,8 +100,8 @@ lz_err *cli_child_time(char *const *argv, double *out)
     lz_err *e = spawn(argv, &actions, &child);
     close(ends[1]);
     if (!e) {
-        *out = listen(ends[0], start);
-        e = end(child, argv);
+        *first = listen(ends[0], start);
+        e = end(child, argv, cpu);
     }
     close(ends[0]);
     posix_spawn_file_actions_destroy(&actions);

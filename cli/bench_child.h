@@ -13,7 +13,8 @@ void cli_folder_remove(const char *path);
 
 /* Runs this command. argv[0] is its name, the end is NULL. An error if its status is not 0. */
 LZ_MUST_USE lz_err *cli_child_run(char *const *argv);
-/* The same; what it prints is thrown away. *out: seconds until it printed something. */
-LZ_MUST_USE lz_err *cli_child_time(char *const *argv, double *out);
+/* The same; what it prints is thrown away. Seconds until it printed something, and of CPUs that
+ * it used in all. */
+LZ_MUST_USE lz_err *cli_child_time(char *const *argv, double *first, double *cpu);
 
 #endif
