@@ -67,7 +67,9 @@ static void free_syncer(lz_ctx *c)
     lz_vec_deinit(&s->outputs);
     lz_vec_deinit(&s->result_of);
     lz_vec_deinit(&s->order);
-    lz_text_deinit(&s->explained);
+    lz_vec_deinit(&s->missed.words);
+    lz_vec_deinit(&s->missed.locs);
+    lz_text_deinit(&s->missed.why);
     lz_vec_deinit(&s->asked.numbers);
     lz_vec_deinit(&s->asked.result_of);
     lz_mem_free(s->forced);

@@ -81,6 +81,7 @@ void lz_forbid(lz_ctx *c, unsigned events)
 
 const char *lz_explain(lz_ctx *c)
 {
-    return works(c) && c->syncer->explained.len && !c->syncer->explained.failed ? c->syncer->explained.ptr
-                                                                                : "";
+    if (!works(c) || !told(c, lz_sync_explain(c)) || !c->syncer->missed.why.len)
+        return "";
+    return c->syncer->missed.why.ptr;
 }

@@ -166,15 +166,40 @@ static lz_err *forbidden_fallback(lz_ctx *c, const lz_order *o, lz_loc at)
     return e;
 }
 
-static lz_err *explain(lz_ctx *c)
+lz_err *lz_sync_explain(lz_ctx *c)
 {
-    lz_syncer *s = c->syncer;
-    lz_text_clear(&s->explained);
-    LZ_TRY(lz_explain_miss(c->shared->cache, &s->walk.flat, s->walk.locs.data, &s->explained));
-    lz_text_putc(&s->explained, '\0');
-    LZ_TRY(lz_text_check(&s->explained));
-    lz_logf(LZ_LOG_INFO, "compiling: %s", s->explained.ptr);
+    lz_missed *m = &c->syncer->missed;
+    if (!m->unexplained)
+        return NULL;
+    lz_text_clear(&m->why);
+    lz_flat f = { m->words.data, m->words.len, m->hash };
+    LZ_TRY(lz_explain_miss(c->shared->cache, &f, m->locs.data, &m->why));
+    lz_text_putc(&m->why, '\0');
+    LZ_TRY(lz_text_check(&m->why));
+    m->unexplained = false;
     return NULL;
+}
+
+/* To compare it with what is there takes as long as to compile a small graph. */
+static lz_err *explain(lz_ctx *c, lz_loc at)
+{
+    const lz_walk *w = &c->syncer->walk;
+    lz_missed *m = &c->syncer->missed;
+    m->words.len = m->locs.len = 0;
+    lz_text_clear(&m->why);
+    LZ_TRY(lz_vec_reserve(&m->words, w->flat.n));
+    LZ_TRY(lz_vec_reserve(&m->locs, w->nodes.len));
+    memcpy(m->words.data, w->flat.words, w->flat.n * sizeof *m->words.data);
+    memcpy(m->locs.data, w->locs.data, w->nodes.len * sizeof *m->locs.data);
+    m->words.len = w->flat.n;
+    m->locs.len = w->nodes.len;
+    m->hash = w->flat.hash;
+    m->unexplained = true;
+    if (!lz_log_on(LZ_LOG_INFO) && !(c->forbidden & LZ_COMPILE))
+        return NULL;
+    LZ_TRY(lz_sync_explain(c));
+    lz_logf(LZ_LOG_INFO, "compiling: %s", m->why.ptr);
+    return lz_ctx_allows(c, LZ_COMPILE, m->why.ptr, at);
 }
 
 static lz_err *compile(lz_ctx *c, lz_loc at, lz_recipe **out)
@@ -186,8 +211,7 @@ static lz_err *compile(lz_ctx *c, lz_loc at, lz_recipe **out)
                    .forced = s->forced,
                    .keep = s->walk.flat.n,
                    .lower_ns = &lower };
-    LZ_TRY(explain(c));
-    LZ_TRY(lz_ctx_allows(c, LZ_COMPILE, s->explained.ptr, at));
+    LZ_TRY(explain(c, at));
     LZ_TRY(forbidden_fallback(c, &o, at));
     count(c, LZ_COUNT_UNCACHED, 1);
     lz_err *e = lz_recipe_compile(&o, out);

@@ -25,6 +25,15 @@ typedef struct lz_asked {
     LZ_VEC(uint32_t) result_of; /* by tensor */
 } lz_asked;
 
+/* The graph that had to be compiled last; why is found out when somebody asks. */
+typedef struct lz_missed {
+    lz_words words;
+    LZ_VEC(lz_loc) locs;
+    lz_hash hash;
+    bool unexplained;
+    lz_text why;
+} lz_missed;
+
 typedef struct lz_syncer {
     lz_walk walk;
     lz_device device; /* of the graph at hand */
@@ -38,7 +47,7 @@ typedef struct lz_syncer {
     size_t njobs;
     char *forced; /* operators that must not run on the device; NULL: none */
     uint64_t fence;
-    lz_text explained;
+    lz_missed missed;
     lz_asked asked;
     lz_counted *counted;
     lz_closures *closures;
@@ -50,6 +59,9 @@ LZ_MUST_USE lz_err *lz_sync_collect(lz_ctx *c, lz_alias *const *roots, size_t n,
 LZ_MUST_USE lz_err *lz_sync_walk(lz_ctx *c);
 /* The graph of the collected roots: a walk, and its recipe if it has one or may be compiled. */
 LZ_MUST_USE lz_err *lz_sync_recipe(lz_ctx *c, lz_loc at, lz_recipe **out);
+
+/* Why the last graph was compiled: in missed.why. */
+LZ_MUST_USE lz_err *lz_sync_explain(lz_ctx *c);
 
 /* The next device's, after the former are done with; false: there are none. */
 bool lz_sync_next(lz_ctx *c);
