@@ -188,25 +188,42 @@ static lz_err *run(runner *r, lz_buffer **outputs)
     return NULL;
 }
 
-lz_err *lz_plan_run(const lz_plan *p, const lz_run_args *args, lz_buffer **outputs)
+/* In `room`, which is as large as room_of says. */
+static lz_err *run_in(const lz_plan *p, const lz_run_args *args, char *room, lz_buffer **outputs)
 {
-    LZ_TRY(lz_guards_check(p->guards, args->scalars, args->failed));
     runner r = { .p = p, .args = args };
     size_t n = p->n_buffers + 1;
-    char *room =
-        lz_mem_zalloc(1, n * sizeof *r.data + n * sizeof *r.own + (p->most_access + 1) * sizeof *r.access
-                             + (p->most_params + 1) * sizeof *r.params);
-    if (!room)
-        return lz_err_oom();
     r.access = (void *)room;
     r.params = (void *)(r.access + p->most_access + 1);
     r.data = (void *)(r.params + p->most_params + 1);
     r.own = (void *)(r.data + n);
+    memset(r.data, 0, n * sizeof *r.data + n * sizeof *r.own);
     lz_err *e = run(&r, outputs);
     for (size_t i = 0; i < p->n_buffers; i++)
         lz_buffer_release(r.own[i]);
     lz_buffer_release(r.temp);
     lz_mem_free(r.scratch);
-    lz_mem_free(room);
+    return e;
+}
+
+static size_t room_of(const lz_plan *p)
+{
+    size_t n = p->n_buffers + 1;
+    return n * (sizeof(void *) + sizeof(lz_buffer *)) + (p->most_access + 1) * sizeof(lz_kaccess)
+           + (p->most_params + 1) * sizeof(lz_kscalar);
+}
+
+lz_err *lz_plan_run(const lz_plan *p, const lz_run_args *args, lz_buffer **outputs)
+{
+    enum { FEW = 2048 };
+    _Alignas(LZ_MEM_ALIGN) char few[FEW];
+    size_t bytes = room_of(p);
+    LZ_TRY(lz_guards_check(p->guards, args->scalars, args->failed));
+    char *room = bytes <= FEW ? few : lz_mem_alloc(bytes);
+    if (!room)
+        return lz_err_oom();
+    lz_err *e = run_in(p, args, room, outputs);
+    if (room != few)
+        lz_mem_free(room);
     return e;
 }

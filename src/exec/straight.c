@@ -136,16 +136,20 @@ static lz_err *run(runner *r, lz_buffer **out)
 
 lz_err *lz_straight_run(const lz_straight *x, const lz_straight_run_args *args, lz_buffer **out)
 {
+    enum { FEW = 1024 };
+    _Alignas(LZ_MEM_ALIGN) char few[FEW];
     runner r = { .x = x, .args = args };
     size_t places = x->places.len + 1, scalars = x->n_inputs + 1, made = x->most_out + 1;
-    char *room = lz_mem_zalloc(1, places * sizeof *r.inputs + scalars * sizeof *r.scalars
-                                      + made * sizeof(lz_buffer *));
+    size_t bytes = places * sizeof *r.inputs + scalars * sizeof *r.scalars + made * sizeof(lz_buffer *);
+    char *room = bytes <= FEW ? few : lz_mem_alloc(bytes);
     if (!room)
         return lz_err_oom();
     r.inputs = (void *)room;
     r.scalars = (void *)(r.inputs + places);
     r.made = (void *)(r.scalars + scalars);
+    memset(r.inputs, 0, places * sizeof *r.inputs);
     lz_err *e = run(&r, out);
-    lz_mem_free(room);
+    if (room != few)
+        lz_mem_free(room);
     return e;
 }
