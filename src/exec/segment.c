@@ -417,10 +417,11 @@ static lz_err *with_room(results *r, lz_arena *a)
 }
 
 /* Before it runs: what the plan will take comes to what is there now. */
-static void count_entry(lz_exec_env *env, const lz_seg_entry *e)
+static void count_entry(const lz_seg_call *c, const lz_seg_entry *e)
 {
+    lz_exec_env *env = c->env;
     size_t asked = env->memory ? lz_buffer_pool_stats(env->memory).asked : 0;
-    size_t peak = (asked > env->held ? asked - env->held : 0) + lz_plan_peak(e->plan);
+    size_t peak = (asked > env->held ? asked - env->held : 0) + lz_plan_will_take(e->plan, c->inputs);
     env->peak = peak > env->peak ? peak : env->peak;
     env->launches += lz_plan_launches(e->plan);
 }
@@ -430,7 +431,7 @@ static lz_err *run_entry(lz_seg_call *c, const lz_seg_entry *e)
     results r = { .c = c, .e = e };
     lz_arena a;
     lz_arena_init(&a);
-    count_entry(c->env, e);
+    count_entry(c, e);
     lz_err *err = with_room(&r, &a);
     lz_arena_deinit(&a);
     if (!err)
