@@ -10,8 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* ---- folders ---- */
 
 lz_err *cli_folder_make(char path[CLI_FOLDER])

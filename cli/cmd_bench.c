@@ -19,6 +19,7 @@ typedef struct request {
     lz_err *bad;     /* what went wrong while telling */
     int argc;
     char **argv;
+    char path[4096]; /* of the loops */
 } request;
 
 /* ---- figures ---- */
@@ -220,7 +221,7 @@ static const struct {
 
 static lz_err *run_fresh(request *r)
 {
-    char folder[CLI_FOLDER], **argv;
+    char folder[CLI_FOLDER], **argv = NULL;
     LZ_TRY(make_argv(r, &argv));
     lz_err *e = cli_folder_make(folder);
     for (size_t i = 0; !e && i < sizeof in_children / sizeof *in_children; i++)
@@ -285,9 +286,8 @@ static int take_option(int argc, char **argv, request *r)
 
 static int run(request *r)
 {
-    char loops[4096];
     const lz_bench_suite *s = find(r->suite);
-    r->o.loops = r->o.loops ? r->o.loops : default_loops(loops);
+    r->o.loops = r->o.loops ? r->o.loops : default_loops(r->path);
     if (!r->o.loops && !r->here && !r->json)
         fprintf(stderr, "lazuli: no loops to compare with (--loops FILE): ratios to them are left out\n");
     lz_err *e = s && s->fresh && !r->here ? run_fresh(r) : lz_bench_run(r->suite, &r->o, tell, r);
