@@ -3,9 +3,9 @@
  * gives, to the last bit; so do its functions written out. */
 #include <stdio.h>
 #define RK_FAIL(...) (fprintf(stderr, __VA_ARGS__), abort())
-#include "test/unit/jit/random_kernel.h"
 #include "jit/codes.h"
 #include "jit/program.h"
+#include "test/unit/jit/random_kernel.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
