@@ -8,6 +8,7 @@
 enum {
     SHORT = 16,              /* rows of fewer are taken together, by tables */
     TABLE = 1024,            /* elements of such a table, about */
+    LONG_ROW = 1 << 16,      /* rows of fewer elements are not cut for threads, where they could be */
     CHUNK_WORK = 1 << 15,    /* elements a thread takes at once */
     SHARE_LEAST = 1 << 17,   /* a row of fewer is not shared by threads */
     STREAM_LEAST = 16 << 20, /* bytes of an output that goes past the caches */
@@ -475,7 +476,7 @@ static lz_err *run_threads(job *j, lz_pool *pool)
     int64_t row = at_least_one(c->vectors.total);
     if (shares(j, lz_pool_threads(pool)))
         return run_shared(j, pool);
-    if (!c->flat || row < 2 * CHUNK_WORK)
+    if (!c->flat || row < LONG_ROW)
         return lz_pool_for(pool, c->around.total, CHUNK_WORK / row, run_rows, j);
     j->piece = CHUNK_WORK;
     j->pieces = (row + CHUNK_WORK - 1) / CHUNK_WORK;
@@ -487,7 +488,7 @@ static lz_err *run(job *j, lz_pool *pool)
     const lz_ccut *c = j->cut;
     if (c->variant.columns)
         return run_columns(j, pool);
-    if (lz_pool_threads(pool) == 1 || c->elements < 2 * CHUNK_WORK)
+    if (lz_pool_threads(pool) == 1 || c->elements < LONG_ROW)
         return run_rows(j, 0, c->around.total, 0);
     return run_threads(j, pool);
 }

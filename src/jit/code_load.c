@@ -281,7 +281,7 @@ static const struct relocation *relocation_of(uint64_t type)
 static lz_err *relocate_one(const loader *l, const section *s, const Elf64_Rela *r, size_t at)
 {
     const struct relocation *k = relocation_of(ELF64_R_TYPE(r->r_info));
-    char *target;
+    char *target = NULL;
     if (!k)
         return REFUSED(at, "relocation of type %llu", (unsigned long long)ELF64_R_TYPE(r->r_info));
     if (!within(r->r_offset, k->width, s->head.sh_size))
@@ -385,6 +385,7 @@ lz_err *lz_code_load(const void *object, size_t size, lz_ccode *out)
     loader l;
     l.bytes = object;
     l.size = size;
+    l.head = (Elf64_Ehdr){ 0 };
     l.symbols = l.names = l.section_names = (Elf64_Shdr){ 0 };
     l.n_loaded = 0;
     l.memory = NULL;

@@ -82,19 +82,20 @@ static lz_err *copy_structure(const lz_kernel *k, lz_kernel *to)
     return NULL;
 }
 
-static lz_err *create_entry(const lz_kernel *k, const lz_variant *v, lz_centry **out)
+/* NULL: memory is out. */
+static lz_centry *create_entry(const lz_kernel *k, const lz_variant *v)
 {
     lz_centry *e = lz_mem_zalloc(1, sizeof *e);
     if (!e)
-        return lz_err_oom();
+        return NULL;
     e->variant = *v;
     e->kernel = lz_mem_zalloc(1, sizeof *e->kernel);
     lz_err *err = e->kernel ? copy_structure(k, e->kernel) : lz_err_oom();
-    if (err)
-        destroy_entry(e);
-    else
-        *out = e;
-    return err;
+    if (!err)
+        return e;
+    lz_err_free(err);
+    destroy_entry(e);
+    return NULL;
 }
 
 static lz_centry **bucket_of(const lz_kernel *k, const lz_variant *v)
@@ -131,8 +132,9 @@ static lz_err *find_or_create(const lz_kernel *k, const lz_variant *v, lz_centry
     if (!e) {
         if (c->count >= MOST_ENTRIES)
             destroy_entry(take_oldest());
-        LZ_TRY(create_entry(k, v, &e));
-        b = bucket_of(k, v);
+        e = create_entry(k, v);
+        if (!e)
+            return lz_err_oom();
         e->next = *b;
         *b = e;
         c->count++;

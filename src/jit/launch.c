@@ -495,7 +495,8 @@ static lz_err *run_columns(void *user, int64_t begin, int64_t end, int worker)
 static bool shares(const lz_launch *l, lz_pool *pool)
 {
     int threads = lz_pool_threads(pool);
-    return threads > 1 && !l->p->scans && l->lane.total >= SHARE_LEAST && l->fixed.total < 4 * threads;
+    return threads > 1 && !l->p->scans && l->lane.total >= SHARE_LEAST
+           && l->fixed.total < (int64_t)4 * threads;
 }
 
 lz_err *lz_program_run(const lz_program *p, const lz_kernel_args *args, lz_pool *pool)

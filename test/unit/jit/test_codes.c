@@ -286,6 +286,37 @@ static void test_what_is_on_the_disk_comes_soon(void **state)
     must(end(NULL));
 }
 
+/* What nobody uses is kept, up to a bound; what was used last stays. */
+static void test_there_is_a_bound(void **state)
+{
+    enum { MANY = 4300, BOUND = 4096 };
+    lz_kernel *k;
+    lz_codes_counts c;
+    (void)state;
+    begin(LZ_JIT_NOW);
+    must(lz_codes_open(NULL));
+    for (int i = 0; i < MANY; i++) {
+        must(add_kernel(i, &k));
+        must(expect(k, 8, 1 + MARK));
+        lz_kernel_release(k);
+    }
+    lz_codes_count(&c);
+    assert_int_equal(c.entries, BOUND);
+    assert_int_equal(made, MANY);
+    must(add_kernel(MANY - 1, &k)); /* still there */
+    must(expect(k, 8, 1 + MARK));
+    lz_kernel_release(k);
+    assert_int_equal(made, MANY);
+    must(add_kernel(0, &k)); /* the oldest is not */
+    must(expect(k, 8, 1 + MARK));
+    lz_kernel_release(k);
+    assert_int_equal(made, MANY + 1);
+    lz_codes_close(NULL);
+    lz_codes_count(&c);
+    assert_int_equal(c.entries, 0);
+    must(end(NULL));
+}
+
 /* Several threads run what is swapped under them. */
 static void *run_often(void *arg)
 {
@@ -405,6 +436,7 @@ int main(void)
         LZ_TEST(test_bad_mode),
         cmocka_unit_test(test_hot_kernels_are_swapped),
         cmocka_unit_test(test_what_is_on_the_disk_comes_soon),
+        cmocka_unit_test(test_there_is_a_bound),
         cmocka_unit_test(test_swap_under_threads),
         cmocka_unit_test(test_kernels_come_and_go),
         cmocka_unit_test(test_fork),
