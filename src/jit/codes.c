@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "jit/code_launch.h"
 #include "jit/codes_impl.h"
+#include "jit/emit.h"
 #include "jit/program.h"
 #include <string.h>
 
@@ -259,10 +260,22 @@ void lz_codes_detach(lz_kernel *k)
     drop_all(all);
 }
 
+/* Without a machine to compile for everything is interpreted; a wrong name for one is an error. */
+static lz_err *check_target(void)
+{
+    const lz_target *t;
+    lz_err *e = lz_target_here(&t);
+    if (lz_err_code(e) == LZ_ERR_ARG)
+        return e;
+    lz_err_free(e);
+    return NULL;
+}
+
 lz_err *lz_codes_open(lz_metrics *m)
 {
     lz_jit_mode mode;
     LZ_TRY(lz_jit_mode_get(&mode));
+    LZ_TRY(check_target());
     LZ_TRY(lz_codes_tell(m));
     pthread_mutex_lock(&lz_codes_all.lock);
     lz_codes_all.holders++;

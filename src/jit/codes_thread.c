@@ -75,6 +75,47 @@ static void tell(atomic_int_fast64_t *count, size_t member)
     pthread_mutex_unlock(&lz_codes_all.lock);
 }
 
+/* ---- forks ---- */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&making);
+    pthread_mutex_lock(&lz_codes_all.lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&lz_codes_all.lock);
+    pthread_mutex_unlock(&making);
+}
+
+/* The thread is not here: what it was asked for will be asked for again. */
+static void after_fork_in_child(void)
+{
+    lz_codes *c = &lz_codes_all;
+    lz_mem_free(c->thread);
+    c->thread = NULL;
+    c->queue = NULL;
+    c->queue_end = NULL;
+    for (size_t b = 0; b < LZ_CODE_BUCKETS; b++) {
+        for (lz_centry *e = c->bucket[b]; e; e = e->next) {
+            if (e->queued)
+                atomic_store(&e->asked, LZ_WANT_NOTHING);
+            e->queued = false;
+        }
+    }
+    c->change = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    after_fork();
+}
+
+static void watch_forks(void)
+{
+    (void)pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}
+
+/* Before the first code is made, by whatever thread. */
+static pthread_once_t watched = PTHREAD_ONCE_INIT;
+
 /* ---- making it ---- */
 
 /* Without memory it is not the kernel's fault: a later run asks again. */
@@ -119,6 +160,7 @@ static void make(lz_centry *e, int want)
 
 void lz_code_make(lz_centry *e, int want)
 {
+    pthread_once(&watched, watch_forks);
     pthread_mutex_lock(&making);
     if (!atomic_load_explicit(&e->code, memory_order_acquire) && !atomic_load(&e->refused)
         && !atomic_load(&lz_codes_all.none))
@@ -210,38 +252,7 @@ void lz_code_thread_join(struct lz_code_thread *t)
     lz_mem_free(t);
 }
 
-/* ---- forks and the end of the process ---- */
-
-static void before_fork(void)
-{
-    pthread_mutex_lock(&making);
-    pthread_mutex_lock(&lz_codes_all.lock);
-}
-
-static void after_fork(void)
-{
-    pthread_mutex_unlock(&lz_codes_all.lock);
-    pthread_mutex_unlock(&making);
-}
-
-/* The thread is not here: what it was asked for will be asked for again. */
-static void after_fork_in_child(void)
-{
-    lz_codes *c = &lz_codes_all;
-    lz_mem_free(c->thread);
-    c->thread = NULL;
-    c->queue = NULL;
-    c->queue_end = NULL;
-    for (size_t b = 0; b < LZ_CODE_BUCKETS; b++) {
-        for (lz_centry *e = c->bucket[b]; e; e = e->next) {
-            if (e->queued)
-                atomic_store(&e->asked, LZ_WANT_NOTHING);
-            e->queued = false;
-        }
-    }
-    c->change = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
-    after_fork();
-}
+/* ---- the end of the process ---- */
 
 __attribute__((destructor)) static void at_exit(void)
 {
@@ -263,12 +274,10 @@ void lz_code_thread_guard(void)
 /* With the lock. */
 static lz_err *start_thread(void)
 {
-    static bool watching;
     lz_code_thread *t = lz_mem_zalloc(1, sizeof *t);
     if (!t)
         return lz_err_oom();
-    if (!watching)
-        watching = pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
+    pthread_once(&watched, watch_forks);
     lz_err *e = lz_thread_start("lz-compile", STACK, work, t, &t->id);
     if (e)
         lz_mem_free(t);
