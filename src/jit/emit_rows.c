@@ -280,7 +280,7 @@ static void move_held(lz_em *e, int walk, lz_lvalue **held, bool out)
  * piece, read main memory at 17 GB/s instead of 21. */
 static void turn(lz_em *e, int walk, lz_lvalue *to, lz_lvalue **held, int n)
 {
-    lz_lvalue *first[HELD_MOST / PIECES];
+    lz_lvalue *first[HELD_MOST / PIECES] = { NULL };
     for (int i = 0; i < n; i += PIECES)
         first[i / PIECES] = held[i];
     e->lanes = e->p->vec;
@@ -300,7 +300,7 @@ static void turn(lz_em *e, int walk, lz_lvalue *to, lz_lvalue **held, int n)
 /* Elements [from, to); there are some. Whole turns: the last vectors may have no lane that counts. */
 static void turns(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to, int n)
 {
-    lz_lvalue *held[HELD_MOST], *phi[HELD_MOST];
+    lz_lvalue *held[HELD_MOST] = { NULL }, *phi[HELD_MOST];
     lz_lblock *enter = e->l->GetInsertBlock(e->b);
     lz_lvalue *up = e->l->BuildAdd(e->b, to, lz_em_i64(e, LZ_ROW_LANES - 1), "");
     lz_lvalue *end = e->l->BuildAnd(e->b, up, lz_em_i64(e, -(int64_t)LZ_ROW_LANES), "");
