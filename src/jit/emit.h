@@ -25,6 +25,7 @@ struct lz_target {
     bool masked; /* loops run under a mask; else whole vectors, then single elements */
     bool fma;    /* has the instruction */
 
+    const char *drain; /* an intrinsic: stores past the caches are seen by all after it */
     /* LZ_K_SCALE; NULL: there is no instruction */
     struct lz_lvalue *(*scale)(struct lz_em *e, int ktype, struct lz_lvalue *x, struct lz_lvalue *y);
     bool (*runs)(void);              /* on this machine? */

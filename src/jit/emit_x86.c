@@ -97,7 +97,8 @@ static const lz_target targets[] = {
       .features = "+sse4.2,+popcnt",
       .lanes = 4,
       .runs = runs_sse4,
-      .start = start },
+      .start = start,
+      .drain = "llvm.x86.sse.sfence" },
     { .name = "avx2",
       .triple = TRIPLE,
       .cpu = "x86-64",
@@ -105,7 +106,8 @@ static const lz_target targets[] = {
       .lanes = 8,
       .fma = true,
       .runs = runs_avx2,
-      .start = start },
+      .start = start,
+      .drain = "llvm.x86.sse.sfence" },
     { .name = "avx512",
       .triple = TRIPLE,
       .cpu = "x86-64",
@@ -115,7 +117,8 @@ static const lz_target targets[] = {
       .scale = scale,
       .fma = true,
       .runs = runs_avx512,
-      .start = start },
+      .start = start,
+      .drain = "llvm.x86.sse.sfence" },
 };
 
 int lz_target_all(const lz_target *out[LZ_TARGETS_MOST])
