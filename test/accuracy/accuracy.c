@@ -84,7 +84,7 @@ static void show_error(const ulps *u, double limit)
     if (limit > 0 || u->worst < 100)
         printf(" %.2f |", u->worst);
     else
-        printf(" %.1e of max(1, y) |", u->absolute);
+        printf(" %.1e relative to max(1, \\|y\\|) |", u->absolute);
 }
 
 static void limits(const work *w, double *limit32, double *limit64)
