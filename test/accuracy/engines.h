@@ -26,7 +26,7 @@ typedef struct run {
 } run;
 
 /* ulps_engine's, user being a run. */
-void engine_run(void *user, void *out, const void *x, const void *y, int n);
+void engine_run(void *user, void *out, void *x, void *y, int n);
 
 /* Compiled code is made at once from now on. */
 LZ_MUST_USE lz_err *engines_open(void);

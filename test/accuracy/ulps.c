@@ -19,7 +19,7 @@ static lz_tile_fn *find_tile(const lz_tile_table *t, const char *name, bool f64)
     return NULL;
 }
 
-static void run_tile(void *user, void *out, const void *x, const void *y, int n)
+static void run_tile(void *user, void *out, void *x, void *y, int n)
 {
     lz_tile_fn **fn = user;
     (*fn)(out, x, y, y, y, n);

@@ -17,7 +17,7 @@ typedef struct ulps {
 
 /* Who computes: n results of x, and of y where there are two. */
 typedef struct ulps_engine {
-    void (*run)(void *user, void *out, const void *x, const void *y, int n);
+    void (*run)(void *user, void *out, void *x, void *y, int n);
     void *user;
 } ulps_engine;
 
