@@ -68,7 +68,7 @@ static lz_err *load(void)
         { "openblas_set_num_threads", true, offsetof(openblas, set_threads) },
         { "openblas_get_config", false, offsetof(openblas, config) },
     };
-    lz_dl *dl;
+    static lz_dl *dl; /* stays to the end */
     LZ_TRY(open_alone(names, &dl));
     snprintf(lib.file, sizeof lib.file, "%s", lz_dl_path(dl));
     lz_err *e = lz_dl_load(dl, symbols, sizeof symbols / sizeof *symbols, &lib);

@@ -63,14 +63,14 @@ static lz_err *check(void)
 static lz_err *load(void)
 {
     static const char *const names[] = { "libdnnl.so.2", NULL };
-    lz_dl *dl;
+    static lz_dl *dl; /* stays to the end */
     LZ_TRY(lz_dl_open(names, &dl));
     snprintf(lib.file, sizeof lib.file, "%s", lz_dl_path(dl));
     lz_err *e = lz_dl_load(dl, symbols, sizeof symbols / sizeof *symbols, &lib);
     e = e ? e : check();
     if (e)
         lz_dl_close(dl);
-    return e; /* it stays to the end */
+    return e;
 }
 
 /* That there is none is remembered; that memory is out is not. */
