@@ -13,10 +13,11 @@ typedef struct entry {
     int users;
     uint64_t used; /* when, last */
     const lz_dnnl *d;
-    void *conv;
+    void *pd, *conv;
     void *reorder[ROLES]; /* into its layout, of the result out of it; NULL: it lies right */
-    lz_dnnl_md plain[ROLES], laid[ROLES], pad;
-    size_t size[ROLES]; /* bytes in its layout, if it has another */
+    lz_dnnl_md plain[ROLES];
+    const lz_dnnl_md *laid[ROLES], *pad; /* of pd */
+    size_t size[ROLES];                  /* bytes in its layout, if it has another */
     size_t scratch;
 } entry;
 
@@ -129,9 +130,9 @@ static int make_reorder(entry *e, int role)
 {
     void *pd;
     bool result = role == results[e->key.kind];
-    const lz_dnnl_md *from = result ? &e->laid[role] : &e->plain[role];
-    const lz_dnnl_md *to = result ? &e->plain[role] : &e->laid[role];
-    e->size[role] = e->d->md_size(&e->laid[role]);
+    const lz_dnnl_md *from = result ? e->laid[role] : &e->plain[role];
+    const lz_dnnl_md *to = result ? &e->plain[role] : e->laid[role];
+    e->size[role] = e->d->md_size(e->laid[role]);
     int status = e->d->reorder(&pd, from, e->d->engine, to, e->d->engine, NULL);
     if (status)
         return status;
@@ -140,33 +141,29 @@ static int make_reorder(entry *e, int role)
     return status;
 }
 
-static const lz_dnnl_md *asked_md(const entry *e, const void *pd, int role)
+static const lz_dnnl_md *laid_md(const entry *e, int role)
 {
-    bool result = role == results[e->key.kind], forward = e->key.kind == LZ_CONV_FORWARD;
     static const int plain[] = { LZ_DNNL_QUERY_SRC, LZ_DNNL_QUERY_WEIGHTS, LZ_DNNL_QUERY_DST };
-    bool gradient = result ? !forward : role == Y && !forward;
-    return e->d->pd_md(pd, plain[role] + (gradient ? 1 : 0), 0);
+    bool forward = e->key.kind == LZ_CONV_FORWARD,
+         gradient = !forward && (role == Y || role == results[e->key.kind]);
+    return e->d->pd_md(e->pd, plain[role] + (gradient ? 1 : 0), 0);
 }
 
 static int make(entry *e)
 {
     lz_dnnl_md asked[ROLES];
-    void *pd = NULL;
     int status = describe(e, asked);
-    status = status ? status : make_pd(e, asked, &pd);
+    status = status ? status : make_pd(e, asked, &e->pd);
     for (int role = 0; role < ROLES && !status; role++) {
-        e->laid[role] = *asked_md(e, pd, role);
-        if (e->d->md_equal(&e->laid[role], &e->plain[role]) != 1)
+        e->laid[role] = laid_md(e, role);
+        if (e->d->md_equal(e->laid[role], &e->plain[role]) != 1)
             status = make_reorder(e, role);
     }
-    if (!status) {
-        e->pad = *e->d->pd_md(pd, LZ_DNNL_QUERY_SCRATCHPAD, 0);
-        e->scratch = e->d->md_size(&e->pad);
-        status = e->d->create(&e->conv, pd);
-    }
-    if (pd)
-        e->d->pd_destroy(pd);
-    return status;
+    if (status)
+        return status;
+    e->pad = e->d->pd_md(e->pd, LZ_DNNL_QUERY_SCRATCHPAD, 0);
+    e->scratch = e->d->md_size(e->pad);
+    return e->d->create(&e->conv, e->pd);
 }
 
 static void destroy(entry *e)
@@ -176,6 +173,8 @@ static void destroy(entry *e)
             e->d->destroy(e->reorder[role]);
     if (e->conv)
         e->d->destroy(e->conv);
+    if (e->pd)
+        e->d->pd_destroy(e->pd);
     lz_mem_free(e);
 }
 
@@ -298,8 +297,8 @@ static int bring(const entry *e, int role, void *stream, void *plain, void *laid
 {
     static const int args[] = { LZ_DNNL_ARG_SRC, LZ_DNNL_ARG_DST };
     bool result = role == results[e->key.kind];
-    const lz_dnnl_md *md[] = { result ? &e->laid[role] : &e->plain[role],
-                               result ? &e->plain[role] : &e->laid[role] };
+    const lz_dnnl_md *md[] = { result ? e->laid[role] : &e->plain[role],
+                               result ? &e->plain[role] : e->laid[role] };
     void *data[] = { result ? laid : plain, result ? plain : laid };
     return execute(e->d, e->reorder[role], stream, md, data, args, 2);
 }
@@ -313,7 +312,7 @@ static int convolve(const entry *e, void *stream, void *const data[ROLES], void 
         [LZ_CONV_WEIGHT] = { LZ_DNNL_ARG_SRC, LZ_DNNL_ARG_DIFF_WEIGHTS, LZ_DNNL_ARG_DIFF_DST,
                              LZ_DNNL_ARG_SCRATCHPAD },
     };
-    const lz_dnnl_md *md[] = { &e->laid[X], &e->laid[W], &e->laid[Y], &e->pad };
+    const lz_dnnl_md *md[] = { e->laid[X], e->laid[W], e->laid[Y], e->pad };
     void *all[] = { data[X], data[W], data[Y], pad };
     return execute(e->d, e->conv, stream, md, all, args[e->key.kind], e->scratch ? 4 : 3);
 }

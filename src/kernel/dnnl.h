@@ -12,12 +12,13 @@
 
 enum { LZ_DNNL_DIMS = 12 };
 
-/* More than 2.x needs: some 700 bytes, and eight of them. */
+/* More than 2.x needs: some 700 bytes, and eight of them. Those that it lends are smaller: they are
+ * not to be copied. */
 typedef struct lz_dnnl_md {
-    _Alignas(16) char room[1536];
+    _Alignas(8) char room[1536];
 } lz_dnnl_md;
 typedef struct lz_dnnl_desc {
-    _Alignas(16) char room[16384];
+    _Alignas(8) char room[16384];
 } lz_dnnl_desc;
 
 typedef struct lz_dnnl_arg {
