@@ -21,7 +21,7 @@ typedef struct lz_pbuffer {
     size_t bytes; /* unless it is an INPUT */
     size_t item;  /* bytes of an element */
     size_t where;
-    bool kept; /* an INPUT that is an output as well */
+    bool kept;            /* an INPUT that is an output as well */
     uint32_t first, last; /* launches that touch it; UINT32_MAX: none yet; for good */
     uint32_t shares;      /* the buffer whose memory it has, or LZ_NO_BUFFER; of an OUTPUT an INPUT, if that
                              is given away; of a TEMP one that has died, or an OUTPUT that is yet to come */
