@@ -24,6 +24,7 @@ struct lz_target {
     int lanes;   /* elements of 4 bytes in a vector */
     bool masked; /* loops run under a mask; else whole vectors, then single elements */
     bool fma;    /* has the instruction */
+    bool half;   /* and those that convert f16 */
 
     const char *drain; /* an intrinsic: stores past the caches are seen by all after it */
     /* LZ_K_SCALE; NULL: there is no instruction */

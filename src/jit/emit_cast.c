@@ -13,7 +13,7 @@ CAST(widen, SExt)
 CAST(widen_bool, ZExt)
 CAST(whole_to_float, SIToFP)
 CAST(bool_to_float, UIToFP)
-CAST(to_f64, FPExt)
+CAST(to_f64, FPExt) /* or from f16 */
 CAST(to_f32, FPTrunc)
 CAST(bits, BitCast)
 
@@ -108,9 +108,31 @@ static lz_lvalue *real(lz_em *e, double v)
     return lz_em_splat(e, e->l->ConstReal(e->f32, v));
 }
 
+/* By instruction; but NaNs keep their bits, which it would make quiet. */
+static lz_lvalue *from_f16_machine(lz_em *e, lz_lvalue *x)
+{
+    lz_ltype *half = lz_em_shape(e, e->l->HalfTypeInContext(e->ctx));
+    lz_lvalue *f = to_f64(e, bits(e, x, half), lz_em_shape(e, e->f32)), *i = as_i32(e, f);
+    lz_lvalue *fraction = B(Shl, B(And, widen_bool(e, x, lz_em_shape(e, e->i32)), I32(0x3ff)), I32(13));
+    lz_lvalue *kept = B(Or, B(And, i, I32(-(1 << 23))), fraction);
+    return as_f32(e, e->l->BuildSelect(e->b, e->l->BuildFCmp(e->b, LZ_L_UNO, f, f, ""), kept, i, ""));
+}
+
+/* There is one NaN of each sign. */
+static lz_lvalue *to_f16_machine(lz_em *e, lz_lvalue *x)
+{
+    lz_ltype *half = lz_em_shape(e, e->l->HalfTypeInContext(e->ctx)), *i16 = lz_em_shape(e, e->i16);
+    lz_lvalue *h = bits(e, to_f32(e, x, half), i16);
+    lz_lvalue *sign = B(And, B(LShr, as_i32(e, x), I32(16)), I32(0x8000));
+    lz_lvalue *none = cut(e, B(Or, sign, I32(0x7e00)), i16);
+    return e->l->BuildSelect(e->b, e->l->BuildFCmp(e->b, LZ_L_UNO, x, x, ""), none, h, "");
+}
+
 /* As prim.h has it. */
 static lz_lvalue *from_f16(lz_em *e, lz_lvalue *x)
 {
+    if (e->t->half)
+        return from_f16_machine(e, x);
     lz_lvalue *h = widen_bool(e, x, lz_em_shape(e, e->i32));
     lz_lvalue *magnitude = B(Shl, B(And, h, I32(0x7fff)), I32(13));
     lz_lvalue *sign = B(Shl, B(And, h, I32(0x8000)), I32(16));
@@ -124,6 +146,8 @@ static lz_lvalue *from_f16(lz_em *e, lz_lvalue *x)
 
 static lz_lvalue *to_f16(lz_em *e, lz_lvalue *x)
 {
+    if (e->t->half)
+        return to_f16_machine(e, x);
     lz_lvalue *i = as_i32(e, x), *a = B(And, i, I32(INT32_MAX));
     lz_lvalue *sign = B(And, B(LShr, i, I32(16)), I32(0x8000));
     lz_lvalue *odd = B(And, B(LShr, a, I32(13)), I32(1));

@@ -1,5 +1,8 @@
 /* The target x86-64 in three sizes. */
 #include "jit/emit.h"
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 static bool start(const lz_llvm *l)
 {
@@ -65,9 +68,15 @@ static bool runs_sse4(void)
     return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
 }
 
+static bool has_f16c(void)
+{
+    unsigned a, b, c = 0, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+
 static bool runs_avx2(void)
 {
-    return runs_sse4() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
+    return runs_sse4() && has_f16c() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
            && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
 }
 
@@ -102,20 +111,22 @@ static const lz_target targets[] = {
     { .name = "avx2",
       .triple = TRIPLE,
       .cpu = "x86-64",
-      .features = "+avx2,+fma,+bmi,+bmi2,+popcnt",
+      .features = "+avx2,+fma,+f16c,+bmi,+bmi2,+popcnt",
       .lanes = 8,
       .fma = true,
+      .half = true,
       .runs = runs_avx2,
       .start = start,
       .drain = "llvm.x86.sse.sfence" },
     { .name = "avx512",
       .triple = TRIPLE,
       .cpu = "x86-64",
-      .features = "+avx2,+fma,+bmi,+bmi2,+popcnt,+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd",
+      .features = "+avx2,+fma,+f16c,+bmi,+bmi2,+popcnt,+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd",
       .lanes = 16,
       .masked = true,
       .scale = scale,
       .fma = true,
+      .half = true,
       .runs = runs_avx512,
       .start = start,
       .drain = "llvm.x86.sse.sfence" },
