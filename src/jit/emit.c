@@ -85,15 +85,20 @@ static lz_err *llvm_error(const lz_llvm *l, char *text)
     return e;
 }
 
+/* LLVM's list of targets is not made for threads. */
+lz_err *lz_target_start(const lz_target *t, const lz_llvm *l)
+{
+    pthread_mutex_lock(&machines.lock);
+    bool known = t->start(l);
+    pthread_mutex_unlock(&machines.lock);
+    return known ? NULL : lz_errf(LZ_ERR_NOT_FOUND, "this LLVM does not know %s", t->triple);
+}
+
 static lz_err *new_machine(const lz_llvm *l, const lz_target *t, lz_lmachine **out)
 {
     lz_ltarget *target = NULL;
     char *text = NULL;
-    pthread_mutex_lock(&machines.lock); /* LLVM's list of targets is not made for threads */
-    bool known = t->start(l);
-    pthread_mutex_unlock(&machines.lock);
-    if (!known)
-        return lz_errf(LZ_ERR_NOT_FOUND, "this LLVM does not know %s", t->triple);
+    LZ_TRY(lz_target_start(t, l));
     if (l->GetTargetFromTriple(t->triple, &target, &text))
         return llvm_error(l, text);
     *out = l->CreateTargetMachine(target, t->triple, t->cpu, t->features, LZ_L_LEVEL_DEFAULT, LZ_L_RELOC_PIC,

@@ -39,6 +39,8 @@ enum { LZ_TARGETS_MOST = 4 };
 int lz_target_all(const lz_target *out[LZ_TARGETS_MOST]);
 /* The best, or the one that LAZULI_CPU names. */
 LZ_MUST_USE lz_err *lz_target_here(const lz_target **out);
+/* Tells LLVM of it. */
+LZ_MUST_USE lz_err *lz_target_start(const lz_target *t, const lz_llvm *l);
 
 /* ---- the plan: what is computed where ---- */
 

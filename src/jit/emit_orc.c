@@ -42,7 +42,8 @@ lz_err *lz_code_load_orc(const void *object, size_t size, lz_code *out)
     lz_ljit *jit = NULL;
     LZ_TRY(lz_llvm_get(&l));
     LZ_TRY(lz_target_here(&t));
-    if (!l->OrcCreateLLJIT || !l->CreateMemoryBufferWithMemoryRangeCopy || !t->start(l))
+    LZ_TRY(lz_target_start(t, l));
+    if (!l->OrcCreateLLJIT || !l->CreateMemoryBufferWithMemoryRangeCopy)
         return lz_errf(LZ_ERR_NOT_FOUND, "this LLVM has no loader");
     lz_lerror *e = l->OrcCreateLLJIT(&jit, NULL);
     if (e)
