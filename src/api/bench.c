@@ -1,5 +1,4 @@
 #include "api/bench_impl.h"
-#include "base/dl.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include <string.h>
@@ -121,7 +120,7 @@ lz_err *lz_bench_input(const lz_bench *b, lz_ints sizes, lz_tensor **out, float 
     return lz_bench_check(b);
 }
 
-lz_err *lz_bench_find_loops(const lz_bench *b, lz_bench_loops *out)
+lz_err *lz_bench_find_loops(lz_bench *b, lz_bench_loops *out)
 {
     static const lz_dl_symbol symbols[] = { { "loop_gelu", true, offsetof(lz_bench_loops, gelu) },
                                             { "loop_sum_rows", true, offsetof(lz_bench_loops, sum_rows) },
@@ -129,12 +128,11 @@ lz_err *lz_bench_find_loops(const lz_bench *b, lz_bench_loops *out)
                                               offsetof(lz_bench_loops, sum_columns) },
                                             { "loop_compiler", true, offsetof(lz_bench_loops, compiler) } };
     const char *const names[] = { b->o.loops, NULL };
-    lz_dl *dl;
     *out = (lz_bench_loops){ 0 };
     if (!b->o.loops)
         return NULL;
-    LZ_TRY(lz_dl_open(names, &dl));
-    return lz_dl_load(dl, symbols, sizeof symbols / sizeof *symbols, out);
+    LZ_TRY(lz_dl_open(names, &b->loops));
+    return lz_dl_load(b->loops, symbols, sizeof symbols / sizeof *symbols, out);
 }
 
 /* ---- running one ---- */
@@ -167,6 +165,7 @@ static lz_err *run(lz_bench *b, lz_bench_suite_fn *suite)
     lz_err *e = b->c ? suite(b) : lz_err_oom();
     lz_close(b->c);
     lz_pool_destroy(b->pool);
+    lz_dl_close(b->loops);
     return e;
 }
 

@@ -5,6 +5,7 @@
 #ifndef LZ_API_BENCH_IMPL_H
 #define LZ_API_BENCH_IMPL_H
 
+#include "base/dl.h"
 #include "base/measure.h"
 #include "base/pool.h"
 #include "core/buffer.h"
@@ -19,6 +20,7 @@ typedef struct lz_bench {
     void *user;
     lz_ctx *c;
     lz_pool *pool; /* for what is measured beside it */
+    lz_dl *loops;  /* loaded until the end */
 } lz_bench;
 
 typedef lz_err *lz_bench_suite_fn(lz_bench *b);
@@ -61,7 +63,7 @@ typedef struct lz_bench_loops {
     const char *(*compiler)(void);
 } lz_bench_loops;
 
-/* All NULL where o.loops is; stays loaded. */
-LZ_MUST_USE lz_err *lz_bench_find_loops(const lz_bench *b, lz_bench_loops *out);
+/* All NULL where o.loops is. */
+LZ_MUST_USE lz_err *lz_bench_find_loops(lz_bench *b, lz_bench_loops *out);
 
 #endif

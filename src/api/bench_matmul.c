@@ -1,7 +1,6 @@
 /* Products of square matrices, several in one graph so that a launch inside a plan is seen and not
  * a sync; beside them the same products by direct calls of the libraries, where they are found. */
 #include "api/bench_impl.h"
-#include "base/dl.h"
 #include <stdio.h>
 
 typedef struct libraries {
@@ -23,17 +22,23 @@ static const lz_dl_symbol dnnl_symbols[] = {
     { "omp_set_num_threads", false, offsetof(libraries, omp_threads) },
 };
 
-/* What is not there stays NULL. They stay loaded. */
+/* They have threads of their own, and so stay loaded to the end of the process. */
+static lz_dl *cblas, *dnnl;
+
+static void find_one(const char *const *names, lz_dl **dl, const lz_dl_symbol *symbols, libraries *out)
+{
+    lz_err *e = *dl ? NULL : lz_dl_open(names, dl);
+    lz_err_free(e ? e : lz_dl_load(*dl, symbols, 2, out));
+}
+
+/* What is not there stays NULL. */
 static void find(libraries *out)
 {
-    static const char *const cblas[] = { "libopenblas.so.0", "libopenblas.so", NULL };
-    static const char *const dnnl[] = { "libdnnl.so.3", "libdnnl.so.2", "libdnnl.so", NULL };
-    lz_dl *dl;
+    static const char *const cblas_names[] = { "libopenblas.so.0", "libopenblas.so", NULL };
+    static const char *const dnnl_names[] = { "libdnnl.so.3", "libdnnl.so.2", "libdnnl.so", NULL };
     *out = (libraries){ 0 };
-    lz_err *e = lz_dl_open(cblas, &dl);
-    lz_err_free(e ? e : lz_dl_load(dl, cblas_symbols, 2, out));
-    e = lz_dl_open(dnnl, &dl);
-    lz_err_free(e ? e : lz_dl_load(dl, dnnl_symbols, 2, out));
+    find_one(cblas_names, &cblas, cblas_symbols, out);
+    find_one(dnnl_names, &dnnl, dnnl_symbols, out);
 }
 
 typedef struct product {

@@ -135,7 +135,7 @@ static lz_err *of_rows(const lz_bench *b, call_fn *call)
     return compare(&m, run_copy, "memcpy", 2);
 }
 
-static lz_err *of_sums(const lz_bench *b, call_fn *call, lz_err *(*other)(void *user))
+static lz_err *of_sums(lz_bench *b, call_fn *call, lz_err *(*other)(void *user))
 {
     int64_t side = b->o.n ? b->o.n : SIDE;
     matrix m = { .b = b, .call = call, .rows = side, .cols = side };
