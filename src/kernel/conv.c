@@ -343,12 +343,12 @@ static lz_err *wants_dnnl(const conv *c, const lz_gemm *g, bool *out)
 
 static lz_err *by_dnnl(const conv *c, const lz_gemm *g, lz_conv_kind kind, bool *done)
 {
-    void *out = c->call->out.data;
-    void *x = kind == LZ_CONV_INPUT ? out : (void *)c->x, *w = kind == LZ_CONV_WEIGHT ? out : (void *)c->w;
-    void *y = kind == LZ_CONV_FORWARD ? out : (void *)c->gy;
+    float *out = c->call->out.data;
+    float *arrays[LZ_CONV_ARRAYS] = { (float *)(void *)c->x, (float *)(void *)c->w, (float *)(void *)c->gy };
     lz_conv_shape s = shape_of(c, kind);
+    arrays[kind == LZ_CONV_INPUT ? 0 : kind == LZ_CONV_WEIGHT ? 1 : 2] = out;
     LZ_TRY(wants_dnnl(c, g, done));
-    return *done ? lz_conv_dnnl(&s, x, w, y, c->call->pool, done) : NULL;
+    return *done ? lz_conv_dnnl(&s, arrays, c->call->pool, done) : NULL;
 }
 
 /* Makes both operands ready, runs the product. */

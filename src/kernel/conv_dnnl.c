@@ -428,12 +428,13 @@ static int64_t images_of(const lz_conv_shape *s)
     double wanted = products(s) / (sums ? SUM_PART : PART);
     int64_t most = sums ? SUM_PARTS : PARTS, parts = wanted > (double)most ? most : (int64_t)wanted;
     int64_t images = parts > 1 ? (s->n + parts - 1) / parts : s->n;
+    images = images > 0 ? images : 1;
     while (images > 1 && s->n % images)
         images--;
-    return sums && s->n / images > 2 * SUM_PARTS ? s->n : images;
+    return sums && s->n / images > (int64_t)2 * SUM_PARTS ? s->n : images;
 }
 
-lz_err *lz_conv_dnnl(const lz_conv_shape *s, float *x, float *w, float *y, lz_pool *pool, bool *done)
+lz_err *lz_conv_dnnl(const lz_conv_shape *s, float *const arrays[LZ_CONV_ARRAYS], lz_pool *pool, bool *done)
 {
     const lz_dnnl *d;
     entry *e;
@@ -450,7 +451,7 @@ lz_err *lz_conv_dnnl(const lz_conv_shape *s, float *x, float *w, float *y, lz_po
     lz_dnnl_leave(d, before);
     if (err || !e)
         return err;
-    job j = { .e = e, .data = { x, w, y }, .parts = s->n / part.n };
+    job j = { .e = e, .data = { arrays[X], arrays[W], arrays[Y] }, .parts = s->n / part.n };
     j.part[X] = part.n * s->groups * s->cin * s->in[0] * s->in[1] * s->in[2];
     j.part[W] = s->groups * s->cout * s->cin * window_of(s);
     j.part[Y] = part.n * s->groups * s->cout * s->out[0] * s->out[1] * s->out[2];

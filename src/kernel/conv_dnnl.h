@@ -21,9 +21,10 @@ typedef struct lz_conv_shape {
     int64_t stride[LZ_CONV_DIMS], padding[LZ_CONV_DIMS], dilation[LZ_CONV_DIMS];
 } lz_conv_shape;
 
-/* The one of the three that the kind is about is written. *done is false if oneDNN is not there or
+/* Of x, w and y the one that the kind is about is written. *done is false if oneDNN is not there or
  * has no way to do it; nothing is written then. */
-LZ_MUST_USE lz_err *lz_conv_dnnl(const lz_conv_shape *s, float *x, float *w, float *y, lz_pool *pool,
+enum { LZ_CONV_ARRAYS = 3 };
+LZ_MUST_USE lz_err *lz_conv_dnnl(const lz_conv_shape *s, float *const arrays[LZ_CONV_ARRAYS], lz_pool *pool,
                                  bool *done);
 /* How many primitives are kept at most, and how many are. */
 enum { LZ_CONV_KEPT = 64 };

@@ -95,7 +95,7 @@ static void choose_tiles(run *r, int threads)
         r->tiles_n = (g->n + r->tile_n - 1) / r->tile_n;
         r->tiles = g->batch * r->tiles_m * r->tiles_n;
         int64_t *larger = least(r->tile_m, g->m) > least(r->tile_n, g->n) ? &r->tile_m : &r->tile_n;
-        if (threads == 1 || r->tiles >= 4 * threads || *larger <= TILE_LEAST)
+        if (threads == 1 || r->tiles >= (int64_t)4 * threads || *larger <= TILE_LEAST)
             return;
         *larger /= 2;
     }
@@ -325,9 +325,10 @@ static void sum_up(const run *r, const tile *t)
         memset(t->out + i * t->oi * r->size, 0, (size_t)(t->nj * r->size));
 }
 
-static lz_err *do_tile(const run *r, int64_t number, char *scratch)
+static lz_err *do_tile(const run *r, int64_t number, int worker)
 {
     const lz_gemm *g = r->g;
+    char *scratch = r->scratch + (size_t)worker * r->room;
     tile t = { .b = number / r->tiles_n / r->tiles_m,
                .i0 = number / r->tiles_n % r->tiles_m * r->tile_m,
                .j0 = number % r->tiles_n * r->tile_n,
@@ -351,7 +352,7 @@ static lz_err *do_tiles(void *user, int64_t begin, int64_t end, int worker)
     const run *r = user;
     lz_err *e = NULL;
     for (int64_t t = begin; !e && t < end; t++)
-        e = do_tile(r, t, r->scratch + (size_t)worker * r->room);
+        e = do_tile(r, t, worker);
     return e;
 }
 
