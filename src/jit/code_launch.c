@@ -249,9 +249,14 @@ static int64_t stride_along(const lz_ccut *c, const lz_axes *x, int access)
     return x->n > 0 ? lz_nest_stride(&c->nest, access, x->dim[x->n - 1]) : 0;
 }
 
-static void reach_all(job *j)
+/* Most of a job is not there for most kernels: so it is not cleared as a whole. */
+static void start_job(job *j, const lz_ccode *code, const lz_ccut *c)
 {
-    const lz_ccut *c = j->cut;
+    j->code = code;
+    j->cut = c;
+    j->tables = NULL;
+    j->totals = NULL;
+    j->n_used = 0;
     const lz_axes *across = c->variant.columns ? &c->across : &c->around;
     int64_t scale = c->variant.columns ? 1 : c->scale;
     for (int a = 0; a < c->nest.n_access; a++) {
@@ -499,12 +504,7 @@ lz_err *lz_code_run(const lz_ccode *c, const lz_ccut *cut, lz_pool *pool)
     if (cut->around.total == 0 || (alone && cut->vectors.total == 0))
         return NULL;
     job j;
-    j.code = c;
-    j.cut = cut;
-    j.tables = NULL;
-    j.totals = NULL;
-    j.n_used = 0;
-    reach_all(&j);
+    start_job(&j, c, cut);
     lz_err *e = make_tables(&j);
     e = e ? e : run(&j, pool);
     lz_mem_free(j.tables);

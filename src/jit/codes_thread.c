@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { STACK = 8 << 20, NICE = 10 };
+enum { STACK = 8 << 20, NICE = 5 };
 
 /* Code is made by one thread at a time; a fork waits for it, so that a child never finds
  * the compiler in the middle of something. Taken before the lock of the table. */

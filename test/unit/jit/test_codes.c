@@ -100,7 +100,7 @@ static lz_err *expect(const lz_kernel *k, int64_t n, int value)
 
 static lz_err *test_off(void)
 {
-    lz_kernel *k;
+    lz_kernel *k = NULL;
     LZ_TRY(add_kernel(1, &k));
     begin(LZ_JIT_OFF);
     lz_err *e = expect(k, N, 1);
@@ -111,7 +111,7 @@ static lz_err *test_off(void)
 
 static lz_err *test_now(void)
 {
-    lz_kernel *k;
+    lz_kernel *k = NULL;
     LZ_TRY(add_kernel(1, &k));
     begin(LZ_JIT_NOW);
     lz_err *e = expect(k, 3, 1 + MARK);
@@ -124,7 +124,7 @@ static lz_err *test_now(void)
 /* What kernels have the same code: equal ones, also after the first is gone. */
 static lz_err *share(lz_kernel *k)
 {
-    lz_kernel *same, *other;
+    lz_kernel *same = NULL, *other = NULL;
     LZ_TRY(expect(k, N, 1 + MARK));
     lz_err *e = add_kernel(1, &same);
     LZ_TRY(e);
@@ -141,7 +141,7 @@ static lz_err *share(lz_kernel *k)
 
 static lz_err *test_equal_kernels_share(void)
 {
-    lz_kernel *k;
+    lz_kernel *k = NULL;
     lz_codes_counts before, now;
     begin(LZ_JIT_NOW);
     lz_codes_count(&before);
@@ -168,7 +168,7 @@ static lz_err *test_equal_kernels_share(void)
 
 static lz_err *test_refused_once(void)
 {
-    lz_kernel *k;
+    lz_kernel *k = NULL;
     lz_metrics *m = NULL;
     int64_t refused = -1;
     begin(LZ_JIT_NOW);
@@ -196,7 +196,7 @@ static lz_err *test_refused_once(void)
 
 static lz_err *test_no_compiler_is_known_once(void)
 {
-    lz_kernel *k, *other;
+    lz_kernel *k = NULL, *other = NULL;
     begin(LZ_JIT_NOW);
     atomic_store(&answer, LZ_ERR_NOT_FOUND);
     LZ_TRY(add_kernel(1, &k));
@@ -213,7 +213,7 @@ static lz_err *test_no_compiler_is_known_once(void)
 
 static lz_err *test_bad_mode(void)
 {
-    lz_kernel *k;
+    lz_kernel *k = NULL;
     int got = -1;
     LZ_TRY(add_kernel(1, &k));
     lz_jit_mode_set(LZ_JIT_MODES);
@@ -235,7 +235,7 @@ static void must(lz_err *e)
 
 static void test_hot_kernels_are_swapped(void **state)
 {
-    lz_kernel *k;
+    lz_kernel *k = NULL;
     lz_metrics *m;
     int64_t value;
     (void)state;
@@ -269,7 +269,7 @@ static void test_hot_kernels_are_swapped(void **state)
 
 static void test_what_is_on_the_disk_comes_soon(void **state)
 {
-    lz_kernel *k;
+    lz_kernel *k = NULL;
     lz_codes_counts before, now;
     (void)state;
     begin(LZ_JIT_BACKGROUND);
@@ -290,7 +290,7 @@ static void test_what_is_on_the_disk_comes_soon(void **state)
 static void test_there_is_a_bound(void **state)
 {
     enum { MANY = 4300, BOUND = 4096 };
-    lz_kernel *k;
+    lz_kernel *k = NULL;
     lz_codes_counts c;
     (void)state;
     begin(LZ_JIT_NOW);
@@ -339,7 +339,7 @@ static void test_swap_under_threads(void **state)
 {
     enum { THREADS = 4 };
     pthread_t threads[THREADS];
-    lz_kernel *k;
+    lz_kernel *k = NULL;
     (void)state;
     begin(LZ_JIT_BACKGROUND);
     must(add_kernel(1, &k));
@@ -360,7 +360,7 @@ static void test_swap_under_threads(void **state)
 static void *make_and_run(void *arg)
 {
     for (int i = 0; i < 200; i++) {
-        lz_kernel *k;
+        lz_kernel *k = NULL;
         int got = -1;
         if (lz_err_code(add_kernel(i % 5, &k)) != LZ_OK || lz_err_code(run(k, N, &got)) != LZ_OK)
             return "failed";
@@ -400,7 +400,7 @@ static int child(const lz_kernel *k)
 
 static void test_fork(void **state)
 {
-    lz_kernel *k, *other;
+    lz_kernel *k = NULL, *other = NULL;
     int status;
     (void)state;
     begin(LZ_JIT_BACKGROUND);
