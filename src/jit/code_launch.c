@@ -183,9 +183,11 @@ typedef struct job {
     const lz_ccode *code;
     const lz_ccut *cut;
     int64_t *tables; /* all of them; NULL if there are none */
-    int64_t pieces;  /* of a row, or strips of columns, that are tasks of their own */
-    int64_t piece;   /* elements of each */
-    int64_t first;   /* shared rows: which one, and in which walk */
+    char *extra;     /* scratch of each thread, where it has no room on its stack */
+    size_t extra_each;
+    int64_t pieces; /* of a row, or strips of columns, that are tasks of their own */
+    int64_t piece;  /* elements of each */
+    int64_t first;  /* shared rows: which one, and in which walk */
     int64_t walk;
     char *totals;
     int n_used;
@@ -255,6 +257,8 @@ static void start_job(job *j, const lz_ccode *code, const lz_ccut *c)
     j->code = code;
     j->cut = c;
     j->tables = NULL;
+    j->extra = NULL;
+    j->extra_each = 0;
     j->totals = NULL;
     j->n_used = 0;
     const lz_axes *across = c->variant.columns ? &c->across : &c->around;
@@ -275,32 +279,39 @@ static void start_job(job *j, const lz_ccode *code, const lz_ccut *c)
 typedef struct worker {
     const job *j;
     lz_cframe frame;
-    char *extra;                           /* scratch that did not find room here */
     int64_t at[LZ_KERNEL_DIMS];            /* around */
     lz_caccess access[LZ_KERNEL_ACCESSES]; /* of the frame */
     _Alignas(LINE) char room[ROOM];
 } worker;
 
-/* Scratch memory that goes with the row is for whole rows. */
-static lz_err *start(worker *w, const job *j)
+/* Scratch memory that goes with the row is for whole rows. All of it is taken before anything is
+ * written: a run that lacks memory can still be interpreted. */
+static lz_err *make_scratch(job *j, int threads, bool shared)
 {
     const lz_cneeds *needs = &j->code->needs;
-    size_t row = j->cut->variant.columns || j->totals ? 0 : (size_t)j->cut->vectors.total;
-    size_t bytes = 0;
+    size_t row = j->cut->variant.columns || shared ? 0 : (size_t)j->cut->vectors.total;
+    size_t each = 0, all = 0;
+    if (!lz_size_mul((size_t)needs->scratch_row, row, &each)
+        || !lz_size_add(each, (size_t)needs->scratch + LINE - 1, &each))
+        return lz_err_oom();
+    each = each / LINE * LINE;
+    if (each <= ROOM)
+        return NULL;
+    if (!lz_size_mul(each, (size_t)threads, &all) || !(j->extra = lz_mem_alloc_aligned(all, LINE)))
+        return lz_err_oom();
+    j->extra_each = each;
+    return NULL;
+}
+
+static void start(worker *w, const job *j, int thread)
+{
     w->j = j;
-    w->extra = NULL;
-    if (!lz_size_mul((size_t)needs->scratch_row, row, &bytes)
-        || !lz_size_add(bytes, (size_t)needs->scratch, &bytes))
-        return lz_err_oom();
-    if (bytes > ROOM && !(w->extra = lz_mem_alloc_aligned(bytes, LINE)))
-        return lz_err_oom();
     memcpy(w->access, j->access, (size_t)j->cut->nest.n_access * sizeof *w->access);
     w->frame = (lz_cframe){ .access = w->access,
                             .params = j->cut->nest.args->params,
                             .tiles = lz_tile(),
-                            .scratch = w->extra ? w->extra : w->room,
+                            .scratch = j->extra ? j->extra + (size_t)thread * j->extra_each : w->room,
                             .totals = j->totals };
-    return NULL;
 }
 
 static lz_err *outcome(const worker *w, int rc)
@@ -368,11 +379,8 @@ static lz_err *do_rows(worker *w, int64_t begin, int64_t end)
 static lz_err *run_rows(void *user, int64_t begin, int64_t end, int thread)
 {
     worker w;
-    (void)thread;
-    LZ_TRY(start(&w, user));
-    lz_err *e = do_rows(&w, begin, end);
-    lz_mem_free(w.extra);
-    return e;
+    start(&w, user, thread);
+    return do_rows(&w, begin, end);
 }
 
 /* Pieces of rows, or strips of columns: tasks [begin, end). */
@@ -396,11 +404,8 @@ static lz_err *do_pieces(worker *w, int64_t begin, int64_t end)
 static lz_err *run_pieces(void *user, int64_t begin, int64_t end, int thread)
 {
     worker w;
-    (void)thread;
-    LZ_TRY(start(&w, user));
-    lz_err *e = do_pieces(&w, begin, end);
-    lz_mem_free(w.extra);
-    return e;
+    start(&w, user, thread);
+    return do_pieces(&w, begin, end);
 }
 
 static int64_t at_least_one(int64_t v)
@@ -434,14 +439,11 @@ static lz_err *walk_blocks(void *user, int64_t begin, int64_t end, int thread)
 {
     const job *j = user;
     worker w;
-    (void)thread;
-    LZ_TRY(start(&w, j));
+    start(&w, j, thread);
     go_to(&w, j->first, 0);
     w.frame.n_outer = 1;
     w.frame.n_row = j->cut->vectors.total;
-    lz_err *e = outcome(&w, j->code->walk(&w.frame, j->walk, begin, end));
-    lz_mem_free(w.extra);
-    return e;
+    return outcome(&w, j->code->walk(&w.frame, j->walk, begin, end));
 }
 
 static lz_err *share_row(job *j, int64_t blocks, int64_t grain, lz_pool *pool)
@@ -491,11 +493,13 @@ static lz_err *run_threads(job *j, lz_pool *pool)
 static lz_err *run(job *j, lz_pool *pool)
 {
     const lz_ccut *c = j->cut;
+    bool alone = !c->variant.columns && (lz_pool_threads(pool) == 1 || c->elements < LONG_ROW);
+    int threads = alone ? 1 : lz_pool_threads(pool);
+    LZ_TRY(make_tables(j));
+    LZ_TRY(make_scratch(j, threads, shares(j, threads)));
     if (c->variant.columns)
         return run_columns(j, pool);
-    if (lz_pool_threads(pool) == 1 || c->elements < LONG_ROW)
-        return run_rows(j, 0, c->around.total, 0);
-    return run_threads(j, pool);
+    return alone ? run_rows(j, 0, c->around.total, 0) : run_threads(j, pool);
 }
 
 lz_err *lz_code_run(const lz_ccode *c, const lz_ccut *cut, lz_pool *pool)
@@ -505,8 +509,8 @@ lz_err *lz_code_run(const lz_ccode *c, const lz_ccut *cut, lz_pool *pool)
         return NULL;
     job j;
     start_job(&j, c, cut);
-    lz_err *e = make_tables(&j);
-    e = e ? e : run(&j, pool);
+    lz_err *e = run(&j, pool);
+    lz_mem_free(j.extra);
     lz_mem_free(j.tables);
     return e;
 }

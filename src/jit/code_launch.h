@@ -25,7 +25,8 @@ typedef struct lz_ccut {
 /* Borrows kernel and arguments. */
 LZ_MUST_USE lz_err *lz_ccut_make(const lz_kernel *k, const lz_kernel_args *args, lz_ccut *out);
 
-/* c is of the kernel in the cut's variant. As lz_kernel_run. */
+/* c is of the kernel in the cut's variant. As lz_kernel_run; but where memory is out this is
+ * LZ_ERR_MEMORY, and nothing has been written yet. */
 LZ_MUST_USE lz_err *lz_code_run(const lz_ccode *c, const lz_ccut *cut, lz_pool *pool);
 
 #endif

@@ -309,15 +309,28 @@ void lz_codes_count(lz_codes_counts *out)
 
 /* ---- the door ---- */
 
+static lz_err *run_code(const lz_kernel *k, const lz_kernel_args *args, lz_jit_mode mode, lz_pool *pool,
+                        bool *ran)
+{
+    const lz_ccode *code = NULL;
+    lz_ccut cut;
+    LZ_TRY(lz_ccut_make(k, args, &cut));
+    LZ_TRY(lz_codes_find(k, &cut.variant, cut.elements, mode, &code));
+    if (code)
+        LZ_TRY(lz_code_run(code, &cut, pool));
+    *ran = code;
+    return NULL;
+}
+
+/* The interpreter takes no memory: it serves where there is no code, and where memory is out. */
 lz_err *lz_kernel_run(const lz_kernel *k, const lz_kernel_args *args, lz_pool *pool)
 {
     lz_jit_mode mode;
-    const lz_ccode *code = NULL;
-    lz_ccut cut;
+    bool ran = false;
     LZ_TRY(lz_jit_mode_get(&mode));
-    if (mode == LZ_JIT_OFF)
-        return lz_program_run(k->program, args, pool);
-    LZ_TRY(lz_ccut_make(k, args, &cut));
-    LZ_TRY(lz_codes_find(k, &cut.variant, cut.elements, mode, &code));
-    return code ? lz_code_run(code, &cut, pool) : lz_program_run(k->program, args, pool);
+    lz_err *e = mode == LZ_JIT_OFF ? NULL : run_code(k, args, mode, pool, &ran);
+    if (e && lz_err_code(e) != LZ_ERR_MEMORY)
+        return e;
+    lz_err_free(e);
+    return ran ? NULL : lz_program_run(k->program, args, pool);
 }

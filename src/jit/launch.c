@@ -1,5 +1,4 @@
 #include "jit/launch.h"
-#include "base/mem.h"
 #include "jit/reduce.h"
 #include <string.h>
 
@@ -421,19 +420,13 @@ static lz_err *run_shared_row(lz_worker *w, char *parts, lz_pool *pool)
 
 static lz_err *run_shared(const lz_launch *l, lz_pool *pool)
 {
-    size_t most = 1;
-    for (int k = 0; k < l->p->walks; k++)
-        most = lz_reduce_part(l->p, k) > most ? lz_reduce_part(l->p, k) : most;
-    char *parts = lz_mem_alloc(LZ_BLOCKS * most);
-    if (!parts)
-        return lz_err_oom();
+    _Alignas(int64_t) char parts[LZ_BLOCKS * LZ_KERNEL_REDUCTIONS * 2 * sizeof(int64_t)]; /* lz_reduce_part */
     lz_worker w;
     lz_err *e = start_worker(&w, l) ? NULL : w.err;
     for (int64_t at = 0; !e && at < l->fixed.total; at++) {
         go_to_fixed(&w, at);
         e = run_shared_row(&w, parts, pool);
     }
-    lz_mem_free(parts);
     return e;
 }
 
