@@ -423,7 +423,7 @@ static void test_long_chain_on_a_small_stack(void **state)
     pthread_attr_t attr;
     (void)state;
     assert_int_equal(pthread_attr_init(&attr), 0);
-    assert_int_equal(pthread_attr_setstacksize(&attr, 256 << 10), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attr, LZ_SMALL_STACK), 0);
     assert_int_equal(pthread_create(&thread, &attr, run_chain, NULL), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     pthread_attr_destroy(&attr);
