@@ -23,7 +23,7 @@ static bool stands_still(const lz_ln *x, int64_t dim)
     return still;
 }
 
-/* Goes no deeper than DEEPEST. */
+/* NOLINTNEXTLINE(misc-no-recursion): no deeper than DEEPEST */
 static lz_err *can_push(pusher *p, const lz_ln *x, int depth, bool *ok)
 {
     lz_gview v;
@@ -41,7 +41,7 @@ static lz_err *can_push(pusher *p, const lz_ln *x, int depth, bool *ok)
     return NULL;
 }
 
-/* As deep as can_push. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as can_push */
 static lz_err *push(pusher *p, const lz_ln *x, const lz_ln **out)
 {
     const lz_ln *in[LZ_LN_OPERANDS];

@@ -420,7 +420,7 @@ static lz_err *run_shared_row(lz_worker *w, char *parts, lz_pool *pool)
 
 static lz_err *run_shared(const lz_launch *l, lz_pool *pool)
 {
-    _Alignas(int64_t) char parts[LZ_BLOCKS * LZ_KERNEL_REDUCTIONS * 2 * sizeof(int64_t)]; /* lz_reduce_part */
+    _Alignas(int64_t) char parts[sizeof(int64_t) * 2 * LZ_KERNEL_REDUCTIONS * LZ_BLOCKS]; /* lz_reduce_part */
     lz_worker w;
     lz_err *e = start_worker(&w, l) ? NULL : w.err;
     for (int64_t at = 0; !e && at < l->fixed.total; at++) {

@@ -420,6 +420,11 @@ static double products(const lz_conv_shape *s)
     return n * (double)s->out[0] * (double)s->out[1] * (double)s->out[2];
 }
 
+static int64_t times(int64_t n, int64_t part)
+{
+    return part > 1 ? n / part : n;
+}
+
 /* Images of a part: a divisor of their number, so that one primitive serves all. */
 static int64_t images_of(const lz_conv_shape *s)
 {
@@ -431,7 +436,7 @@ static int64_t images_of(const lz_conv_shape *s)
     images = images > 0 ? images : 1;
     while (images > 1 && s->n % images)
         images--;
-    return sums && s->n / images > (int64_t)2 * SUM_PARTS ? s->n : images;
+    return sums && times(s->n, images) > (int64_t)2 * SUM_PARTS ? s->n : images;
 }
 
 lz_err *lz_conv_dnnl(const lz_conv_shape *s, float *const arrays[LZ_CONV_ARRAYS], lz_pool *pool, bool *done)
@@ -451,7 +456,7 @@ lz_err *lz_conv_dnnl(const lz_conv_shape *s, float *const arrays[LZ_CONV_ARRAYS]
     lz_dnnl_leave(d, before);
     if (err || !e)
         return err;
-    job j = { .e = e, .data = { arrays[X], arrays[W], arrays[Y] }, .parts = s->n / part.n };
+    job j = { .e = e, .data = { arrays[X], arrays[W], arrays[Y] }, .parts = times(s->n, part.n) };
     j.part[X] = part.n * s->groups * s->cin * s->in[0] * s->in[1] * s->in[2];
     j.part[W] = s->groups * s->cout * s->cin * window_of(s);
     j.part[Y] = part.n * s->groups * s->cout * s->out[0] * s->out[1] * s->out[2];

@@ -132,8 +132,10 @@ static double digamma_d(double x)
         low = -pi / tan(pi * r);
         x = 1 - x;
     }
-    for (; x < 12; x += 1)
+    while (x < 12) {
         low -= 1 / x;
+        x += 1;
+    }
     double z = 1 / (x * x);
     double sum = z * (1 / 12.0 - z * (1 / 120.0 - z * (1 / 252.0 - z * (1 / 240.0 - z * (1 / 132.0)))));
     return isinf(x) ? x : low + (log(x) - 0.5 / x - sum);
