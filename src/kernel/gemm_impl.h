@@ -91,7 +91,7 @@ VEC(i64, uint64_t)
                 (PART) ? load_##T(y, lanes) : *(const vec_##T *)(y + j * LZ_GEMM_BYTES);                     \
             ALL for (int i = 0; i < (R); i++)                                                                \
             {                                                                                                \
-                scalar_##T xs = *(const scalar_##T *)(x[i / 3] + i % 3 * xi);                                \
+                scalar_##T xs = *(const scalar_##T *)(const void *)(x[i / 3] + i % 3 * xi);                  \
                 ALL for (int64_t j = 0; j < (V); j++) ADD_##T(sum[i][j], xs - (vec_##T){ 0 }, ys[j])         \
             }                                                                                                \
             ALL for (int i = 0; i < (R); i += 3) x[i / 3] += xk;                                             \

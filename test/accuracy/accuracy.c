@@ -138,7 +138,9 @@ static lz_err *row(lz_pool *pool, work *w, int *failed)
     lz_err *e = engine_init(&f32, name_of(w), false);
     if (!e)
         e = engine_init(&f64, name_of(w), true);
+    /* cppcheck-suppress autoVariables ; w does not outlive them */
     w->f32 = &f32;
+    /* cppcheck-suppress autoVariables */
     w->f64 = &f64;
     pthread_mutex_init(&w->lock, NULL);
     if (!e)
@@ -150,6 +152,7 @@ static lz_err *row(lz_pool *pool, work *w, int *failed)
     pthread_mutex_destroy(&w->lock);
     engine_deinit(&f32);
     engine_deinit(&f64);
+    w->f32 = w->f64 = NULL;
     return e;
 }
 

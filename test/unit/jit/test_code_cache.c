@@ -445,7 +445,7 @@ static lz_err *test_full(void)
     full = false;
     LZ_TRY(e);
     LZ_TRY(lz_cfolder_open(true, &f));
-    size_t count;
+    size_t count = 0;
     uint64_t bytes;
     e = lz_cfolder_list(&f, &all);
     assert_int_equal(all.len, 0);
