@@ -88,7 +88,7 @@ VEC(i64, uint64_t)
         for (int64_t k = 0; k < nk; k++, y += yk) {                                                          \
             vec_##T ys[V];                                                                                   \
             ALL for (int64_t j = 0; j < (V); j++) ys[j] =                                                    \
-                (PART) ? load_##T(y, lanes) : *(const vec_##T *)(y + j * LZ_GEMM_BYTES);                     \
+                (PART) ? load_##T(y, lanes) : *(const vec_##T *)(const void *)(y + j * LZ_GEMM_BYTES);       \
             ALL for (int i = 0; i < (R); i++)                                                                \
             {                                                                                                \
                 scalar_##T xs = *(const scalar_##T *)(const void *)(x[i / 3] + i % 3 * xi);                  \
