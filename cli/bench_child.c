@@ -15,7 +15,7 @@
 lz_err *cli_folder_make(char path[CLI_FOLDER])
 {
     snprintf(path, CLI_FOLDER, "/tmp/lazuli-bench.XXXXXX");
-    if (!mkdtemp(path) || setenv("LAZULI_CACHE", "on", 1) != 0 || setenv("LAZULI_CACHE_DIR", path, 1) != 0)
+    if (!mkdtemp(path) || setenv("LAZULI_CACHE_DIR", path, 1) != 0 || setenv("LAZULI_CACHE", "on", 1) != 0)
         return lz_errf(LZ_ERR_IO, "%s: no folder can be made (%d)", path, errno);
     return NULL;
 }

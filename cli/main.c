@@ -4,7 +4,8 @@
 #include <stdio.h>
 
 static const cli_command commands[] = {
-    { "bench", "record | sync [--json]", "what recording and syncs cost here", cli_bench },
+    { "bench", "[NAME] [--json]",
+      "what things cost here: --n N, --threads T, --seconds S, --loops FILE; lists the names", cli_bench },
     { "cache", "[list | verify | clear] [--json]", "compiled kernels on disk: what there is, what is broken",
       cli_cache },
     { "devices", "[-v]", "backends and their devices; -v: which entries of the interface they bring",

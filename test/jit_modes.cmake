@@ -1,28 +1,28 @@
-# The recorded operators, graphs and programs with every kernel compiled before its first run, and with none: jit/X_now and
-# jit/X_off. The other tests of them run in the default mode. What was compiled is kept in the build folder.
+# With LZ_LONG_TESTS: all recorded operators, graphs and programs with every kernel compiled before its first run, and with none:
+# jit/X_now and jit/X_off. tiers.cmake has those that always run.
 option(LZ_LONG_TESTS "Also run the tests that take minutes" OFF)
+if(NOT LZ_LONG_TESTS)
+    return()
+endif()
+
 function(add_jit_test name)
     foreach(mode IN ITEMS now off)
         add_test(NAME jit/${name}_${mode} COMMAND ${ARGN})
-        set_tests_properties(jit/${name}_${mode} PROPERTIES TIMEOUT 600
-            ENVIRONMENT "LAZULI_JIT=${mode};LAZULI_CACHE_DIR=${CMAKE_BINARY_DIR}/test/jit-cache")
+        set_tests_properties(jit/${name}_${mode} PROPERTIES TIMEOUT 600 ENVIRONMENT LAZULI_JIT=${mode})
     endforeach()
 endfunction()
 
 foreach(cases IN LISTS OP_CASES)
     get_filename_component(name ${cases} NAME_WE)
-    if(name MATCHES "more|special" AND NOT LZ_LONG_TESTS)
-        continue() # 45,000 cases: a minute of compiling
-    endif()
     add_jit_test(${name} lazuli_cli test ops ${cases})
 endforeach()
 foreach(folder IN LISTS GRAPH_FOLDERS)
     get_filename_component(name ${folder} NAME)
     add_jit_test(${name} sh ${CMAKE_CURRENT_SOURCE_DIR}/graphs.sh $<TARGET_FILE:lazuli_cli> ${folder} --threads 2)
 endforeach()
-foreach(mode IN ITEMS statement async random)
+foreach(mode IN ITEMS statement read async random)
     add_jit_test(programs_${mode} lazuli_cli test programs
         ${CMAKE_CURRENT_LIST_DIR}/data/oracle/programs/programs.jsonl.gz --mode ${mode})
+    add_jit_test(errors_${mode} lazuli_cli test programs ${CMAKE_CURRENT_LIST_DIR}/data/oracle/programs/errors.jsonl.gz
+        --mode ${mode})
 endforeach()
-add_jit_test(programs_errors lazuli_cli test programs ${CMAKE_CURRENT_LIST_DIR}/data/oracle/programs/errors.jsonl.gz
-    --mode read)

@@ -9,6 +9,7 @@
 #define LZ_ENV_VARS(X)                                                                                       \
     X(THREADS, "LAZULI_THREADS", "worker threads, from 1; by default one for each CPU the process may use")  \
     X(BLAS, "LAZULI_BLAS", "whose matrix products: auto (the default), own, openblas, onednn")               \
+    X(JIT, "LAZULI_JIT", "machine code for kernels: off, background (the default: of what is hot), now")     \
     X(TS_CUDA, "LAZULI_TS_CUDA", "set to anything: the TorchScript backend runs graphs on CUDA devices")     \
     X(LTC_TS_CUDA, "LTC_TS_CUDA", "the same, by its name in PyTorch")                                        \
     X(LOG, "LAZULI_LOG",                                                                                     \
@@ -24,7 +25,10 @@
     X(LTC_SAVE_TENSORS_FMT, "LTC_SAVE_TENSORS_FMT", "the same, by its name in the original")                 \
     X(INJECT_FAILURE, "LAZULI_INJECT_FAILURE", "an operator that fails whenever a graph with it runs")       \
     X(LLVM, "LAZULI_LLVM", "the LLVM library to compile kernels with: a path or a name")                     \
-    X(CPU, "LAZULI_CPU", "the vector extension to compile kernels for: sse4, avx2, avx512")
+    X(CPU, "LAZULI_CPU", "the vector extension to compile kernels for: sse4, avx2, avx512")                  \
+    X(CACHE, "LAZULI_CACHE", "whether compiled kernels are kept between processes: on (the default), off")   \
+    X(CACHE_DIR, "LAZULI_CACHE_DIR", "where they are kept; by default lazuli in the user's cache folder")    \
+    X(CACHE_SIZE, "LAZULI_CACHE_SIZE", "how many bytes of them: 1000000, 512K, 256M (the default), 1G")
 
 typedef enum lz_env_id {
 #define X(id, name, meaning) LZ_ENV_##id,

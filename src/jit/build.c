@@ -1,5 +1,4 @@
 #include "base/mem.h"
-#include "jit/codes.h"
 #include "jit/kernel_ir.h"
 #include "jit/kernel_set.h"
 #include "jit/program.h"
@@ -587,23 +586,5 @@ lz_err *lz_kb_finish(lz_kb *b, lz_kernel **out)
         lz_kernel_release(k);
         return e;
     }
-    *out = k;
-    return NULL;
-}
-
-/* `count` is how many there are beside the first: a new kernel is all zeros. */
-lz_kernel *lz_kernel_retain(lz_kernel *k)
-{
-    atomic_fetch_add_explicit(&k->count, 1, memory_order_relaxed);
-    return k;
-}
-
-void lz_kernel_release(lz_kernel *k)
-{
-    if (!k || atomic_fetch_sub_explicit(&k->count, 1, memory_order_acq_rel) > 0)
-        return;
-    lz_codes_detach(k);
-    drop_ir(&k->ir);
-    lz_program_destroy(k->program);
-    lz_mem_free(k);
+    return settle(k, out);
 }

@@ -1,81 +1,104 @@
-/* Where code comes from: the cache on the disk, or LLVM. */
+/* Where code comes from: the cache on the disk, or the compiler. */
+#include "base/log.h"
 #include "jit/code_cache.h"
 #include "jit/codes_impl.h"
 #include "jit/emit.h"
+#include "jit/llvm_version.h"
 
-typedef struct order {
+typedef struct wanted {
     const lz_kernel *kernel;
     const lz_variant *variant;
-    bool make;
-} order;
+    const lz_target *target;
+} wanted;
 
-/* What the cache calls for what it does not have. */
-static lz_err *make_object(void *user, lz_text *out)
-{
-    const order *o = user;
-    return o->make ? lz_emit_kernel(o->kernel, o->variant, NULL, out)
-                   : lz_errf(LZ_ERR_BUSY, "not to be made now");
-}
+/* That a kernel is refused, and why, is worth keeping too: it takes a compiler to find out. */
+static const char refusal[] = "refused: ";
 
-/* By our loader, or by LLVM's what that refuses. */
-static lz_err *load(const lz_object *o, lz_ccode *out)
+static lz_err *emit(void *user, lz_text *out)
 {
-    lz_err *e = lz_code_load(o->bytes.ptr, o->bytes.len, out);
-    if (lz_err_code(e) != LZ_ERR_UNSUPPORTED || !o->made)
+    const wanted *w = user;
+    const lz_llvm *llvm;
+    LZ_TRY(lz_llvm_get(&llvm));
+    lz_code_thread_guard(); /* the thread ends before what is loaded by now */
+    lz_err *e = lz_emit_kernel(w->kernel, w->variant, w->target, out);
+    if (lz_err_code(e) != LZ_ERR_UNSUPPORTED && lz_err_code(e) != LZ_ERR_LIMIT)
         return e;
+    lz_text_clear(out);
+    lz_text_printf(out, "%s%s", refusal, lz_err_text(e));
     lz_err_free(e);
-    return lz_code_load_orc(o->bytes.ptr, o->bytes.len, out);
+    return NULL;
 }
 
-static lz_err *get(lz_str key, order *o, lz_ccode *out, bool *made)
+static lz_err *write_key(const wanted *w, const char *llvm, lz_text *out)
 {
-    lz_object object = { 0 };
-    LZ_TRY(lz_code_cache_get(key, make_object, o, &object));
-    *made = object.made;
-    lz_err *e = load(&object, out);
-    lz_object_deinit(&object);
+    const lz_target *t = w->target;
+    lz_text text = { 0 };
+    lz_text_printf(&text, "%s %s %s %s LLVM %s", t->name, t->triple, t->cpu, t->features, llvm);
+    lz_text_putc(&text, '\0');
+    lz_err *e = lz_text_check(&text);
+    if (!e) {
+        lz_kernel_key(w->kernel, w->variant, text.ptr, out);
+        e = lz_text_check(out);
+    }
+    lz_text_deinit(&text);
     return e;
 }
 
-/* An object from the disk that cannot be loaded is made again. */
-static lz_err *get_or_again(lz_str key, order *o, lz_ccode *out, bool *made)
+static bool is_refusal(lz_str object)
 {
-    lz_err *e = get(key, o, out, made);
-    lz_code code = lz_err_code(e);
-    if (!e || *made || !(code == LZ_ERR_SYNTAX || code == LZ_ERR_UNSUPPORTED))
+    return lz_str_starts(object, lz_str_of(refusal));
+}
+
+/* What our loader does not know may be known to LLVM's. */
+static lz_err *load(lz_str object, lz_ccode *out)
+{
+    if (is_refusal(object))
+        return lz_errf(LZ_ERR_LIMIT, "%.*s", LZ_FMT(object));
+    lz_err *e = lz_code_load(object.ptr, object.len, out);
+    if (lz_err_code(e) != LZ_ERR_UNSUPPORTED)
         return e;
+    lz_logf(LZ_LOG_INFO, "LLVM loads a kernel: %s", lz_err_text(e));
+    lz_err_free(e);
+    return lz_code_load_orc(object.ptr, object.len, out);
+}
+
+/* An object from the disk that cannot be loaded was a mistake of whoever wrote it: it goes. */
+static lz_err *use(wanted *w, lz_str key, lz_object *o, lz_ccode *out)
+{
+    lz_err *e = load(o->bytes, out);
+    lz_code code = lz_err_code(e);
+    if (o->made || (code != LZ_ERR_SYNTAX && code != LZ_ERR_UNSUPPORTED))
+        return e;
+    lz_logf(LZ_LOG_WARN, "made again, since it cannot be loaded: %s", lz_err_text(e));
     lz_err_free(e);
     lz_code_cache_drop(key);
-    return get(key, o, out, made);
+    lz_object_deinit(o);
+    LZ_TRY(lz_code_cache_get(key, emit, w, o));
+    return load(o->bytes, out);
+}
+
+static lz_err *get(wanted *w, lz_str key, bool make, lz_ccode *out, bool *made)
+{
+    lz_object o;
+    LZ_TRY(make ? lz_code_cache_get(key, emit, w, &o) : lz_code_cache_find(key, &o));
+    lz_err *e = o.memory ? use(w, key, &o, out) : NULL;
+    *made = o.made && !is_refusal(o.bytes);
+    lz_object_deinit(&o);
+    return e;
 }
 
 lz_err *lz_code_get(const lz_kernel *k, const lz_variant *v, bool make, lz_ccode *out, bool *made)
 {
-    order o = { k, v, make };
-    lz_text target = { 0 }, key = { 0 };
-    lz_err *e = lz_target_text(NULL, &target);
-    lz_code_thread_guard(); /* before the compiler, which is loaded now, is taken down */
-    lz_text_putc(&target, '\0');
-    e = e ? e : lz_text_check(&target);
-    if (!e) {
-        lz_kernel_key(k, v, target.ptr, &key);
-        e = lz_text_check(&key);
-    }
-    *made = false;
-    e = e ? e : get_or_again(lz_text_view(&key), &o, out, made);
-    lz_text_deinit(&target);
-    lz_text_deinit(&key);
-    if (!make && lz_err_code(e) == LZ_ERR_BUSY) {
-        lz_err_free(e);
+    wanted w = { .kernel = k, .variant = v };
+    const char *llvm;
+    lz_text key = { 0 };
+    LZ_TRY(lz_target_here(&w.target));
+    LZ_TRY(lz_llvm_version(make, &llvm));
+    if (!llvm)
         return NULL;
-    }
+    lz_err *e = write_key(&w, llvm, &key);
+    if (!e)
+        e = get(&w, lz_text_view(&key), make, out, made);
+    lz_text_deinit(&key);
     return e;
-}
-
-void lz_code_put(lz_ccode *c)
-{
-    if (c->memory && !c->size)
-        lz_code_unload_orc(c);
-    else
-        lz_code_unload(c);
 }

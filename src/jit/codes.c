@@ -54,7 +54,7 @@ static void destroy_entry(lz_centry *e)
 {
     if (!e)
         return;
-    lz_code_put(&e->loaded);
+    lz_code_unload(&e->loaded);
     lz_kernel_release(e->kernel);
     lz_mem_free(e);
 }

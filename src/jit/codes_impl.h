@@ -57,7 +57,4 @@ struct lz_code_thread *lz_code_thread_take(void);   /* with the lock: it is told
 void lz_code_thread_guard(void);                    /* what is loaded by now outlives the thread */
 void lz_code_thread_join(struct lz_code_thread *t); /* without it; NULL is fine */
 
-/* code_get.c: what lz_code_get gave */
-void lz_code_put(lz_ccode *c);
-
 #endif

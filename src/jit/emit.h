@@ -198,7 +198,7 @@ void lz_em_walk(lz_em *e);
 void lz_em_columns(lz_em *e);
 
 /* emit_orc.c: as lz_code_load and lz_code_unload, with LLVM's loader. */
-LZ_MUST_USE lz_err *lz_code_load_orc(const void *object, size_t size, lz_code *out);
-void lz_code_unload_orc(lz_code *c);
+LZ_MUST_USE lz_err *lz_code_load_orc(const void *object, size_t size, lz_ccode *out);
+void lz_code_unload_orc(lz_ccode *c);
 
 #endif

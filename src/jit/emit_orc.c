@@ -15,7 +15,7 @@ static lz_err *look_up(const lz_llvm *l, lz_ljit *jit, const char *name, uint64_
     return e ? orc_error(l, e) : NULL;
 }
 
-static lz_err *add_object(const lz_llvm *l, lz_ljit *jit, const void *object, size_t size, lz_code *out)
+static lz_err *add_object(const lz_llvm *l, lz_ljit *jit, const void *object, size_t size, lz_ccode *out)
 {
     uint64_t code = 0, needs = 0, walk = 0;
     lz_lbuffer *b = l->CreateMemoryBufferWithMemoryRangeCopy(object, size, "kernel");
@@ -35,7 +35,7 @@ static lz_err *add_object(const lz_llvm *l, lz_ljit *jit, const void *object, si
     return NULL;
 }
 
-lz_err *lz_code_load_orc(const void *object, size_t size, lz_code *out)
+lz_err *lz_code_load_orc(const void *object, size_t size, lz_ccode *out)
 {
     const lz_llvm *l;
     const lz_target *t;
@@ -48,14 +48,14 @@ lz_err *lz_code_load_orc(const void *object, size_t size, lz_code *out)
     lz_lerror *e = l->OrcCreateLLJIT(&jit, NULL);
     if (e)
         return orc_error(l, e);
-    *out = (lz_code){ .memory = jit };
+    *out = (lz_ccode){ .memory = jit };
     lz_err *err = add_object(l, jit, object, size, out);
     if (err)
         lz_code_unload_orc(out);
     return err;
 }
 
-void lz_code_unload_orc(lz_code *c)
+void lz_code_unload_orc(lz_ccode *c)
 {
     const lz_llvm *l;
     lz_err *e = lz_llvm_get(&l);
@@ -63,5 +63,5 @@ void lz_code_unload_orc(lz_code *c)
     if (le)
         lz_err_free(orc_error(l, le));
     lz_err_free(e);
-    *c = (lz_code){ 0 };
+    *c = (lz_ccode){ 0 };
 }

@@ -77,6 +77,8 @@ struct lz_kernel {
     lz_hash hash;
     lz_program *program;              /* NULL in what is only kept to be compared */
     _Atomic(struct lz_kcode *) codes; /* of codes.c */
+    lz_kernel *chain;                 /* of kernel_set.c, as the next */
+    bool listed;
 };
 
 /* The same kernel with every function written out in primitive operations, as an

@@ -1,5 +1,6 @@
 #include "jit/kernel_set.h"
 #include "base/mem.h"
+#include "jit/codes.h"
 #include "jit/program.h"
 #include <pthread.h>
 
@@ -58,6 +59,7 @@ static void unlist(lz_kernel *k)
 
 static void destroy(lz_kernel *k)
 {
+    lz_codes_detach(k);
     lz_vec_deinit(&k->ir.nodes);
     lz_vec_deinit(&k->ir.access);
     lz_vec_deinit(&k->ir.params);

@@ -2,6 +2,7 @@
 #include "base/env.h"
 #include "base/mem.h"
 #include "core/device.h"
+#include "jit/codes.h"
 #include "lazy/ctx.h"
 #include "lazy/registry.h"
 #include <stdio.h>
@@ -47,6 +48,8 @@ static void destroy(lz_runtime *r)
         lz_mem_free(t);
     }
     lz_cache_destroy(r->cache);
+    if (r->holds_codes)
+        lz_codes_close(r->metrics);
     if (r->metrics)
         lz_metrics_destroy(r->metrics);
     lz_mem_free(r->closed);
@@ -93,6 +96,8 @@ static lz_err *fill(lz_runtime *r)
     LZ_TRY(lz_cache_create(DEFAULT_CACHE, &r->cache));
     LZ_TRY(lz_metrics_create(0, &r->metrics));
     LZ_TRY(name_series(r));
+    LZ_TRY(lz_codes_open(r->metrics));
+    r->holds_codes = true;
     return lz_backends_ready();
 }
 

@@ -36,6 +36,7 @@ typedef struct lz_runtime {
     size_t nnames;
     char *save_file; /* every graph that runs is added to it; NULL: none */
     int save_form;   /* lz_dump_form */
+    bool holds_codes;
     char inject[64]; /* "mul.Tensor": graphs with it fail, for tests; "": none */
 } lz_runtime;
 

@@ -292,7 +292,7 @@ static void rk_stretch(random_kernel *r)
     r->extents[rk_below(r, r->n_outer + r->n_row)] *= (40000 + rk_below(r, 60000)) / total + 1;
 }
 
-static lz_kernel *rk_build(random_kernel *r, bool large)
+static inline lz_kernel *rk_build(random_kernel *r, bool large)
 {
     lz_kernel *k = NULL;
     rk_shape(r);
@@ -329,7 +329,7 @@ static inline lz_kernel *rk_make_of(random_kernel *r, const uint8_t *bytes, size
     return rk_build(r, false);
 }
 
-static lz_kernel_args rk_args(const random_kernel *r)
+__attribute__((unused)) static lz_kernel_args rk_args(const random_kernel *r)
 {
     return (lz_kernel_args){ r->extents, r->access, r->params };
 }
