@@ -418,7 +418,8 @@ static lz_err *run_shared_row(lz_worker *w, char *parts, lz_pool *pool)
     return w->err;
 }
 
-static lz_err *run_shared(const lz_launch *l, lz_pool *pool)
+/* Not part of its caller, whose other ways need the stack for workers of their own. */
+__attribute__((noinline)) static lz_err *run_shared(const lz_launch *l, lz_pool *pool)
 {
     _Alignas(int64_t) char parts[sizeof(int64_t) * 2 * LZ_KERNEL_REDUCTIONS * LZ_BLOCKS]; /* lz_reduce_part */
     lz_worker w;

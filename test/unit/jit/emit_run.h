@@ -9,6 +9,7 @@
 #include "jit/emit.h"
 #include "jit/launch.h"
 #include "jit/reduce.h"
+#include "nan_at.h"
 #include <stdlib.h>
 
 typedef struct emit_run {
@@ -246,31 +247,12 @@ __attribute__((unused)) static bool er_refused(const lz_err *e)
     return e && (lz_err_code(e) == LZ_ERR_UNSUPPORTED || lz_err_code(e) == LZ_ERR_LIMIT);
 }
 
-/* A NaN is as good as another. */
-static bool er_nan_at(int dtype, const char *p)
-{
-    uint16_t h;
-    float f;
-    double d;
-    memcpy(&h, p, sizeof h);
-    if (dtype == LZ_F16)
-        return (h & 0x7fff) > 0x7c00;
-    if (dtype == LZ_BF16)
-        return (h & 0x7fff) > 0x7f80;
-    memcpy(&f, p, sizeof f);
-    if (dtype == LZ_F32)
-        return f != f;
-    memcpy(&d, p, sizeof d);
-    return dtype == LZ_F64 && d != d;
-}
-
 /* The byte of the first element that differs, or -1. Memory ends 8 bytes behind. */
 static int64_t er_difference(int dtype, const char *got, const char *want, size_t bytes)
 {
     size_t size = lz_dtype_bytes(dtype);
     for (size_t i = 0; i + size <= bytes; i += size) {
-        if (memcmp(got + i, want + i, size) != 0
-            && !(er_nan_at(dtype, got + i) && er_nan_at(dtype, want + i)))
+        if (memcmp(got + i, want + i, size) != 0 && !(nan_at(dtype, got + i) && nan_at(dtype, want + i)))
             return (int64_t)i;
     }
     return -1;
