@@ -349,3 +349,23 @@ void lzg_put_c_result(lz_text *out, const lzg_c_op *op)
     else
         lz_text_add(out, op->nreturns ? lzg_c_types[op->returns[0].type].decl : LZ_STR("void "));
 }
+
+void lzg_put_c_head(lz_text *out, const lzg_c_op *op, const char *before, lz_str end)
+{
+    size_t start = out->len;
+    lz_text_puts(out, before);
+    lzg_put_c_result(out, op);
+    lzg_fill(out, "lz_$$(", op->ident, op->part[LZG_PART_AT]);
+    lzg_wrap w = lzg_wrap_begin(out, out->len - start, LZ_STR(""));
+    lzg_put(out, "lz_ctx *c, lz_loc at");
+    for (size_t i = 0; i < op->nparams; i++)
+        if (!op->params[i].keyword) {
+            lzg_wrap_done(&w, LZ_STR(", "));
+            lzg_fill(out, "$$", lzg_c_types[op->params[i].type].decl, op->params[i].name);
+        }
+    if (op->args_like) {
+        lzg_wrap_done(&w, LZ_STR(", "));
+        lzg_fill(out, "const lz_$$ *args", op->ident, op->part[LZG_PART_ARGS]);
+    }
+    lzg_wrap_done(&w, end);
+}

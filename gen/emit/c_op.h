@@ -80,4 +80,7 @@ const lzg_c_op *lzg_c_ops_find(const lzg_c_ops *c, const lzg_function *f); /* f 
 /* What stands before the function's name: "lz_tensor *", "void ", "lz_max_dim_result ". */
 void lzg_put_c_result(lz_text *out, const lzg_c_op *op);
 
+/* The head of the function, from the result to `end`; `before` stands before it. */
+void lzg_put_c_head(lz_text *out, const lzg_c_op *op, const char *before, lz_str end);
+
 #endif

@@ -24,21 +24,7 @@ static void put_value(lz_text *out, const lzg_c_param *p, const char *from)
 
 static void put_head(lz_text *out, const lzg_c_op *op)
 {
-    size_t start = out->len;
-    lzg_put_c_result(out, op);
-    lzg_fill(out, "lz_$$(", op->ident, op->part[LZG_PART_AT]);
-    lzg_wrap w = lzg_wrap_begin(out, out->len - start, LZ_STR(""));
-    lzg_put(out, "lz_ctx *c, lz_loc at");
-    for (size_t i = 0; i < op->nparams; i++)
-        if (!op->params[i].keyword) {
-            lzg_wrap_done(&w, LZ_STR(", "));
-            lzg_fill(out, "$$", lzg_c_types[op->params[i].type].decl, op->params[i].name);
-        }
-    if (op->args_like) {
-        lzg_wrap_done(&w, LZ_STR(", "));
-        lzg_fill(out, "const lz_$$ *args", op->ident, op->part[LZG_PART_ARGS]);
-    }
-    lzg_wrap_done(&w, LZ_STR(")"));
+    lzg_put_c_head(out, op, "", LZ_STR(")"));
     lzg_put(out, "\n{\n");
 }
 

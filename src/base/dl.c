@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include <dlfcn.h>
 #include <link.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef void any_fn(void);
@@ -100,4 +101,23 @@ lz_err *lz_dl_load(const lz_dl *dl, const lz_dl_symbol *symbols, size_t count, v
         store(out, symbols[i].offset, NULL);
     lz_text_deinit(&missing);
     return e;
+}
+
+static lz_err *look(void *user)
+{
+    lz_dl_choice *c = user;
+    lz_err *e = c->load();
+    if (lz_err_code(e) == LZ_ERR_MEMORY)
+        return e;
+    c->found = !e;
+    if (e)
+        snprintf(c->why, sizeof c->why, "%s", lz_err_text(e));
+    lz_err_free(e);
+    return NULL;
+}
+
+lz_err *lz_dl_have(lz_dl_choice *c)
+{
+    LZ_TRY(lz_once_run(&c->once, look, c));
+    return c->found ? NULL : lz_errf(LZ_ERR_NOT_FOUND, "%s: %s", c->name, c->why);
 }

@@ -7,6 +7,7 @@
 #define LZ_BASE_DL_H
 
 #include "base/err.h"
+#include "base/once.h"
 #include <stdbool.h>
 
 typedef struct lz_dl lz_dl;
@@ -29,5 +30,23 @@ typedef struct lz_dl_symbol {
  * absent required ones are one LZ_ERR_NOT_FOUND that names them all, and then every
  * member is NULL. */
 LZ_MUST_USE lz_err *lz_dl_load(const lz_dl *dl, const lz_dl_symbol *symbols, size_t count, void *out);
+
+/* A library that a process may do without: looked for once, by the first who asks. That it is
+ * absent is remembered, with the reason; that memory was out is not. */
+typedef struct lz_dl_choice {
+    const char *name; /* for people: "oneDNN" */
+    lz_err *(*load)(void);
+    lz_once once;
+    bool found;
+    char why[512]; /* it was not */
+} lz_dl_choice;
+
+#define LZ_DL_CHOICE(name_, load_)                                                                           \
+    {                                                                                                        \
+        .name = (name_), .load = (load_), .once = LZ_ONCE_INIT                                               \
+    }
+
+/* Success: `load` has had it, now or before. */
+LZ_MUST_USE lz_err *lz_dl_have(lz_dl_choice *c);
 
 #endif

@@ -1,7 +1,6 @@
 #include "jit/llvm.h"
 #include "base/dl.h"
 #include "base/env.h"
-#include "base/once.h"
 #include <pthread.h>
 #include <stddef.h>
 
@@ -31,7 +30,6 @@ static const char *const usual[] = { "libLLVM.so.19.1",
                                      NULL };
 
 static lz_llvm library;
-static lz_once loaded = LZ_ONCE_INIT;
 
 static lz_err *check_version(lz_llvm *l)
 {
@@ -52,9 +50,8 @@ static void set_options(const lz_llvm *l)
         l->ParseCommandLineOptions(2, options, "");
 }
 
-static lz_err *load(void *user)
+static lz_err *load(void)
 {
-    (void)user;
     const char *path = lz_env_text(LZ_ENV_LLVM);
     const char *const chosen[] = { path, NULL };
     lz_dl *dl = NULL;
@@ -70,18 +67,9 @@ static lz_err *load(void *user)
     return NULL;
 }
 
-/* A library that is absent stays so: looking for it in every folder again costs more than
- * what the answer is asked for. */
-static atomic_bool absent;
-
 lz_err *lz_llvm_get(const lz_llvm **out)
 {
-    if (atomic_load(&absent))
-        return lz_errf(LZ_ERR_NOT_FOUND, "no usable LLVM was found");
-    lz_err *e = lz_once_run(&loaded, load, NULL);
-    if (e && lz_err_code(e) == LZ_ERR_NOT_FOUND)
-        atomic_store(&absent, true);
-    if (!e)
-        *out = &library;
-    return e;
+    static lz_dl_choice choice = LZ_DL_CHOICE("LLVM", load);
+    *out = &library;
+    return lz_dl_have(&choice);
 }

@@ -1,7 +1,6 @@
 #include "kernel/blas.h"
 #include "base/dl.h"
 #include "base/env.h"
-#include "base/once.h"
 #include "kernel/dnnl.h"
 #include <limits.h>
 #include <sched.h>
@@ -37,10 +36,7 @@ typedef struct openblas {
     char file[512];
 } openblas;
 
-static lz_once once = LZ_ONCE_INIT;
 static openblas lib;
-static bool found;
-static char why[512]; /* it was not found */
 
 /* It starts a thread for every other CPU when it is loaded; on one CPU, none. */
 static lz_err *open_alone(const char *const *names, lz_dl **out)
@@ -79,24 +75,10 @@ static lz_err *load(void)
     return e;
 }
 
-/* That there is none is remembered; that memory is out is not. */
-static lz_err *try_once(void *user)
-{
-    (void)user;
-    lz_err *e = load();
-    if (lz_err_code(e) == LZ_ERR_MEMORY)
-        return e;
-    found = !e;
-    if (e)
-        snprintf(why, sizeof why, "%s", lz_err_text(e));
-    lz_err_free(e);
-    return NULL;
-}
-
 static lz_err *get_openblas(void)
 {
-    LZ_TRY(lz_once_run(&once, try_once, NULL));
-    return found ? NULL : lz_errf(LZ_ERR_NOT_FOUND, "OpenBLAS: %s", why);
+    static lz_dl_choice choice = LZ_DL_CHOICE("OpenBLAS", load);
+    return lz_dl_have(&choice);
 }
 
 static bool openblas_multiply(const lz_blas_product *p)

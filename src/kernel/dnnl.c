@@ -1,6 +1,5 @@
 #include "kernel/dnnl.h"
 #include "base/dl.h"
-#include "base/once.h"
 #include "base/text.h"
 #include <stddef.h>
 #include <stdio.h>
@@ -41,10 +40,7 @@ static const lz_dl_symbol symbols[] = {
 
 enum { OPENMP = 2, SEQUENTIAL = 1 }; /* what it is built for */
 
-static lz_once once = LZ_ONCE_INIT;
 static lz_dnnl lib;
-static bool found;
-static char why[512]; /* it was not found */
 
 static lz_err *check(void)
 {
@@ -73,25 +69,11 @@ static lz_err *load(void)
     return e;
 }
 
-/* That there is none is remembered; that memory is out is not. */
-static lz_err *try_once(void *user)
-{
-    (void)user;
-    lz_err *e = load();
-    if (lz_err_code(e) == LZ_ERR_MEMORY)
-        return e;
-    found = !e;
-    if (e)
-        snprintf(why, sizeof why, "%s", lz_err_text(e));
-    lz_err_free(e);
-    return NULL;
-}
-
 lz_err *lz_dnnl_get(const lz_dnnl **out)
 {
-    LZ_TRY(lz_once_run(&once, try_once, NULL));
+    static lz_dl_choice choice = LZ_DL_CHOICE("oneDNN", load);
     *out = &lib;
-    return found ? NULL : lz_errf(LZ_ERR_NOT_FOUND, "oneDNN: %s", why);
+    return lz_dl_have(&choice);
 }
 
 int lz_dnnl_enter(const lz_dnnl *d)

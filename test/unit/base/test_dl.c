@@ -133,9 +133,52 @@ static lz_err *test_no_candidates(void)
     return lz_check_err(lz_dl_open(none, &dl), LZ_ERR_ARG, "no names");
 }
 
+/* ---- libraries that may be absent ---- */
+
+static int looks;
+static lz_code say;
+
+static lz_err *look(void)
+{
+    looks++;
+    return say ? lz_errf(say, "said so") : NULL;
+}
+
+/* Absence is remembered, lack of memory is not. */
+static lz_err *test_choice(void)
+{
+    lz_dl_choice c = LZ_DL_CHOICE("some", look);
+    looks = 0;
+    say = LZ_ERR_MEMORY;
+    lz_err *e = lz_dl_have(&c);
+    assert_int_equal(lz_err_code(e), LZ_ERR_MEMORY);
+    lz_err_free(e);
+    say = LZ_ERR_NOT_FOUND;
+    for (int i = 0; i < 3; i++) {
+        e = lz_check_err(lz_dl_have(&c), LZ_ERR_NOT_FOUND, "some: said so");
+        if (e)
+            return e;
+    }
+    assert_int_equal(looks, 2);
+    return NULL;
+}
+
+static lz_err *test_choice_is_made_once(void)
+{
+    lz_dl_choice c = LZ_DL_CHOICE("some", look);
+    looks = 0;
+    say = LZ_OK;
+    LZ_TRY(lz_dl_have(&c));
+    LZ_TRY(lz_dl_have(&c));
+    assert_int_equal(looks, 1);
+    return NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        LZ_TEST(test_choice),
+        LZ_TEST(test_choice_is_made_once),
         LZ_TEST(test_symbols_land_in_their_members),
         LZ_TEST(test_symbols_stay_private),
         LZ_TEST(test_path_is_what_is_mapped),
