@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "gen/emit/emit.h"
-#include "gen/formula/formula_define.h"
+#include "gen/formula/formula_diff.h"
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
@@ -79,6 +79,8 @@ static const option options[] = {
       set_text },
     { "--autograd", "DIR", "the folder of derivatives.yaml and deprecated.yaml", CHECK | DUMP | WHY,
       AT(autograd), set_text },
+    { "--derivatives", "FILE", "the operators' own derivatives, with --own", CHECK | WHY | EMIT, AT(derivatives),
+      set_text },
     { "--what", "WHAT", "model, groups, derivatives, python or stats", DUMP, AT(what), set_text },
     { "--consumers", NULL, "also whether every consumer would take them", CHECK, AT(consumers), set_flag },
     { "--target", "T[,T...]", "what to write; 'all' for everything (see below)", EMIT, AT(target), set_text },
@@ -222,6 +224,14 @@ int gen_print_findings(const lzg_diag *d)
     return CLI_FAILED;
 }
 
+static lz_err *load_derivatives(gen_input *in, const gen_args *a)
+{
+    if (!a->derivatives || lzg_diag_any(&in->diag))
+        return NULL;
+    in->diffs = lz_mem_zalloc(1, sizeof *in->diffs);
+    return in->diffs ? lzg_diffs_init(in->diffs, &in->ops, in->definitions, a->derivatives, &in->diag) : lz_err_oom();
+}
+
 lz_err *gen_input_load(gen_input *in, const gen_args *a, const char *const *files)
 {
     const lzg_ops_options o = { .files = files, .tags = a->tags, .lists = a->lists, .own_fields = a->own };
@@ -231,11 +241,15 @@ lz_err *gen_input_load(gen_input *in, const gen_args *a, const char *const *file
     if (!a->own)
         return NULL;
     in->definitions = lz_mem_zalloc(1, sizeof *in->definitions);
-    return in->definitions ? lzg_definitions_init(in->definitions, &in->ops, &in->diag) : lz_err_oom();
+    LZ_TRY(in->definitions ? lzg_definitions_init(in->definitions, &in->ops, &in->diag) : lz_err_oom());
+    return load_derivatives(in, a);
 }
 
 void gen_input_deinit(gen_input *in)
 {
+    if (in->diffs)
+        lzg_diffs_deinit(in->diffs);
+    lz_mem_free(in->diffs);
     if (in->definitions)
         lzg_definitions_deinit(in->definitions);
     lz_mem_free(in->definitions);
@@ -275,6 +289,7 @@ lz_err *gen_with_emit(const gen_args *a, gen_input *in, const char *folder, gen_
         e = lzg_emit_init(&emit, &c, folder, a->shards);
     if (!e)
         e = load_backend(a, in, &backend, &emit);
+    emit.diffs = in->diffs;
     if (!e && !lzg_diag_any(&in->diag))
         e = fn(a, in, &emit);
     lzg_emit_deinit(&emit);

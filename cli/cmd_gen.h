@@ -13,7 +13,7 @@ typedef struct gen_args {
     gen_paths names;  /* whatever is no option */
     gen_paths native; /* operator files */
     gen_paths headers;
-    const char *tags, *lists, *autograd, *what, *target, *out, *depfile, *backend;
+    const char *tags, *lists, *autograd, *what, *target, *out, *depfile, *backend, *derivatives;
     uint32_t shards;
     bool own, consumers, dry_run;
 } gen_args;
@@ -32,6 +32,7 @@ int gen_main(int argc, char **argv, size_t least, size_t most, gen_fn *fn);
 typedef struct gen_input {
     lzg_ops ops;
     struct lzg_definitions *definitions; /* with --own, else NULL */
+    struct lzg_diffs *diffs;             /* with --derivatives besides, else NULL */
     lzg_diag diag;
 } gen_input;
 

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "cli/cmd_gen.h"
 #include "gen/consumers.h"
+#include "gen/formula/formula_diff.h"
 #include "gen/gen_python_functions.h"
 #include "gen/load_derivatives.h"
 #include <stdio.h>
@@ -43,6 +44,16 @@ static lz_err *check_file(const gen_args *a, gen_input *in, const char *name,
     return e;
 }
 
+/* How many operators are differentiated how. */
+static void print_diffs(const lzg_diffs *d)
+{
+    size_t n[LZG_DIFF_KINDS] = { 0 };
+    for (size_t i = 0; i < d->n; i++)
+        n[d->list[i].kind]++;
+    printf("%zu have derivatives, %zu are differentiated through their parts, %zu are not differentiable\n",
+           n[LZG_DIFF_OWN], n[LZG_DIFF_PARTS], n[LZG_DIFF_NOT]);
+}
+
 static lz_err *check(const gen_args *a, gen_input *in)
 {
     const lzg_ops *ops = &in->ops;
@@ -55,6 +66,8 @@ static lz_err *check(const gen_args *a, gen_input *in)
     if (!lzg_diag_any(&in->diag))
         printf("%zu operators, %zu of them generated; %zu groups, %zu view groups\n", ops->nfunctions,
                ops->nfunctions - ops->nexplicit, ops->ngroups, ops->nview_groups);
+    if (!lzg_diag_any(&in->diag) && in->diffs)
+        print_diffs(in->diffs);
     return NULL;
 }
 

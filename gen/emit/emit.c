@@ -15,6 +15,8 @@ const lzg_target lzg_targets[] = {
       lzg_why_dispatch },
     { "lower", "what operators are made of: exec/lower_table.{h,c}, exec/lower_FILE.c", false, lzg_emit_lower,
       lzg_why_lower },
+    { "autograd", "backward and forward formulas: autograd/grad_table.{h,c}, autograd/grad_FILE.c", false,
+      lzg_emit_autograd, lzg_why_autograd },
     { "lazy", "recording: lazy/ops_N.c, lazy/lazy_table.{h,c}, lazy/nodes.h, lazy/nodes_N.c", false,
       lzg_emit_lazy, lzg_why_lazy },
     { "functionalization", "what views and writes become: lazy/functional_table.{h,c}", false,

@@ -17,6 +17,7 @@ enum { LZG_SHARDS_MAX = 256 };
 typedef struct lzg_emit {
     const lzg_c_ops *c;
     const lzg_backend *backend; /* whose operators are meant, or NULL */
+    const struct lzg_diffs *diffs; /* derivatives, or NULL */
     lzg_files all;              /* every file, by name only */
     lzg_files fresh;            /* those that the folder has not as they are now, with their texts */
     bool keep;                  /* take every file for fresh */
@@ -90,6 +91,8 @@ lz_err *lzg_emit_dispatch(lzg_emit *e);
 lz_err *lzg_why_dispatch(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out);
 lz_err *lzg_emit_lower(lzg_emit *e);
 lz_err *lzg_why_lower(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out);
+lz_err *lzg_emit_autograd(lzg_emit *e);
+lz_err *lzg_why_autograd(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out);
 lz_err *lzg_emit_lazy(lzg_emit *e);
 lz_err *lzg_why_lazy(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out);
 lz_err *lzg_emit_functionalization(lzg_emit *e);

@@ -183,8 +183,7 @@ static void put_function(lz_text *out, const lzg_lower *f)
 {
     lzg_put(out, "/* ");
     lzg_put_c_comment(out, f->op->f->func->text);
-    lzg_fill(out, " */\nlz_err *lz_lower_$(lz_lower *b, const lz_lv *args, lz_lv *results)\n{\n",
-             f->op->ident);
+    lzg_fill(out, " */\nlz_err *$(lz_lower *b, const lz_lv *args, lz_lv *results)\n{\n", f->symbol);
     if (f->faults)
         lzg_put(out, "    lz_calc_fault fault = 0;\n");
     if (f->ntemps)
@@ -198,10 +197,13 @@ static void put_function(lz_text *out, const lzg_lower *f)
     out->failed = out->failed || f->body.failed;
 }
 
-static lz_err *emit_function(const lzg_emit *e, const lzg_c_op *op, const lzg_definition *def, lz_text *out)
+lz_err *lzg_lower_function(const lzg_c_ops *c, const lzg_c_op *op, const lzg_definition *def,
+                           const char *prefix, lz_str name, lz_text *out)
 {
     lzg_lower f;
-    lz_err *err = begin(&f, e->c, op, def);
+    lz_err *err = begin(&f, c, op, def);
+    if (!err)
+        err = lz_arena_printf(&f.arena, &f.symbol, "%s%.*s", prefix, LZ_FMT(name));
     if (!err)
         err = f.inner ? put_inner(&f) : put_formula(&f);
     if (!err)
@@ -223,8 +225,7 @@ static bool is_generated(const lzg_definition *def)
     return def && (def->kind == LZG_DEF_FORMULA || def->kind == LZG_DEF_POINTWISE);
 }
 
-/* "pointwise" of "ops/pointwise.yaml". */
-static lz_str family_of(const lzg_function *f)
+lz_str lzg_family_of(const lzg_function *f)
 {
     lz_str path = lz_str_of(f->loc.file);
     size_t slash = lz_str_rfind(path, LZ_STR("/")), dot = lz_str_rfind(path, LZ_STR("."));
@@ -241,8 +242,8 @@ static lz_err *emit_functions(lzg_emit *e, lz_str family, lz_text *out)
 {
     for (size_t i = 0; i < e->c->n; i++) {
         const lzg_definition *def = own_definition(e, i);
-        if (is_generated(def) && lz_str_eq(family_of(e->c->all[i].f), family))
-            LZ_TRY(emit_function(e, &e->c->all[i], def, out));
+        if (is_generated(def) && lz_str_eq(lzg_family_of(e->c->all[i].f), family))
+            LZ_TRY(lzg_lower_function(e->c, &e->c->all[i], def, "lz_lower_", e->c->all[i].ident, out));
         lzg_emit_flush(e);
     }
     return NULL;
@@ -272,7 +273,7 @@ static lz_err *emit_families(lzg_emit *e)
     lz_map done = { 0 };
     lz_err *err = NULL;
     for (size_t i = 0; !err && i < e->c->n; i++) {
-        lz_str family = family_of(e->c->all[i].f);
+        lz_str family = lzg_family_of(e->c->all[i].f);
         if (!own_definition(e, i) || lz_map_find(&done, family))
             continue;
         err = lz_map_put(&done, family, e);
@@ -296,7 +297,11 @@ static lz_err *emit_header(lzg_emit *e)
     for (size_t i = 0; i < e->c->n; i++)
         if (own_definition(e, i))
             lzg_fill(out, "lz_lower_fn lz_lower_$;\n", e->c->all[i].ident);
-    lzg_put(out, "\n#endif\n");
+    lzg_put(out, "\n/* An operator that a formula calls: left to the builder if it asks for that. */\n"
+                 "static inline lz_err *lz_low_apply(lz_lower *b, uint16_t op, const lz_lv *args, lz_lv *results)\n"
+                 "{\n"
+                 "    return b->apply ? b->apply(b, op, args, results) : lz_lower_table[op].fn(b, args, results);\n"
+                 "}\n\n#endif\n");
     return lzg_emit_end(e);
 }
 
@@ -395,6 +400,6 @@ lz_err *lzg_why_lower(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_us
     LZ_TRY(lzg_use_add(a, out, source, "lz_lower_table[LZ_OP_$]", "    [LZ_OP_$] = ", op->ident));
     if (!is_generated(def))
         return lzg_use_add(a, out, header, "lz_lower_$", "lz_lower_fn lz_lower_$;", by->ident);
-    LZ_TRY(file_of(a, family_of(by->f), &file));
+    LZ_TRY(file_of(a, lzg_family_of(by->f), &file));
     return lzg_use_add(a, out, file.ptr, "lz_lower_$", "lz_err *lz_lower_$(", by->ident);
 }

@@ -58,6 +58,7 @@ typedef struct lzg_lower {
     const lzg_c_ops *ops;
     const lzg_c_op *op;
     const lzg_definition *def;
+    lz_str symbol; /* of the C function */
     lz_arena arena;
     lz_text body, line;
     int indent;
@@ -72,6 +73,14 @@ typedef struct lzg_lower {
 
 /* "mul_Tensor" for the operator that defines f. */
 LZ_MUST_USE lz_err *lzg_lower_symbol(const lzg_c_ops *c, const lzg_function *f, lz_str *out);
+
+/* A definition as a C function of that name. */
+LZ_MUST_USE
+lz_err *lzg_lower_function(const lzg_c_ops *c, const lzg_c_op *op, const lzg_definition *def,
+                           const char *prefix, lz_str name, lz_text *out);
+
+/* "pointwise" of "ops/pointwise.yaml". */
+lz_str lzg_family_of(const lzg_function *f);
 
 /* ---- emit_lower_text.c: statements and expressions as text ---- */
 

@@ -240,6 +240,8 @@ typedef lz_err *lz_lower_fn(lz_lower *b, const lz_lv *args, lz_lv *results);
 
 /* Someone who can compute a value now: for operators whose sizes depend on elements.
  * Gives an input node that holds the elements found. */
+/* Someone who calls the operators that formulas call in a way of his own: records them, say. */
+typedef lz_err *lz_lower_apply_fn(lz_lower *b, uint16_t op, const lz_lv *args, lz_lv *results);
 typedef lz_err *lz_lower_nonzero_fn(void *user, lz_lower *b, const lz_ln *x, const lz_ln **out);
 
 struct lz_lower {
@@ -252,7 +254,8 @@ struct lz_lower {
     const lz_ln *seed;      /* i64 scalar node for random operators, or NULL */
     const lz_ln *stream;    /* i64 scalar node that every stream is counted from, or NULL */
     lz_lower_nonzero_fn *nonzero;
-    void *user;
+    lz_lower_apply_fn *apply; /* or NULL: operators are lowered */
+    void *user;               /* of these two */
     const struct lz_guard *guards; /* the last one first; of the arena */
     const lz_ln **nodes;           /* [n_nodes], by id */
     size_t nodes_cap;

@@ -1,5 +1,6 @@
 #include "core/scalar.h"
 #include "exec/lower_impl.h"
+#include "op/op_table.h"
 #include <math.h>
 
 /* ---- numbers that are known ---- */
@@ -276,12 +277,23 @@ static lz_err *cast_number(lz_lower *b, const lz_lv *x, lz_dtype to, lz_lv *out)
     return NULL;
 }
 
+/* The operator that casts, for a builder that takes operators. */
+static lz_err *apply_cast(lz_lower *b, const lz_lv *x, lz_dtype to, lz_lv *out)
+{
+    const lz_lv args[] = { *x,           lz_lv_dtype(to),      lz_lv_none(), lz_lv_none(),
+                           lz_lv_none(), lz_lv_bool(false), lz_lv_none() };
+    *out = *x;
+    return x->dtype == to ? NULL : b->apply(b, LZ_OP__to_copy, args, out);
+}
+
 lz_err *lz_low_cast_to(lz_lower *b, const lz_lv *x, lz_dtype to, lz_lv *out)
 {
     const lz_ln *n;
     lz_dtype carried = lz_low_opmath(to);
     if (x->kind == LZ_LV_NUMBER)
         return cast_number(b, x, to, out);
+    if (b->apply)
+        return apply_cast(b, x, to, out);
     LZ_TRY(lz_low_cast(b, x->node, to, &n));
     if (carried != to)
         LZ_TRY(lz_low_cast(b, n, carried, &n));
@@ -300,11 +312,27 @@ lz_err *lz_low_bitcast(lz_lower *b, const lz_lv *x, lz_dtype to, lz_lv *out)
     return NULL;
 }
 
+/* c0 + x * (c1 + ...) by operators. */
+static lz_err *apply_poly(lz_lower *b, const lz_lv *x, const lz_lv *coefficients, lz_lv *out)
+{
+    size_t n = coefficients->list.n;
+    LZ_TRY(lz_low_wrap(b, n ? &coefficients->list.items[n - 1] : &(lz_lv){ .kind = LZ_LV_NUMBER }, out));
+    for (size_t i = n; i-- > 1;) {
+        lz_lv step[3] = { *x, *out, lz_lv_int(1) };
+        LZ_TRY(b->apply(b, LZ_OP_mul_Tensor, step, &step[0]));
+        LZ_TRY(lz_low_wrap(b, &coefficients->list.items[i - 1], &step[1]));
+        LZ_TRY(b->apply(b, LZ_OP_add_Tensor, step, out));
+    }
+    return NULL;
+}
+
 lz_err *lz_low_poly(lz_lower *b, const lz_lv *x, const lz_lv *coefficients, lz_lv *out)
 {
     size_t n = coefficients->list.n;
     lz_lv types[2] = { *x, n ? coefficients->list.items[0] : lz_lv_int(0) }, converted = *x;
     lz_dtype d;
+    if (b->apply && x->kind == LZ_LV_TENSOR)
+        return apply_poly(b, x, coefficients, out);
     for (size_t i = 0; i < n; i++)
         if (coefficients->list.items[i].number.kind > types[1].number.kind)
             types[1] = coefficients->list.items[i];

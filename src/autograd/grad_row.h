@@ -1,0 +1,53 @@
+/* grad_row.h - what grad_table.h, which is made from ops/derivatives.yaml, is made of.
+ *
+ * A formula is a function of one form, lz_lower_fn, and calls operators through the builder:
+ * with lz_lower.apply it records, without it lowers. It takes, in this order,
+ *
+ *     the operator's arguments     those in neither `whole` nor `facts` may be anything
+ *     its results                  likewise
+ *     a gradient for each result   None where there is none; with `zeros`, and of formulas
+ *                                  that use grad, never
+ *     the same as a list           of the one result that is a list: of its items
+ *     which gradients are wanted   a list of bools, one for each that it gives
+ *
+ * and gives one gradient for each bit of `gives`, or None; of an argument that is a list, a
+ * list. A gradient may have the shape that the argument broadcasts to, and another floating
+ * dtype: whoever calls sums and casts it. A forward formula takes a tangent for each argument
+ * in the place of the last three and gives tangents of results. */
+#ifndef LZ_AUTOGRAD_GRAD_ROW_H
+#define LZ_AUTOGRAD_GRAD_ROW_H
+
+#include "exec/lower.h"
+
+typedef enum lz_grad_kind {
+    LZ_GRAD_NOT,   /* results never require gradients */
+    LZ_GRAD_OWN,   /* one node, with these formulas */
+    LZ_GRAD_PARTS, /* call its lowering function with a builder that records, and differentiate that */
+    LZ_GRAD_KINDS
+} lz_grad_kind;
+
+typedef enum lz_grad_forward {
+    LZ_FORWARD_NONE,    /* two backward steps give the tangent */
+    LZ_FORWARD_LINEAR,  /* the operator, of the tangents */
+    LZ_FORWARD_ELEMENT, /* the backward formula, with the tangent for the gradient */
+    LZ_FORWARD_WRITTEN,
+    LZ_FORWARD_KINDS
+} lz_grad_forward;
+
+/* Bit i stands for argument i; bits of results follow those of all arguments without out. */
+typedef struct lz_grad_formula {
+    lz_lower_fn *fn;
+    uint64_t gives; /* of a forward formula: results, from bit 0 */
+    uint64_t whole; /* what is to be kept */
+    uint64_t facts; /* of these dtype and sizes will do */
+    bool zeros;     /* gradients that are missing beside one that is not come as zeros */
+} lz_grad_formula;
+
+typedef struct lz_grad_row {
+    uint8_t kind, forward;
+    uint8_t nformulas, nforwards;
+    uint64_t args, results; /* that can have gradients */
+    const lz_grad_formula *formulas, *forwards;
+} lz_grad_row;
+
+#endif
