@@ -1,0 +1,565 @@
+/* gradients [-v] [-o OPERATOR] CASES.jsonl.gz...: derivatives of all operators against finite differences.
+ *
+ * The recorded calls of operators give the inputs; they are taken in f64. Of what an operator
+ * gives, a random linear function is differentiated along random directions: by central
+ * differences of the operator, and by the formulas of ops/derivatives.yaml, recorded by a small
+ * tape. The gradient is then differentiated the same way, for second derivatives. Where two
+ * steps of different length disagree there is a kink, and another direction is tried.
+ * Prints what differs and, last, which operators were never looked at. */
+#include "autograd/grad_table.h"
+#include "base/gzip.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "core/convert.h"
+#include "core/dtype.h"
+#include "small_tape.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAVES = 64, ELEMENTS = 4096, QUOTA = 8, TRIES = 4, LINE = 1 << 16 };
+
+typedef enum verdict { GOOD, WRONG, KINK, SKIPPED, VERDICTS } verdict;
+
+typedef struct count {
+    const lz_op_row *op;
+    size_t cases, seen, taken, by[2][VERDICTS];
+} count;
+
+/* A tensor among the arguments. */
+typedef struct leaf {
+    lz_dtype dtype;
+    lz_ints sizes;
+    int64_t numel;
+    void *data; /* of floats: double */
+    bool differentiable;
+    double *weights;
+} leaf;
+
+typedef struct problem {
+    const lz_op_row *op;
+    uint16_t number;
+    lz_str id;
+    const lz_json *j, *tensors;
+    const char *bytes;
+    lz_arena *arena;
+    lz_ctx *ctx;
+    leaf leaves[LEAVES];
+    size_t nleaves;
+    uint64_t dice;
+} problem;
+
+static count counts[LZ_OP_COUNT];
+static bool verbose;
+static const char *only;
+
+static double roll(uint64_t *dice)
+{
+    *dice = *dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(int64_t)(*dice >> 11) / (double)(UINT64_C(1) << 52) - 1;
+}
+
+/* ---- reading cases ---- */
+
+static lz_ints ints_of(lz_arena *a, const lz_json *list)
+{
+    int64_t *v = lz_arena_zalloc(a, (list->len + 1) * sizeof *v);
+    for (uint32_t i = 0; v && i < list->len; i++)
+        v[i] = list->items[i].i;
+    return (lz_ints){ v, list->len };
+}
+
+static lz_err *read_leaf(problem *p, int64_t i, bool differentiable)
+{
+    const lz_json *t = &p->tensors->items[i];
+    lz_dtype d = lz_dtype_by_abbr(lz_json_get(t, "dt")->str);
+    const char *from = p->bytes + lz_json_get(t, "off")->i;
+    if (p->nleaves == LEAVES)
+        return lz_errf(LZ_ERR_LIMIT, "too many tensors");
+    leaf *l = &p->leaves[p->nleaves++];
+    *l = (leaf){ .dtype = d, .sizes = ints_of(p->arena, lz_json_get(t, "shape")), .numel = 1 };
+    for (int64_t k = 0; k < l->sizes.n; k++)
+        l->numel *= l->sizes.v[k];
+    size_t size = lz_dtype_size(d);
+    l->data = lz_arena_zalloc(p->arena, (size_t)(l->numel + 1) * 16);
+    if (!l->data)
+        return lz_err_oom();
+    if (!lz_dtype_is_float(d)) {
+        memcpy(l->data, from, (size_t)l->numel * size);
+        return NULL;
+    }
+    for (int64_t k = 0; k < l->numel; k++)
+        ((double *)l->data)[k] = lz_element_get(d, from + (size_t)k * size).re;
+    l->dtype = LZ_F64;
+    l->differentiable = differentiable;
+    LZ_TRY(lz_arena_new(p->arena, &l->weights, (size_t)l->numel + 1));
+    for (int64_t k = 0; k < l->numel; k++)
+        l->weights[k] = roll(&p->dice);
+    return NULL;
+}
+
+static lz_err *read_leaves(problem *p)
+{
+    const lz_json *args = lz_json_get(p->j, "args"), *kwargs = lz_json_get(p->j, "kwargs");
+    for (uint32_t i = 0; i < p->op->nargs; i++) {
+        const lz_json *v = i < args->len ? &args->items[i] : lz_json_get(kwargs, p->op->args[i].name);
+        bool d = lz_grad_table[p->number].args >> i & 1;
+        const lz_json *one = v && v->kind == LZ_JSON_OBJECT ? lz_json_get(v, "T") : NULL;
+        const lz_json *list = v && v->kind == LZ_JSON_OBJECT ? lz_json_get(v, "TL") : NULL;
+        if (one)
+            LZ_TRY(read_leaf(p, one->i, d));
+        for (uint32_t k = 0; list && k < list->len; k++)
+            if (list->items[k].kind == LZ_JSON_INT)
+                LZ_TRY(read_leaf(p, list->items[k].i, d));
+    }
+    return NULL;
+}
+
+static double number_of(const lz_json *v)
+{
+    if (v->kind == LZ_JSON_STRING)
+        return lz_str_is(v->str, "nan") ? NAN : lz_str_is(v->str, "inf") ? INFINITY : -INFINITY;
+    return v->kind == LZ_JSON_INT ? (double)v->i : v->d;
+}
+
+typedef struct reading {
+    problem *p;
+    small_tape *t;
+    size_t next; /* leaf */
+    lz_lv *values;
+} reading;
+
+static lz_err *next_leaf(reading *r, lz_lv *out)
+{
+    const leaf *l = &r->p->leaves[r->next];
+    lz_tensor *t = lz_from_memory(r->p->ctx, l->dtype, l->sizes, l->data);
+    LZ_TRY(lz_recorder_add(&r->t->r, t, out));
+    r->values[r->next++] = *out;
+    return l->differentiable ? small_tape_want(r->t, out) : NULL;
+}
+
+static lz_err *read_value(reading *r, const lz_arg_row *arg, const lz_json *v, lz_lv *out);
+
+static lz_err *read_items(reading *r, const lz_arg_row *arg, const lz_json *list, bool tensors, lz_lv *out)
+{
+    lz_lv *items;
+    LZ_TRY(lz_low_list_new(&r->t->r.b, list->len, &items));
+    for (uint32_t i = 0; i < list->len; i++)
+        if (!tensors)
+            LZ_TRY(read_value(r, arg, &list->items[i], &items[i]));
+        else if (list->items[i].kind == LZ_JSON_INT)
+            LZ_TRY(next_leaf(r, &items[i]));
+    *out = lz_lv_list(items, list->len);
+    return NULL;
+}
+
+static lz_err *read_number(reading *r, const lz_arg_row *arg, lz_scalar v, lz_lv *out)
+{
+    if (arg->type->kind == LZ_KIND_FLOAT && v.kind == LZ_SCALAR_INT)
+        v = lz_scalar_float((double)v.i);
+    *out = lz_lv_number(v);
+    return arg->type->kind == LZ_KIND_TENSOR ? lz_low_wrap(&r->t->r.b, out, out) : NULL;
+}
+
+static lz_dtype any_dtype(lz_str name)
+{
+    lz_dtype d = lz_dtype_by_abbr(name);
+    d = d == LZ_DTYPE_NONE ? lz_dtype_by_name(name) : d;
+    return lz_dtype_is_float(d) ? LZ_F64 : d;
+}
+
+static lz_err *read_value(reading *r, const lz_arg_row *arg, const lz_json *v, lz_lv *out)
+{
+    *out = lz_lv_none();
+    if (v->kind != LZ_JSON_OBJECT)
+        return NULL;
+    lz_str key = v->members[0].key;
+    const lz_json *x = &v->members[0].value;
+    if (lz_str_is(key, "T"))
+        return next_leaf(r, out);
+    if (lz_str_is(key, "TL") || lz_str_is(key, "l"))
+        return read_items(r, arg, x, key.len == 2, out);
+    if (lz_str_is(key, "i") && arg->type->kind == LZ_KIND_DTYPE)
+        *out = lz_lv_dtype(lz_dtype_is_float((lz_dtype)x->i) ? LZ_F64 : (lz_dtype)x->i);
+    else if (lz_str_is(key, "i"))
+        return read_number(r, arg, lz_scalar_int(x->i), out);
+    if (lz_str_is(key, "f"))
+        return read_number(r, arg, lz_scalar_float(number_of(x)), out);
+    if (lz_str_is(key, "b"))
+        return read_number(r, arg, lz_scalar_bool(x->b), out);
+    if (lz_str_is(key, "s"))
+        *out = lz_lv_str(x->str);
+    if (lz_str_is(key, "dt"))
+        *out = lz_lv_dtype(any_dtype(x->str));
+    return NULL;
+}
+
+static lz_err *read_args(reading *r, lz_lv *args)
+{
+    const lz_json *list = lz_json_get(r->p->j, "args"), *kwargs = lz_json_get(r->p->j, "kwargs");
+    for (uint32_t i = 0; i < r->p->op->nargs; i++) {
+        const lz_arg_row *arg = &r->p->op->args[i];
+        const lz_json *v = i < list->len ? &list->items[i] : lz_json_get(kwargs, arg->name);
+        args[i] = lz_lv_none();
+        if (v)
+            LZ_TRY(read_value(r, arg, v, &args[i]));
+        if (arg->type->size > 0 && args[i].kind == LZ_LV_NUMBER)
+            LZ_TRY(lz_low_list_repeat(&r->t->r.b, &(lz_lv){ .kind = LZ_LV_LIST, .list = { &args[i], 1 } },
+                                      arg->type->size, &args[i]));
+    }
+    return NULL;
+}
+
+/* ---- evaluating ---- */
+
+/* Elements of a value that has a gradient; none are zeros. */
+static lz_err *read_doubles(small_tape *t, const lz_lv *v, double *out, int64_t n)
+{
+    int64_t slot = lz_recorder_slot(v);
+    memset(out, 0, (size_t)n * sizeof *out);
+    if (slot < 0)
+        return NULL;
+    if (v->dtype != LZ_F64 || lz_lv_numel(v) != n)
+        return lz_errf(LZ_ERR_UNSUPPORTED, "a result that is not f64");
+    if (!lz_read(t->r.tensors.data[slot], out, (size_t)n * sizeof *out))
+        return lz_errf(LZ_ERR_MODEL, "%s", lz_message(t->r.ctx));
+    return NULL;
+}
+
+typedef struct outputs {
+    lz_lv y[LEAVES], gy[LEAVES];
+    double *weights[LEAVES];
+    size_t n;
+} outputs;
+
+static lz_err *add_output(problem *p, small_tape *t, const lz_lv *v, uint64_t *dice, outputs *out)
+{
+    int64_t n = v->kind == LZ_LV_TENSOR ? lz_lv_numel(v) : 0;
+    double *w;
+    for (size_t i = 0; v->kind == LZ_LV_LIST && i < v->list.n; i++)
+        LZ_TRY(add_output(p, t, &v->list.items[i], dice, out));
+    if (v->kind != LZ_LV_TENSOR || !lz_dtype_is_float(v->dtype) || out->n == LEAVES)
+        return NULL;
+    LZ_TRY(lz_arena_new(p->arena, &w, (size_t)n + 1));
+    for (int64_t k = 0; k < n; k++)
+        w[k] = roll(dice);
+    out->weights[out->n] = w;
+    out->y[out->n] = *v;
+    LZ_TRY(lz_recorder_add(&t->r, lz_from_memory(p->ctx, LZ_F64, lz_lv_sizes(v), w), &out->gy[out->n++]));
+    return NULL;
+}
+
+static double dot(const double *x, const double *y, int64_t n)
+{
+    double s = 0;
+    for (int64_t i = 0; i < n; i++)
+        s += x[i] * y[i];
+    return s;
+}
+
+/* order 0: *value is the linear function of what comes out. 1: grads are its gradients, and
+ * *value a linear function of these. 2: grads are the gradients of that. */
+static lz_err *evaluate_on(problem *p, small_tape *t, int order, double *value, double *const *grads)
+{
+    lz_lv args[LZ_ARGS_MAX], results[LZ_ARGS_MAX], leaves[LEAVES], g[LEAVES], w[LEAVES];
+    reading r = { .p = p, .t = t, .values = leaves };
+    outputs out = { .n = 0 };
+    uint64_t dice = 7;
+    double room[ELEMENTS];
+    LZ_TRY(read_args(&r, args));
+    LZ_TRY(small_tape_call(t, p->number, args, results));
+    for (int i = 0; i < p->op->nreturns; i++)
+        if (lz_grad_table[p->number].results >> i & 1)
+            LZ_TRY(add_output(p, t, &results[i], &dice, &out));
+    *value = 0;
+    for (size_t i = 0; order == 0 && i < out.n; i++) {
+        int64_t n = lz_lv_numel(&out.y[i]);
+        if (n > ELEMENTS)
+            return lz_errf(LZ_ERR_UNSUPPORTED, "too large");
+        LZ_TRY(read_doubles(t, &out.y[i], room, n));
+        *value += dot(room, out.weights[i], n);
+    }
+    if (order == 0)
+        return NULL;
+    LZ_TRY(small_tape_back(t, out.y, out.gy, out.n, leaves, g, p->nleaves, order > 1));
+    for (size_t i = 0; i < p->nleaves; i++) {
+        const leaf *l = &p->leaves[i];
+        if (!l->differentiable)
+            continue;
+        if (order == 1) {
+            LZ_TRY(read_doubles(t, &g[i], grads[i], l->numel));
+            *value += dot(grads[i], l->weights, l->numel);
+        } else {
+            LZ_TRY(lz_recorder_add(&t->r, lz_from_memory(p->ctx, LZ_F64, l->sizes, l->weights), &w[i]));
+        }
+    }
+    if (order == 1)
+        return NULL;
+    for (size_t i = 0; i < p->nleaves; i++)
+        if (!p->leaves[i].differentiable)
+            g[i] = w[i] = lz_lv_none();
+    lz_lv gg[LEAVES];
+    LZ_TRY(small_tape_back(t, g, w, p->nleaves, leaves, gg, p->nleaves, false));
+    for (size_t i = 0; i < p->nleaves; i++)
+        if (p->leaves[i].differentiable)
+            LZ_TRY(read_doubles(t, &gg[i], grads[i], p->leaves[i].numel));
+    return NULL;
+}
+
+static lz_err *evaluate(problem *p, int order, double *value, double *const *grads)
+{
+    small_tape t;
+    lz_scope *s = lz_scope_push(p->ctx);
+    lz_manual_seed(p->ctx, 3);
+    small_tape_init(&t, p->ctx);
+    lz_err *e = evaluate_on(p, &t, order, value, grads);
+    small_tape_deinit(&t);
+    lz_clear(p->ctx);
+    lz_scope_pop(s);
+    return e;
+}
+
+/* ---- comparing ---- */
+
+static lz_err *slope(problem *p, leaf *l, const double *v, double h, int order, double *const *scratch,
+                     double *out)
+{
+    double *x = l->data, up, down;
+    double *old = lz_mem_alloc((size_t)l->numel * sizeof *old + 1);
+    if (!old)
+        return lz_err_oom();
+    memcpy(old, x, (size_t)l->numel * sizeof *x);
+    for (int64_t i = 0; i < l->numel; i++)
+        x[i] = old[i] + h * v[i];
+    lz_err *e = evaluate(p, order, &up, scratch);
+    for (int64_t i = 0; i < l->numel; i++)
+        x[i] = old[i] - h * v[i];
+    if (!e)
+        e = evaluate(p, order, &down, scratch);
+    memcpy(x, old, (size_t)l->numel * sizeof *x);
+    lz_mem_free(old);
+    *out = e ? 0 : (up - down) / (2 * h);
+    return e;
+}
+
+static lz_err *compare_leaf(problem *p, size_t i, int order, double *const *grads, double *const *scratch,
+                            verdict *out, lz_text *why)
+{
+    leaf *l = &p->leaves[i];
+    double v[ELEMENTS], d1, d2;
+    for (int try = 0; try < TRIES; try++) {
+        for (int64_t k = 0; k < l->numel; k++)
+            v[k] = roll(&p->dice) * fmax(fmin(fabs(((double *)l->data)[k]), 1), 0.01);
+        LZ_TRY(slope(p, l, v, 2e-5, order - 1, scratch, &d1));
+        LZ_TRY(slope(p, l, v, 5e-6, order - 1, scratch, &d2));
+        double got = dot(grads[i], v, l->numel), size = 1 + fabs(d2) + sqrt(dot(grads[i], grads[i], l->numel));
+        *out = isfinite(d1) && isfinite(d2) && isfinite(got) ? GOOD : SKIPPED;
+        if (*out == SKIPPED || fabs(got - d2) <= 2e-6 * size || fabs(got - d1) <= 2e-6 * size)
+            return NULL;
+        *out = fabs(d1 - d2) > 1e-5 * size ? KINK : WRONG;
+        if (*out == WRONG) {
+            lz_text_printf(why, "tensor %zu: ", i);
+            lz_text_double(why, got);
+            lz_text_puts(why, ", by differences ");
+            lz_text_double(why, d2);
+            return NULL;
+        }
+    }
+    return NULL;
+}
+
+static lz_err *compare_order(problem *p, int order, verdict *out, lz_text *why)
+{
+    double *grads[LEAVES], *scratch[LEAVES], value;
+    for (size_t i = 0; i < p->nleaves; i++) {
+        LZ_TRY(lz_arena_new(p->arena, &grads[i], (size_t)p->leaves[i].numel + 1));
+        LZ_TRY(lz_arena_new(p->arena, &scratch[i], (size_t)p->leaves[i].numel + 1));
+    }
+    LZ_TRY(evaluate(p, order, &value, grads));
+    *out = SKIPPED;
+    for (size_t i = 0; i < p->nleaves && *out != WRONG; i++) {
+        verdict one;
+        if (!p->leaves[i].differentiable || p->leaves[i].numel == 0)
+            continue;
+        LZ_TRY(compare_leaf(p, i, order, grads, scratch, &one, why));
+        *out = one == WRONG ? WRONG : *out == GOOD || one == GOOD ? GOOD : one;
+    }
+    return NULL;
+}
+
+static bool fits(const problem *p)
+{
+    int64_t n = 0;
+    bool finite = true;
+    for (size_t i = 0; i < p->nleaves; i++) {
+        const leaf *l = &p->leaves[i];
+        n += l->differentiable ? l->numel : 0;
+        for (int64_t k = 0; l->dtype == LZ_F64 && k < l->numel; k++)
+            finite = finite && isfinite(((double *)l->data)[k]);
+        if (l->numel > ELEMENTS)
+            return false;
+    }
+    return n > 0 && finite;
+}
+
+static lz_err *check_case(problem *p, count *c)
+{
+    LZ_TRY(read_leaves(p));
+    if (!fits(p)) {
+        c->by[0][SKIPPED]++;
+        return NULL;
+    }
+    for (int order = 1; order <= 2; order++) {
+        verdict v = SKIPPED;
+        lz_text why = { 0 };
+        lz_err *e = compare_order(p, order, &v, &why);
+        if (e && lz_err_code(e) != LZ_ERR_UNSUPPORTED) {
+            v = WRONG;
+            lz_text_puts(&why, lz_err_text(e));
+        }
+        lz_err_free(e);
+        c->by[order - 1][v]++;
+        if (v == WRONG)
+            printf("%.*s order %d: %.*s\n", LZ_FMT(p->id), order, LZ_FMT(lz_text_view(&why)));
+        lz_text_deinit(&why);
+        if (v != GOOD)
+            break;
+    }
+    return NULL;
+}
+
+/* ---- files ---- */
+
+static uint16_t find_op(lz_str name)
+{
+    if (lz_str_starts(name, LZ_STR("aten::")))
+        name = lz_str_sub(name, 6, name.len);
+    for (uint16_t i = 1; i < LZ_OP_COUNT; i++)
+        if (lz_str_is(name, lz_op_table[i].name))
+            return i;
+    return 0;
+}
+
+static bool is_checked(uint16_t op)
+{
+    return op && lz_op_table[op].kind == LZ_SCHEMA_FUNCTIONAL && lz_grad_table[op].kind != LZ_GRAD_NOT
+           && (!only || !strcmp(only, lz_op_table[op].name));
+}
+
+/* Cases of an operator are taken evenly from all there are. */
+static bool is_taken(count *c)
+{
+    size_t before = c->seen * QUOTA / c->cases, after = ++c->seen * QUOTA / c->cases;
+    return only || after > before;
+}
+
+static lz_err *each_case(const char *path, lz_str lines, const char *bytes, lz_ctx *ctx, bool run)
+{
+    lz_arena a;
+    lz_err *e = NULL;
+    bool more = true;
+    lz_arena_init(&a);
+    lz_arena_mark start = lz_arena_save(&a);
+    while (!e && more) {
+        lz_str line = lz_str_cut(&lines, LZ_STR("\n"), &more);
+        const lz_json *j;
+        if (!line.len)
+            continue;
+        lz_arena_rewind(&a, start);
+        e = lz_json_parse(&a, path, line, &j);
+        uint16_t op = e ? 0 : find_op(lz_json_get(j, "op")->str);
+        if (e || !is_checked(op))
+            continue;
+        count *c = &counts[op];
+        c->op = &lz_op_table[op];
+        if (!run) {
+            c->cases++;
+            continue;
+        }
+        if (!is_taken(c))
+            continue;
+        problem *p;
+        e = lz_arena_new(&a, &p, 1);
+        if (e)
+            break;
+        *p = (problem){ .op = c->op, .number = op, .id = lz_json_get(j, "id")->str, .j = j, .dice = 1 };
+        p->tensors = lz_json_get(j, "tensors");
+        p->bytes = bytes;
+        p->arena = &a;
+        p->ctx = ctx;
+        if (getenv("TRACE"))
+            fprintf(stderr, "%.*s\n", LZ_FMT(p->id));
+        e = check_case(p, c);
+    }
+    lz_arena_deinit(&a);
+    return e;
+}
+
+static lz_err *read_gz(const char *path, size_t *len, char **out)
+{
+    return lz_gzip_read(path, (size_t)1 << 30, len, out);
+}
+
+static lz_err *check_file(const char *path, lz_ctx *ctx, bool run)
+{
+    char *lines, *bytes, bin[4096];
+    size_t n, m;
+    const char *dot_at = strstr(path, ".jsonl");
+    if (!dot_at)
+        return lz_errf(LZ_ERR_ARG, "not a file of cases: %s", path);
+    snprintf(bin, sizeof bin, "%.*s.bin.gz", (int)(dot_at - path), path);
+    LZ_TRY(read_gz(path, &n, &lines));
+    lz_err *e = read_gz(bin, &m, &bytes);
+    if (!e) {
+        e = each_case(path, (lz_str){ lines, n }, bytes, ctx, run);
+        lz_mem_free(bytes);
+    }
+    lz_mem_free(lines);
+    return e;
+}
+
+static int report(void)
+{
+    size_t wrong = 0, ops = 0, first = 0, second = 0;
+    for (size_t i = 1; i < LZ_OP_COUNT; i++) {
+        const count *c = &counts[i];
+        wrong += c->by[0][WRONG] + c->by[1][WRONG];
+        first += c->by[0][GOOD];
+        second += c->by[1][GOOD];
+        ops += c->by[0][GOOD] > 0;
+        if (verbose && c->op)
+            printf("%s: %zu good, %zu wrong, %zu at kinks, %zu skipped; second %zu good, %zu wrong, %zu at kinks, "
+                   "%zu skipped\n",
+                   c->op->name, c->by[0][GOOD], c->by[0][WRONG], c->by[0][KINK], c->by[0][SKIPPED],
+                   c->by[1][GOOD], c->by[1][WRONG], c->by[1][KINK], c->by[1][SKIPPED]);
+    }
+    for (uint16_t i = 1; i < LZ_OP_COUNT; i++)
+        if (is_checked(i) && !counts[i].by[0][GOOD])
+            printf("not looked at: %s (%zu cases)\n", lz_op_table[i].name, counts[i].cases);
+    printf("%zu operators, %zu first derivatives, %zu second ones, %zu wrong\n", ops, first, second, wrong);
+    return wrong ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    lz_err *e = NULL;
+    lz_ctx *ctx = lz_open(NULL);
+    int at = 1;
+    for (; at < argc && argv[at][0] == '-'; at++)
+        if (!strcmp(argv[at], "-v"))
+            verbose = true;
+        else if (at + 1 < argc)
+            only = argv[++at];
+    for (int run = 0; run < 2; run++)
+        for (int i = at; !e && i < argc; i++)
+            e = check_file(argv[i], ctx, run);
+    lz_close(ctx);
+    if (e) {
+        fprintf(stderr, "gradients: %s\n", lz_err_text(e));
+        lz_err_free(e);
+        return 2;
+    }
+    return report();
+}
