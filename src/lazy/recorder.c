@@ -84,15 +84,17 @@ typedef struct call {
 /* A number among tensors is a tensor without dimensions, of the dtype that they come to. */
 static lz_err *number_tensor(const call *k, const lz_lv *v, lz_tensor **out)
 {
+    const lz_scalar *number = v->node->attr;
     lz_lv of[LZ_ARGS_MAX];
-    lz_dtype d;
+    lz_dtype d = LZ_BOOL;
     size_t n = 0;
     for (int i = 0; i < k->op->nargs; i++)
         if (k->args[i].kind == LZ_LV_TENSOR)
             of[n++] = k->args[i];
-    LZ_TRY(lz_low_result_type(&k->r->b, of, n, &d));
+    if (number->kind != LZ_SCALAR_BOOL)
+        LZ_TRY(lz_low_result_type(&k->r->b, of, n, &d));
     const lz_value in[] = { lz_value_ints((lz_ints){ NULL, 0 }),
-                            lz_value_scalar(*(const lz_scalar *)v->node->attr),
+                            lz_value_scalar(*number),
                             lz_value_dtype(d),
                             lz_value_layout(LZ_LAYOUT_NONE),
                             lz_value_device((lz_device){ -1, -1 }),
