@@ -524,7 +524,20 @@ static lz_err *dump_case(problem *p)
     for (size_t i = 0; i < p->nleaves; i++)
         LZ_TRY(lz_arena_new(p->arena, &grads[i], (size_t)p->leaves[i].numel + 1));
     lz_err *e = evaluate(p, 1, &value, grads);
-    fprintf(f, "{\"case\":%.*s,\"grads\":[", LZ_FMT(p->line));
+    fprintf(f, "{\"case\":%.*s,\"leaves\":[", LZ_FMT(p->line));
+    for (size_t i = 0; i < p->nleaves; i++) {
+        const leaf *l = &p->leaves[i];
+        fprintf(f, "%s[\"%s\",", i ? "," : "", lz_dtype_get(l->dtype)->abbr);
+        double *x;
+        LZ_TRY(lz_arena_new(p->arena, &x, (size_t)l->numel + 1));
+        for (int64_t k = 0; k < l->numel; k++) {
+            lz_scalar v = lz_element_get(l->dtype, (const char *)l->data + (size_t)k * lz_dtype_size(l->dtype));
+            x[k] = v.kind == LZ_SCALAR_FLOAT ? v.re : (double)v.i;
+        }
+        dump_doubles(f, x, l->numel);
+        fputs("]", f);
+    }
+    fputs("],\"grads\":[", f);
     for (size_t i = 0; !e && i < p->nleaves; i++) {
         fputs(i ? "," : "", f);
         if (p->leaves[i].differentiable)
