@@ -79,8 +79,8 @@ static const option options[] = {
       set_text },
     { "--autograd", "DIR", "the folder of derivatives.yaml and deprecated.yaml", CHECK | DUMP | WHY,
       AT(autograd), set_text },
-    { "--derivatives", "FILE", "the operators' own derivatives, with --own", CHECK | WHY | EMIT, AT(derivatives),
-      set_text },
+    { "--derivatives", "FILE", "the operators' own derivatives, with --own", CHECK | WHY | EMIT,
+      AT(derivatives), set_text },
     { "--what", "WHAT", "model, groups, derivatives, python or stats", DUMP, AT(what), set_text },
     { "--consumers", NULL, "also whether every consumer would take them", CHECK, AT(consumers), set_flag },
     { "--target", "T[,T...]", "what to write; 'all' for everything (see below)", EMIT, AT(target), set_text },
@@ -229,7 +229,8 @@ static lz_err *load_derivatives(gen_input *in, const gen_args *a)
     if (!a->derivatives || lzg_diag_any(&in->diag))
         return NULL;
     in->diffs = lz_mem_zalloc(1, sizeof *in->diffs);
-    return in->diffs ? lzg_diffs_init(in->diffs, &in->ops, in->definitions, a->derivatives, &in->diag) : lz_err_oom();
+    return in->diffs ? lzg_diffs_init(in->diffs, &in->ops, in->definitions, a->derivatives, &in->diag)
+                     : lz_err_oom();
 }
 
 lz_err *gen_input_load(gen_input *in, const gen_args *a, const char *const *files)

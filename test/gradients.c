@@ -1,11 +1,13 @@
-/* gradients [-v] [-o OPERATOR] CASES.jsonl.gz...: derivatives of all operators against finite differences.
+/* gradients [-v] [-o OPERATOR] [-d FILE] CASES...: derivatives of all operators against finite differences.
  *
  * The recorded calls of operators give the inputs; they are taken in f64. Of what an operator
  * gives, a random linear function is differentiated along random directions: by central
  * differences of the operator, and by the formulas of ops/derivatives.yaml, recorded by a small
  * tape. The gradient is then differentiated the same way, for second derivatives. Where two
  * steps of different length disagree there is a kink, and another direction is tried.
- * Prints what differs and, last, which operators were never looked at. */
+ * Tangents are compared with gradients, and gradients that a case knows (at kinks, where they
+ * are a choice) with those. Prints what differs and, last, which operators were never looked
+ * at; -d writes all gradients, for test/torch/gradients.py. */
 #include "autograd/grad_table.h"
 #include "base/gzip.h"
 #include "base/json.h"
@@ -25,7 +27,7 @@ typedef enum verdict { GOOD, WRONG, KINK, SKIPPED, VERDICTS } verdict;
 
 typedef struct count {
     const lz_op_row *op;
-    size_t cases, seen, taken, by[2][VERDICTS];
+    size_t cases, seen, by[3][VERDICTS]; /* by first and second derivatives and tangents */
 } count;
 
 /* A tensor among the arguments. */
@@ -49,11 +51,13 @@ typedef struct problem {
     leaf leaves[LEAVES];
     size_t nleaves;
     uint64_t dice;
+    bool ones; /* the linear function is the sum */
 } problem;
 
 static count counts[LZ_OP_COUNT];
 static bool verbose;
 static const char *only;
+static FILE *dump;
 
 static double roll(uint64_t *dice)
 {
@@ -79,10 +83,13 @@ static double number_of(const lz_json *v)
 }
 
 /* An element of a tensor that was not recorded: in a range, or a whole number below a bound. */
-static lz_scalar made_up(problem *p, const lz_json *t)
+static lz_scalar made_up(problem *p, const lz_json *t, int64_t at)
 {
     const lz_json *range = lz_json_get(t, "range"), *below = lz_json_get(t, "below");
+    const lz_json *data = lz_json_get(t, "data");
     double x = roll(&p->dice);
+    if (data)
+        return lz_scalar_float(number_of(&data->items[at]));
     if (below)
         return lz_scalar_int((int64_t)((x + 1) / 2 * (double)below->i));
     double low = range ? number_of(&range->items[0]) : -1, high = range ? number_of(&range->items[1]) : 1;
@@ -106,7 +113,8 @@ static lz_err *read_leaf(problem *p, int64_t i, bool differentiable)
     if (!l->data)
         return lz_err_oom();
     for (int64_t k = 0; !from && k < l->numel; k++)
-        lz_element_set(lz_dtype_is_float(d) ? LZ_F64 : d, made_up(p, t), (char *)l->data + (size_t)k * size);
+        lz_element_set(lz_dtype_is_float(d) ? LZ_F64 : d, made_up(p, t, k),
+                       (char *)l->data + (size_t)k * size);
     if (!lz_dtype_is_float(d)) {
         if (from)
             memcpy(l->data, from, (size_t)l->numel * size);
@@ -126,7 +134,9 @@ static lz_err *read_leaves(problem *p)
 {
     const lz_json *args = lz_json_get(p->j, "args"), *kwargs = lz_json_get(p->j, "kwargs");
     for (uint32_t i = 0; i < p->op->nargs; i++) {
-        const lz_json *v = i < args->len ? &args->items[i] : kwargs ? lz_json_get(kwargs, p->op->args[i].name) : NULL;
+        const lz_json *v = i < args->len ? &args->items[i]
+                           : kwargs      ? lz_json_get(kwargs, p->op->args[i].name)
+                                         : NULL;
         bool d = lz_grad_table[p->number].args >> i & 1;
         const lz_json *one = v && v->kind == LZ_JSON_OBJECT ? lz_json_get(v, "T") : NULL;
         const lz_json *list = v && v->kind == LZ_JSON_OBJECT ? lz_json_get(v, "TL") : NULL;
@@ -261,7 +271,7 @@ static lz_err *add_output(problem *p, small_tape *t, const lz_lv *v, uint64_t *d
         return NULL;
     LZ_TRY(lz_arena_new(p->arena, &w, (size_t)n + 1));
     for (int64_t k = 0; k < n; k++)
-        w[k] = roll(dice);
+        w[k] = p->ones ? 1 : roll(dice);
     out->weights[out->n] = w;
     out->y[out->n] = *v;
     LZ_TRY(lz_recorder_add(&t->r, lz_from_memory(p->ctx, LZ_F64, lz_lv_sizes(v), w), &out->gy[out->n++]));
@@ -338,6 +348,66 @@ static lz_err *evaluate(problem *p, int order, double *value, double *const *gra
     return e;
 }
 
+/* ---- tangents ---- */
+
+/* A tangent as each leaf has one in its weights; other arguments have zeros. */
+static lz_err *tangent_of(problem *p, small_tape *t, const lz_lv *v, const lz_lv *leaves, lz_lv *out)
+{
+    lz_lv *items;
+    *out = lz_lv_none();
+    if (v->kind == LZ_LV_LIST) {
+        LZ_TRY(lz_low_list_new(&t->r.b, v->list.n, &items));
+        for (size_t i = 0; i < v->list.n; i++)
+            LZ_TRY(tangent_of(p, t, &v->list.items[i], leaves, &items[i]));
+        *out = lz_lv_list(items, v->list.n);
+        return NULL;
+    }
+    for (size_t i = 0; i < p->nleaves && v->kind == LZ_LV_TENSOR; i++)
+        if (lz_recorder_slot(v) == lz_recorder_slot(&leaves[i]) && p->leaves[i].differentiable)
+            return lz_recorder_add(
+                &t->r, lz_from_memory(p->ctx, LZ_F64, p->leaves[i].sizes, p->leaves[i].weights), out);
+    double *none =
+        v->kind == LZ_LV_TENSOR ? lz_arena_zalloc(p->arena, (size_t)(lz_lv_numel(v) + 1) * 8) : NULL;
+    return none ? lz_recorder_add(&t->r, lz_from_memory(p->ctx, LZ_F64, lz_lv_sizes(v), none), out) : NULL;
+}
+
+static lz_err *push_forward(problem *p, small_tape *t, double *value)
+{
+    lz_lv args[LZ_ARGS_MAX], results[LZ_ARGS_MAX], tangents[LZ_ARGS_MAX], made[LZ_ARGS_MAX], leaves[LEAVES];
+    reading r = { .p = p, .t = t, .values = leaves };
+    outputs out = { .n = 0 };
+    uint64_t dice = 7;
+    double room[ELEMENTS];
+    *value = 0;
+    t->on = false;
+    LZ_TRY(read_args(&r, args));
+    LZ_TRY(small_tape_call(t, p->number, args, results));
+    for (int i = 0; i < p->op->nargs; i++)
+        LZ_TRY(tangent_of(p, t, &args[i], leaves, &tangents[i]));
+    LZ_TRY(small_tape_forward(t, p->number, args, results, tangents, made));
+    for (int i = 0; i < p->op->nreturns; i++)
+        if (lz_grad_table[p->number].results >> i & 1)
+            LZ_TRY(add_output(p, t, &made[i], &dice, &out));
+    for (size_t i = 0; i < out.n; i++) {
+        LZ_TRY(read_doubles(t, &out.y[i], room, lz_lv_numel(&out.y[i])));
+        *value += dot(room, out.weights[i], lz_lv_numel(&out.y[i]));
+    }
+    return NULL;
+}
+
+static lz_err *find_tangent(problem *p, double *value)
+{
+    small_tape t;
+    lz_scope *s = lz_scope_push(p->ctx);
+    lz_manual_seed(p->ctx, 3);
+    small_tape_init(&t, p->ctx);
+    lz_err *e = push_forward(p, &t, value);
+    small_tape_deinit(&t);
+    lz_clear(p->ctx);
+    lz_scope_pop(s);
+    return e;
+}
+
 /* ---- comparing ---- */
 
 /* Differences along a direction with one step. */
@@ -398,8 +468,9 @@ static bool repeats(const leaf *l)
  * with scale_grad_by_freq less; of the weights of classes only a part is differentiated. */
 static bool is_by_choice(const problem *p, size_t tensor)
 {
-    static const char *const writers[] = { "scatter.src", "index_put", "_unsafe_index_put", "index_copy", "put",
-                                           "max_unpool2d", "max_unpool3d", "embedding", "scatter.reduce",
+    static const char *const writers[] = { "scatter.src",          "index_put", "_unsafe_index_put",
+                                           "index_copy",           "put",       "max_unpool2d",
+                                           "max_unpool3d",         "embedding", "scatter.reduce",
                                            "index_fill.int_Tensor" };
     bool writes = false, twice = false;
     for (size_t i = 0; i < sizeof writers / sizeof *writers; i++)
@@ -407,7 +478,8 @@ static bool is_by_choice(const problem *p, size_t tensor)
     for (size_t i = 0; i < p->nleaves; i++)
         twice = twice || repeats(&p->leaves[i]);
     /* and a cumulative product: its second derivatives are those of elements that are not 0 */
-    return (writes && twice) || !strcmp(p->op->name, "cumprod") || (tensor == 2 && !strcmp(p->op->name, "cross_entropy_loss"));
+    return (writes && twice) || !strcmp(p->op->name, "cumprod")
+           || (tensor == 2 && !strcmp(p->op->name, "cross_entropy_loss"));
 }
 
 /* The bend of a smooth function goes with the step, that of a kink stays. */
@@ -465,6 +537,30 @@ static lz_err *compare_order(problem *p, int order, verdict *out, lz_text *why)
     return NULL;
 }
 
+/* The tangent against the gradient: both are the derivative along the weights. */
+static lz_err *compare_tangent(problem *p, verdict *out, lz_text *why)
+{
+    double *grads[LEAVES], value, tangent, size = 1;
+    for (size_t i = 0; i < p->nleaves; i++)
+        LZ_TRY(lz_arena_new(p->arena, &grads[i], (size_t)p->leaves[i].numel + 1));
+    LZ_TRY(evaluate(p, 1, &value, grads));
+    LZ_TRY(find_tangent(p, &tangent));
+    for (size_t i = 0; i < p->nleaves; i++)
+        size += p->leaves[i].differentiable ? sqrt(dot(grads[i], grads[i], p->leaves[i].numel)) : 0;
+    *out = !isfinite(value) || !isfinite(tangent) ? SKIPPED
+           : fabs(value - tangent) <= 1e-9 * size ? GOOD
+                                                  : WRONG;
+    if (*out == WRONG && is_by_choice(p, 0))
+        *out = KINK;
+    if (*out != WRONG)
+        return NULL;
+    lz_text_puts(why, "tangent ");
+    lz_text_double(why, tangent);
+    lz_text_puts(why, ", by the gradient ");
+    lz_text_double(why, value);
+    return NULL;
+}
+
 static bool fits(const problem *p)
 {
     int64_t n = 0;
@@ -486,8 +582,6 @@ static lz_err *is_taken_by_all(problem *p, bool *out)
     double value;
     lz_err *e = evaluate(p, 0, &value, NULL);
     *out = !e;
-    if (e && getenv("TRACE"))
-        fprintf(stderr, "  refused: %s\n", lz_err_text(e));
     if (lz_err_code(e) == LZ_ERR_MEMORY)
         return e;
     lz_err_free(e);
@@ -509,16 +603,19 @@ static void dump_doubles(FILE *f, const double *x, int64_t n)
 {
     fputc('[', f);
     for (int64_t i = 0; i < n; i++)
-        fprintf(f, isfinite(x[i]) ? "%s%.17g" : isnan(x[i]) ? "%sNaN" : x[i] > 0 ? "%sInfinity" : "%s-Infinity", i ? "," : "", x[i]);
+        fprintf(f,
+                isfinite(x[i]) ? "%s%.17g"
+                : isnan(x[i])  ? "%sNaN"
+                : x[i] > 0     ? "%sInfinity"
+                               : "%s-Infinity",
+                i ? "," : "", x[i]);
     fputc(']', f);
 }
 
 static lz_err *dump_case(problem *p)
 {
     double *grads[LEAVES], value;
-    static FILE *f;
-    if (!f && getenv("DUMP"))
-        f = fopen(getenv("DUMP"), "w");
+    FILE *f = dump;
     if (!f)
         return NULL;
     for (size_t i = 0; i < p->nleaves; i++)
@@ -531,7 +628,8 @@ static lz_err *dump_case(problem *p)
         double *x;
         LZ_TRY(lz_arena_new(p->arena, &x, (size_t)l->numel + 1));
         for (int64_t k = 0; k < l->numel; k++) {
-            lz_scalar v = lz_element_get(l->dtype, (const char *)l->data + (size_t)k * lz_dtype_size(l->dtype));
+            lz_scalar v =
+                lz_element_get(l->dtype, (const char *)l->data + (size_t)k * lz_dtype_size(l->dtype));
             x[k] = v.kind == LZ_SCALAR_FLOAT ? v.re : (double)v.i;
         }
         dump_doubles(f, x, l->numel);
@@ -550,10 +648,59 @@ static lz_err *dump_case(problem *p)
     return NULL;
 }
 
+/* Gradients of the sum of all that comes out, which the case knows. */
+static lz_err *compare_known(problem *p, const lz_json *known, verdict *out, lz_text *why)
+{
+    double *grads[LEAVES], value;
+    *out = GOOD;
+    for (size_t i = 0; i < p->nleaves; i++)
+        LZ_TRY(lz_arena_new(p->arena, &grads[i], (size_t)p->leaves[i].numel + 1));
+    p->ones = true;
+    lz_err *e = evaluate(p, 1, &value, grads);
+    p->ones = false;
+    for (uint32_t i = 0; !e && i < known->len; i++)
+        for (uint32_t k = 0; known->items[i].kind == LZ_JSON_ARRAY && k < known->items[i].len; k++) {
+            double due = number_of(&known->items[i].items[k]), got = grads[i][k];
+            if (fabs(got - due) <= 1e-12 * fabs(due) || got == due || (isnan(got) && isnan(due)))
+                continue;
+            *out = WRONG;
+            lz_text_printf(why, "tensor %u, element %u: ", i, k);
+            lz_text_double(why, got);
+            lz_text_puts(why, " instead of ");
+            lz_text_double(why, due);
+            return NULL;
+        }
+    return e;
+}
+
+/* An error is a wrong result, unless nobody computes that in f64. */
+static void judge(problem *p, count *c, int what, lz_err *e, verdict *v, lz_text *why)
+{
+    static const char *const names[] = { "first derivative", "second derivative", "tangent" };
+    if (e && lz_err_code(e) != LZ_ERR_UNSUPPORTED) {
+        *v = WRONG;
+        lz_text_puts(why, lz_err_text(e));
+    }
+    lz_err_free(e);
+    c->by[what][*v]++;
+    if (*v == WRONG)
+        printf("%.*s %s: %.*s\n", LZ_FMT(p->id), names[what], LZ_FMT(lz_text_view(why)));
+    why->len = 0;
+}
+
 static lz_err *check_case(problem *p, count *c)
 {
     bool retry = false;
     LZ_TRY(read_leaves(p));
+    const lz_json *known = lz_json_get(p->j, "grads");
+    if (known) {
+        lz_text reason = { 0 };
+        verdict kind = SKIPPED;
+        lz_err *e = compare_known(p, known, &kind, &reason);
+        judge(p, c, 0, e, &kind, &reason);
+        lz_text_deinit(&reason);
+        return NULL;
+    }
     bool fine = fits(p);
     if (fine)
         LZ_TRY(is_taken_by_all(p, &fine));
@@ -562,29 +709,26 @@ static lz_err *check_case(problem *p, count *c)
         return NULL;
     }
     LZ_TRY(dump_case(p));
-    for (int order = 1; order <= 2; order++) {
-        verdict v = SKIPPED;
-        lz_text why = { 0 };
+    lz_text why = { 0 };
+    verdict v = GOOD;
+    if (lz_grad_table[p->number].forward != LZ_FORWARD_NONE) {
+        lz_err *e = compare_tangent(p, &v, &why);
+        judge(p, c, 2, e, &v, &why);
+    }
+    v = GOOD;
+    for (int order = 1; order <= 2 && v == GOOD; order++) {
+        v = SKIPPED;
         lz_err *e = compare_order(p, order, &v, &why);
-        if (e && lz_err_code(e) != LZ_ERR_UNSUPPORTED) {
-            v = WRONG;
-            lz_text_puts(&why, lz_err_text(e));
-        }
-        lz_err_free(e);
-        if (v == KINK)
+        if (!e && v == KINK && !retry) {
             move_a_little(p);
-        if (v == KINK && !retry) {
             retry = true;
             order = 0;
+            v = GOOD;
             continue;
         }
-        c->by[order - 1][v]++;
-        if (v == WRONG)
-            printf("%.*s order %d: %.*s\n", LZ_FMT(p->id), order, LZ_FMT(lz_text_view(&why)));
-        lz_text_deinit(&why);
-        if (v != GOOD)
-            break;
+        judge(p, c, order - 1, e, &v, &why);
     }
+    lz_text_deinit(&why);
     return NULL;
 }
 
@@ -642,14 +786,16 @@ static lz_err *each_case(const char *path, lz_str lines, const char *bytes, lz_c
         e = lz_arena_new(&a, &p, 1);
         if (e)
             break;
-        *p = (problem){ .op = c->op, .number = op, .id = lz_json_get(j, lz_json_get(j, "id") ? "id" : "op")->str, .j = j, .dice = 1 };
+        *p = (problem){ .op = c->op,
+                        .number = op,
+                        .id = lz_json_get(j, lz_json_get(j, "id") ? "id" : "op")->str,
+                        .j = j,
+                        .dice = 1 };
         p->line = line;
         p->tensors = lz_json_get(j, "tensors");
         p->bytes = bytes;
         p->arena = &a;
         p->ctx = ctx;
-        if (getenv("TRACE"))
-            fprintf(stderr, "%.*s\n", LZ_FMT(p->id));
         e = check_case(p, c);
     }
     lz_arena_deinit(&a);
@@ -685,15 +831,17 @@ static lz_err *check_file(const char *path, lz_ctx *ctx, bool run)
 
 static int report(void)
 {
-    size_t wrong = 0, ops = 0, first = 0, second = 0;
+    size_t wrong = 0, ops = 0, first = 0, second = 0, tangents = 0;
     for (size_t i = 1; i < LZ_OP_COUNT; i++) {
         const count *c = &counts[i];
-        wrong += c->by[0][WRONG] + c->by[1][WRONG];
+        wrong += c->by[0][WRONG] + c->by[1][WRONG] + c->by[2][WRONG];
+        tangents += c->by[2][GOOD];
         first += c->by[0][GOOD];
         second += c->by[1][GOOD];
         ops += c->by[0][GOOD] > 0;
         if (verbose && c->op)
-            printf("%s: %zu good, %zu wrong, %zu at kinks, %zu skipped; second %zu good, %zu wrong, %zu at kinks, "
+            printf("%s: %zu good, %zu wrong, %zu at kinks, %zu skipped; second %zu good, %zu wrong, %zu at "
+                   "kinks, "
                    "%zu skipped\n",
                    c->op->name, c->by[0][GOOD], c->by[0][WRONG], c->by[0][KINK], c->by[0][SKIPPED],
                    c->by[1][GOOD], c->by[1][WRONG], c->by[1][KINK], c->by[1][SKIPPED]);
@@ -701,7 +849,8 @@ static int report(void)
     for (uint16_t i = 1; i < LZ_OP_COUNT; i++)
         if (is_checked(i) && !counts[i].by[0][GOOD])
             printf("not looked at: %s (%zu cases)\n", lz_op_table[i].name, counts[i].cases);
-    printf("%zu operators, %zu first derivatives, %zu second ones, %zu wrong\n", ops, first, second, wrong);
+    printf("%zu operators, %zu first derivatives, %zu second ones, %zu tangents, %zu wrong\n", ops, first,
+           second, tangents, wrong);
     return wrong ? 1 : 0;
 }
 
@@ -713,12 +862,16 @@ int main(int argc, char **argv)
     for (; at < argc && argv[at][0] == '-'; at++)
         if (!strcmp(argv[at], "-v"))
             verbose = true;
-        else if (at + 1 < argc)
+        else if (at + 1 < argc && !strcmp(argv[at], "-o"))
             only = argv[++at];
+        else if (at + 1 < argc && !strcmp(argv[at], "-d"))
+            dump = fopen(argv[++at], "w");
     for (int run = 0; run < 2; run++)
         for (int i = at; !e && i < argc; i++)
             e = check_file(argv[i], ctx, run);
     lz_close(ctx);
+    if (dump)
+        fclose(dump);
     if (e) {
         fprintf(stderr, "gradients: %s\n", lz_err_text(e));
         lz_err_free(e);

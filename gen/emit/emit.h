@@ -16,11 +16,11 @@ enum { LZG_SHARDS_MAX = 256 };
 
 typedef struct lzg_emit {
     const lzg_c_ops *c;
-    const lzg_backend *backend; /* whose operators are meant, or NULL */
+    const lzg_backend *backend;    /* whose operators are meant, or NULL */
     const struct lzg_diffs *diffs; /* derivatives, or NULL */
-    lzg_files all;              /* every file, by name only */
-    lzg_files fresh;            /* those that the folder has not as they are now, with their texts */
-    bool keep;                  /* take every file for fresh */
+    lzg_files all;                 /* every file, by name only */
+    lzg_files fresh;               /* those that the folder has not as they are now, with their texts */
+    bool keep;                     /* take every file for fresh */
     /* The file being made, its name, and the one on disk: what was made as it is there was
      * dropped from the text, all of the first `same` bytes, unless the two differ. */
     lz_text text;

@@ -24,12 +24,15 @@ static const lzg_diff *diff_at(const lzg_emit *e, size_t i)
 }
 
 /* "mul_Tensor_self", "mul_Tensor_forward_result" */
-static lz_err *symbol_of(lz_arena *a, const lzg_c_op *op, const lzg_diff_formula *f, bool forward, lz_str *out)
+static lz_err *symbol_of(lz_arena *a, const lzg_c_op *op, const lzg_diff_formula *f, bool forward,
+                         lz_str *out)
 {
-    return lz_arena_printf(a, out, "%.*s_%s%.*s", LZ_FMT(op->ident), forward ? "forward_" : "", LZ_FMT(f->name));
+    return lz_arena_printf(a, out, "%.*s_%s%.*s", LZ_FMT(op->ident), forward ? "forward_" : "",
+                           LZ_FMT(f->name));
 }
 
-typedef lz_err *each_fn(lzg_emit *e, const lzg_c_op *op, const lzg_diff_formula *f, lz_str symbol, lz_text *out);
+typedef lz_err *each_fn(lzg_emit *e, const lzg_c_op *op, const lzg_diff_formula *f, lz_str symbol,
+                        lz_text *out);
 
 static lz_err *each_of(lzg_emit *e, size_t i, bool forward, each_fn *fn, lz_text *out)
 {
@@ -47,7 +50,8 @@ static lz_err *each_of(lzg_emit *e, size_t i, bool forward, each_fn *fn, lz_text
     return err;
 }
 
-static lz_err *put_function(lzg_emit *e, const lzg_c_op *op, const lzg_diff_formula *f, lz_str symbol, lz_text *out)
+static lz_err *put_function(lzg_emit *e, const lzg_c_op *op, const lzg_diff_formula *f, lz_str symbol,
+                            lz_text *out)
 {
     return lzg_lower_function(e->c, op, &f->def, "lz_grad_", symbol, out);
 }
@@ -60,7 +64,8 @@ static lz_err *put_declaration(lzg_emit *e, const lzg_c_op *op, const lzg_diff_f
     return NULL;
 }
 
-static lz_err *put_formula(lzg_emit *e, const lzg_c_op *op, const lzg_diff_formula *f, lz_str symbol, lz_text *out)
+static lz_err *put_formula(lzg_emit *e, const lzg_c_op *op, const lzg_diff_formula *f, lz_str symbol,
+                           lz_text *out)
 {
     (void)e, (void)op;
     lzg_fill(out, "    { lz_grad_$, ", symbol);

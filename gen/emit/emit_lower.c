@@ -297,11 +297,13 @@ static lz_err *emit_header(lzg_emit *e)
     for (size_t i = 0; i < e->c->n; i++)
         if (own_definition(e, i))
             lzg_fill(out, "lz_lower_fn lz_lower_$;\n", e->c->all[i].ident);
-    lzg_put(out, "\n/* An operator that a formula calls: left to the builder if it asks for that. */\n"
-                 "static inline lz_err *lz_low_apply(lz_lower *b, uint16_t op, const lz_lv *args, lz_lv *results)\n"
-                 "{\n"
-                 "    return b->apply ? b->apply(b, op, args, results) : lz_lower_table[op].fn(b, args, results);\n"
-                 "}\n\n#endif\n");
+    lzg_put(
+        out,
+        "\n/* An operator that a formula calls: left to the builder if it asks for that. */\n"
+        "static inline lz_err *lz_low_apply(lz_lower *b, uint16_t op, const lz_lv *args, lz_lv *results)\n"
+        "{\n"
+        "    return b->apply ? b->apply(b, op, args, results) : lz_lower_table[op].fn(b, args, results);\n"
+        "}\n\n#endif\n");
     return lzg_emit_end(e);
 }
 

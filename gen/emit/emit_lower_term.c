@@ -222,7 +222,8 @@ static lz_err *put_call(lzg_lower *f, const lzg_term *t, const char *results)
     LZ_TRY(lzg_eval_args(f, t->kids, t->nkids, &args));
     f->builder = true;
     if (t->nkids)
-        lzg_stmt(f, "LZ_TRY(lz_low_apply(b, LZ_OP_%.*s, LZ_ARGS(%.*s), %s));", LZ_FMT(symbol), LZ_FMT(args), results);
+        lzg_stmt(f, "LZ_TRY(lz_low_apply(b, LZ_OP_%.*s, LZ_ARGS(%.*s), %s));", LZ_FMT(symbol), LZ_FMT(args),
+                 results);
     else
         lzg_stmt(f, "LZ_TRY(lz_low_apply(b, LZ_OP_%.*s, NULL, %s));", LZ_FMT(symbol), results);
     return NULL;

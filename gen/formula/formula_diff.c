@@ -118,9 +118,9 @@ typedef struct needs {
 static bool looks(const lzg_term *t)
 {
     static const bool facts[LZG_PRIM_COUNT] = {
-        [LZG_PRIM_SHAPE] = true,  [LZG_PRIM_NDIM] = true,   [LZG_PRIM_NUMEL] = true,
-        [LZG_PRIM_DTYPE] = true,  [LZG_PRIM_DEVICE] = true, [LZG_PRIM_LAYOUT] = true,
-        [LZG_PRIM_LEN] = true,    [LZG_PRIM_IS_NONE] = true, [LZG_PRIM_RESULT_TYPE] = true,
+        [LZG_PRIM_SHAPE] = true, [LZG_PRIM_NDIM] = true,    [LZG_PRIM_NUMEL] = true,
+        [LZG_PRIM_DTYPE] = true, [LZG_PRIM_DEVICE] = true,  [LZG_PRIM_LAYOUT] = true,
+        [LZG_PRIM_LEN] = true,   [LZG_PRIM_IS_NONE] = true, [LZG_PRIM_RESULT_TYPE] = true,
     };
     return t->kind == LZG_TERM_PRIM && facts[t->prim];
 }
@@ -373,8 +373,9 @@ static lz_err *report_missing(reader *r)
         const lzg_function *f = d->function;
         if (d->kind != LZG_DIFF_MISSING || d->like != d)
             continue;
-        lz_err *e = lz_err_at(LZ_ERR_MODEL, f->func_loc, "%.*s has no derivative, and no formula to take it from",
-                              LZ_FMT(f->func->name.text));
+        lz_err *e =
+            lz_err_at(LZ_ERR_MODEL, f->func_loc, "%.*s has no derivative, and no formula to take it from",
+                      LZ_FMT(f->func->name.text));
         LZ_TRY(lzg_diag_take(r->diag, e, f->func_loc, f->func->text));
     }
     return NULL;

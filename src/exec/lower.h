@@ -254,8 +254,8 @@ struct lz_lower {
     const lz_ln *seed;      /* i64 scalar node for random operators, or NULL */
     const lz_ln *stream;    /* i64 scalar node that every stream is counted from, or NULL */
     lz_lower_nonzero_fn *nonzero;
-    lz_lower_apply_fn *apply; /* or NULL: operators are lowered */
-    void *user;               /* of these two */
+    lz_lower_apply_fn *apply;      /* or NULL: operators are lowered */
+    void *user;                    /* of these two */
     const struct lz_guard *guards; /* the last one first; of the arena */
     const lz_ln **nodes;           /* [n_nodes], by id */
     size_t nodes_cap;

@@ -280,7 +280,7 @@ static lz_err *cast_number(lz_lower *b, const lz_lv *x, lz_dtype to, lz_lv *out)
 /* The operator that casts, for a builder that takes operators. */
 static lz_err *apply_cast(lz_lower *b, const lz_lv *x, lz_dtype to, lz_lv *out)
 {
-    const lz_lv args[] = { *x,           lz_lv_dtype(to),      lz_lv_none(), lz_lv_none(),
+    const lz_lv args[] = { *x,           lz_lv_dtype(to),   lz_lv_none(), lz_lv_none(),
                            lz_lv_none(), lz_lv_bool(false), lz_lv_none() };
     *out = *x;
     return x->dtype == to ? NULL : b->apply(b, LZ_OP__to_copy, args, out);

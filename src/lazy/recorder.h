@@ -17,7 +17,7 @@ typedef struct lz_recorder {
     lz_lower b; /* apply: lz_recorder_apply, user: this; may be set to something else */
     lz_arena arena;
     lz_ctx *ctx;
-    lz_loc at;                  /* of the calls */
+    lz_loc at;                   /* of the calls */
     LZ_VEC(lz_tensor *) tensors; /* by slot */
 } lz_recorder;
 

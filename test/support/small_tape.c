@@ -83,7 +83,8 @@ lz_err *small_tape_call(small_tape *t, uint16_t op, const lz_lv *args, lz_lv *re
     lz_lv copy[LZ_ARGS_MAX];
     bool wanted = t->on && row->kind != LZ_GRAD_NOT && wants_any(t, row->args, args);
     if (lz_op_table[op].nargs)
-        memcpy(copy, args, lz_op_table[op].nargs * sizeof *copy); /* a result may go where one of them stands */
+        memcpy(copy, args,
+               lz_op_table[op].nargs * sizeof *copy); /* a result may go where one of them stands */
     if (wanted && row->kind == LZ_GRAD_PARTS)
         return lz_lower_table[op].fn(&t->r.b, copy, results);
     LZ_TRY(lz_recorder_call(&t->r, op, copy, results));
@@ -167,7 +168,8 @@ static lz_err *show(small_tape *t, const lz_lv *v, bool whole, bool facts, lz_lv
     return NULL;
 }
 
-static lz_err *result_grads(small_tape *t, const tape_call *c, bool zeros, lz_lv *grads, lz_lv *list, bool *any)
+static lz_err *result_grads(small_tape *t, const tape_call *c, bool zeros, lz_lv *grads, lz_lv *list,
+                            bool *any)
 {
     int n = lz_op_table[c->op].nreturns;
     const lz_lv *of = c->results;
@@ -202,7 +204,8 @@ static lz_err *call_formula(small_tape *t, const tape_call *c, const lz_grad_for
     if (!wants_any(t, f->gives, c->args))
         return NULL;
     for (int i = 0; i < n + r; i++)
-        LZ_TRY(show(t, i < n ? &c->args[i] : &c->results[i - n], f->whole >> i & 1, f->facts >> i & 1, &in[i]));
+        LZ_TRY(
+            show(t, i < n ? &c->args[i] : &c->results[i - n], f->whole >> i & 1, f->facts >> i & 1, &in[i]));
     LZ_TRY(result_grads(t, c, f->zeros, &in[n + r], &in[n + 2 * r], &any));
     if (!any)
         return NULL;
@@ -242,5 +245,60 @@ lz_err *small_tape_back(small_tape *t, const lz_lv *y, const lz_lv *gy, size_t n
     t->on = true;
     for (size_t i = 0; i < nx; i++)
         gx[i] = *grad_at(t, &x[i]);
+    return NULL;
+}
+
+/* ---- forward ---- */
+
+static lz_err *linear(small_tape *t, uint16_t op, const lz_lv *args, const lz_lv *tangents, lz_lv *out)
+{
+    lz_lv in[LZ_ARGS_MAX];
+    for (int i = 0; i < lz_op_table[op].nargs; i++)
+        in[i] = lz_grad_table[op].args >> i & 1 ? tangents[i] : args[i];
+    return small_tape_call(t, op, in, out);
+}
+
+static lz_err *written(small_tape *t, uint16_t op, const lz_grad_formula *f, const lz_lv *args,
+                       const lz_lv *results, const lz_lv *tangents, lz_lv *out)
+{
+    int n = lz_op_table[op].nargs, r = lz_op_table[op].nreturns, k = 0;
+    lz_lv in[4 * LZ_ARGS_MAX], made[LZ_ARGS_MAX];
+    for (int i = 0; i < n + r; i++)
+        LZ_TRY(show(t, i < n ? &args[i] : &results[i - n], f->whole >> i & 1, f->facts >> i & 1, &in[i]));
+    memcpy(&in[n + r], tangents, (size_t)n * sizeof *in);
+    LZ_TRY(f->fn(&t->r.b, in, made));
+    for (int i = 0; i < r; i++)
+        if (f->gives >> i & 1)
+            out[i] = made[k++];
+    return NULL;
+}
+
+/* The backward formula of the one argument, with its tangent for the gradient. */
+static lz_err *element(small_tape *t, uint16_t op, const lz_lv *args, const lz_lv *results,
+                       const lz_lv *tangents, lz_lv *out)
+{
+    const lz_grad_formula *f = &lz_grad_table[op].formulas[0];
+    int n = lz_op_table[op].nargs, at = 0;
+    lz_lv in[LZ_ARGS_MAX + 8];
+    while (!(f->gives >> at & 1))
+        at++;
+    for (int i = 0; i < n + 1; i++)
+        LZ_TRY(show(t, i < n ? &args[i] : &results[0], f->whole >> i & 1, f->facts >> i & 1, &in[i]));
+    in[n + 1] = tangents[at];
+    return f->fn(&t->r.b, in, out);
+}
+
+lz_err *small_tape_forward(small_tape *t, uint16_t op, const lz_lv *args, const lz_lv *results,
+                           const lz_lv *tangents, lz_lv *out)
+{
+    const lz_grad_row *row = &lz_grad_table[op];
+    for (int i = 0; i < lz_op_table[op].nreturns; i++)
+        out[i] = lz_lv_none();
+    if (row->forward == LZ_FORWARD_LINEAR)
+        return linear(t, op, args, tangents, out);
+    if (row->forward == LZ_FORWARD_ELEMENT)
+        return element(t, op, args, results, tangents, out);
+    for (int i = 0; i < row->nforwards; i++)
+        LZ_TRY(written(t, op, &row->forwards[i], args, results, tangents, out));
     return NULL;
 }

@@ -16,8 +16,8 @@ typedef struct tape_call {
 typedef struct small_tape {
     lz_recorder r;
     LZ_VEC(tape_call) calls;
-    LZ_VEC(bool) wanted;  /* by slot: has, or may have, a gradient */
-    LZ_VEC(lz_lv) grads;  /* by slot, while going back; None: none */
+    LZ_VEC(bool) wanted; /* by slot: has, or may have, a gradient */
+    LZ_VEC(lz_lv) grads; /* by slot, while going back; None: none */
     bool on;
 } small_tape;
 
@@ -32,5 +32,8 @@ LZ_MUST_USE lz_err *small_tape_call(small_tape *t, uint16_t op, const lz_lv *arg
  * called on the way is written down as well. */
 LZ_MUST_USE lz_err *small_tape_back(small_tape *t, const lz_lv *y, const lz_lv *gy, size_t ny, const lz_lv *x,
                                     lz_lv *gx, size_t nx, bool again);
+/* Tangents of the results of a call from those of its arguments, where the row says how. */
+LZ_MUST_USE lz_err *small_tape_forward(small_tape *t, uint16_t op, const lz_lv *args, const lz_lv *results,
+                                       const lz_lv *tangents, lz_lv *out);
 
 #endif
