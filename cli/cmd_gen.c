@@ -224,13 +224,20 @@ int gen_print_findings(const lzg_diag *d)
     return CLI_FAILED;
 }
 
+/* What is no YAML is one more finding. */
 static lz_err *load_derivatives(gen_input *in, const gen_args *a)
 {
+    const lzg_yaml *entries;
     if (!a->derivatives || lzg_diag_any(&in->diag))
         return NULL;
     in->diffs = lz_mem_zalloc(1, sizeof *in->diffs);
-    return in->diffs ? lzg_diffs_init(in->diffs, &in->ops, in->definitions, a->derivatives, &in->diag)
-                     : lz_err_oom();
+    lz_err *e = in->diffs ? lzg_yaml_load(&in->ops.arena, a->derivatives, &entries) : lz_err_oom();
+    lz_code code = lz_err_code(e);
+    if (code == LZ_OK)
+        return lzg_diffs_init(in->diffs, &in->ops, in->definitions, entries, &in->diag);
+    if (code == LZ_ERR_IO || code == LZ_ERR_NOT_FOUND || code == LZ_ERR_MEMORY)
+        return e;
+    return lzg_diag_take(&in->diag, e, (lz_loc){ .file = a->derivatives }, LZ_STR(""));
 }
 
 lz_err *gen_input_load(gen_input *in, const gen_args *a, const char *const *files)

@@ -284,16 +284,33 @@ static lz_err *read_forwards(reader *r, const lzg_diff_info *info, lzg_diff *out
 /* ---- one entry ---- */
 
 /* Nobody may be forgotten: an argument has a formula or is said to need none. */
-static lz_err *check_arguments(const lzg_diff_info *info, uint64_t args, uint64_t results)
+static bool is_mentioned(const lzg_diff_info *info, lz_str name)
+{
+    for (size_t i = 0; i < info->nderivatives; i++)
+        if (lzg_names_have(info->derivatives[i].vars, name))
+            return true;
+    return lzg_names_have(info->non_differentiable, name);
+}
+
+static lz_err *check_arguments(const lzg_diff_info *info, uint64_t results)
 {
     const lzg_schema *s = info->func->func;
     for (size_t i = 0; results && i < s->first[LZG_OUT]; i++)
-        if (lzg_type_is_tensor_like(s->args[i].type) && !(args >> i & 1)
-            && !lzg_names_have(info->non_differentiable, s->args[i].name))
+        if (lzg_type_is_tensor_like(s->args[i].type) && !is_mentioned(info, s->args[i].name))
             return lz_err_at(LZ_ERR_MODEL, info->written->loc,
                              "'%.*s' has neither a formula nor is it said to be non_differentiable",
                              LZ_FMT(s->args[i].name));
     return NULL;
+}
+
+/* grad is the gradient of the first result, and there whenever a formula is called: it must be
+ * the only one. */
+static lz_err *check_grad(const lzg_diff_info *info, uint64_t results)
+{
+    if (results <= 1 || !lzg_diff_uses(info, LZ_STR("grad")))
+        return NULL;
+    return lz_err_at(LZ_ERR_MODEL, info->output_differentiability->loc,
+                     "formulas use grad, but several outputs can have gradients: use grads[i] or grad_<output>");
 }
 
 static lz_err *result_bits(reader *r, const lzg_diff_info *info, uint64_t *out)
@@ -322,8 +339,9 @@ static lz_err *read_entry(reader *r, const lzg_diff_info *info, lzg_diff *out)
     }
     out->formulas = formulas;
     out->kind = out->args && out->results ? LZG_DIFF_OWN : LZG_DIFF_NOT;
-    LZ_TRY(lzg_diag_take(r->diag, check_arguments(info, out->args, out->results), info->written->loc,
+    LZ_TRY(lzg_diag_take(r->diag, check_arguments(info, out->results), info->written->loc,
                          info->func->func->text));
+    LZ_TRY(lzg_diag_take(r->diag, check_grad(info, out->results), info->written->loc, info->func->func->text));
     return read_forwards(r, info, out);
 }
 
@@ -381,12 +399,10 @@ static lz_err *report_missing(reader *r)
     return NULL;
 }
 
-static lz_err *read_all(reader *r, const char *path)
+static lz_err *read_all(reader *r, const lzg_yaml *entries)
 {
     lzg_diffs *d = r->d;
-    const lzg_yaml *tree;
-    LZ_TRY(lzg_yaml_load(r->arena, path, &tree));
-    LZ_TRY(lzg_derivatives_load(d->ops, tree, r->diag, &d->read));
+    LZ_TRY(lzg_derivatives_load(d->ops, entries, r->diag, &d->read));
     LZ_TRY(lz_arena_new(r->arena, &d->list, d->ops->nfunctions));
     for (d->n = 0; d->n < d->ops->nfunctions; d->n++) {
         d->list[d->n].function = d->ops->functions[d->n];
@@ -400,12 +416,12 @@ static lz_err *read_all(reader *r, const char *path)
     return report_missing(r);
 }
 
-lz_err *lzg_diffs_init(lzg_diffs *d, const lzg_ops *ops, const lzg_definitions *definitions, const char *path,
-                       lzg_diag *diag)
+lz_err *lzg_diffs_init(lzg_diffs *d, const lzg_ops *ops, const lzg_definitions *definitions,
+                       const lzg_yaml *entries, lzg_diag *diag)
 {
     *d = (lzg_diffs){ .ops = ops, .definitions = definitions };
     reader r = { d, diag, &d->arena };
-    return read_all(&r, path);
+    return read_all(&r, entries);
 }
 
 void lzg_diffs_deinit(lzg_diffs *d)

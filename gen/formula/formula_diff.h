@@ -60,12 +60,12 @@ typedef struct lzg_diffs {
     lz_map by_function; /* the bytes of a pointer to it */
 } lzg_diffs;
 
-/* Reads a file of derivatives. Mistakes go into diag; among them is each operator that
- * nobody says how to differentiate. Returns only memory and I/O errors; deinit is due in any
- * case. Operators and definitions must live longer. */
+/* Reads entries of derivatives. Mistakes go into diag; among them is each operator that
+ * nobody says how to differentiate. Returns only memory errors; deinit is due in any case.
+ * Operators, definitions and entries must live longer. */
 LZ_MUST_USE
-lz_err *lzg_diffs_init(lzg_diffs *d, const lzg_ops *ops, const lzg_definitions *definitions, const char *path,
-                       lzg_diag *diag);
+lz_err *lzg_diffs_init(lzg_diffs *d, const lzg_ops *ops, const lzg_definitions *definitions,
+                       const lzg_yaml *entries, lzg_diag *diag);
 void lzg_diffs_deinit(lzg_diffs *d);
 const lzg_diff *lzg_diff_of(const lzg_diffs *d, const lzg_function *f);
 
