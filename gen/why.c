@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "gen/dump_api.h"
 #include "gen/dump_python.h"
+#include "gen/formula/formula_diff.h"
 #include "gen/load_derivatives.h"
 #include "gen/utils.h"
 #include <stdio.h>
@@ -341,6 +342,57 @@ static lz_err *put_derivatives(why *w)
     return e;
 }
 
+/* The names of arguments and results. */
+static void put_bits(why *w, const char *title, uint64_t bits, const lzg_given *given)
+{
+    for (size_t i = 0; bits >> i; i++)
+        if (bits >> i & 1) {
+            lz_text_printf(w->out, "%s %.*s", title, LZ_FMT(given[i].name));
+            title = ",";
+        }
+}
+
+static lz_err *put_diff_formula(why *w, const lzg_diff_formula *f, const char *title)
+{
+    lz_text name = { 0 };
+    char *text;
+    lzg_given given[128] = { 0 };
+    for (size_t i = 0; i < f->def.checked.ngiven && i < 128; i++)
+        given[i].name = f->def.checked.slots[i].name;
+    lz_text_printf(&name, "%s%.*s", title, LZ_FMT(f->name));
+    LZ_TRY(lz_text_take(&name, &text));
+    put_name(w->out, text);
+    lz_mem_free(text);
+    lzg_formula_print(f->def.expr, w->out);
+    put_bits(w, "; keeps", f->whole, given);
+    put_bits(w, "; sizes of", f->facts, given);
+    lz_text_putc(w->out, '\n');
+    return NULL;
+}
+
+/* How one of our own operators is differentiated. */
+static lz_err *put_diff(why *w)
+{
+    static const char *const kinds[LZG_DIFF_KINDS] = { "not at all", "by formulas",
+                                                       "through the parts of its formula",
+                                                       "nobody says how" };
+    static const char *const forwards[LZG_FORWARD_KINDS] = { NULL, "auto_linear", "auto_element_wise", NULL };
+    const lzg_diff *d = w->in->emit && w->in->emit->diffs ? lzg_diff_of(w->in->emit->diffs, w->f) : NULL;
+    if (!d)
+        return NULL;
+    lz_text_puts(w->out, "differentiated\n");
+    put_line(w, "how", lz_str_of(kinds[d->kind]));
+    if (d->like != d)
+        put_operator(w, "as", d->like->function);
+    for (size_t i = 0; i < d->nformulas; i++)
+        LZ_TRY(put_diff_formula(w, &d->formulas[i], ""));
+    for (size_t i = 0; i < d->nforwards; i++)
+        LZ_TRY(put_diff_formula(w, &d->forwards[i], "forward "));
+    if (forwards[d->forward])
+        put_line(w, "forward", lz_str_of(forwards[d->forward]));
+    return NULL;
+}
+
 /* ---- Python ---- */
 
 static void put_overload(why *w, const lzg_py_name *n, const lzg_py_overload *o)
@@ -434,9 +486,9 @@ static lz_err *put_emitted(why *w)
 lz_err *lzg_why(const lzg_ops *ops, const lzg_function *f, const lzg_why_inputs *in, lzg_diag *d,
                 lz_text *out)
 {
-    static lz_err *(*const sections[])(why *) = { put_entry,       put_meaning, put_generated,
-                                                  put_groups,      put_kernels, put_signatures,
-                                                  put_derivatives, put_python,  put_emitted };
+    static lz_err *(*const sections[])(why *) = { put_entry,   put_meaning,    put_generated,   put_groups,
+                                                  put_kernels, put_signatures, put_derivatives, put_diff,
+                                                  put_python,  put_emitted };
     why w = { .ops = ops, .f = f, .in = in, .d = d, .out = out };
     lz_err *e = NULL;
     for (size_t i = 0; !e && i < sizeof sections / sizeof *sections; i++)

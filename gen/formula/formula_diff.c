@@ -309,8 +309,9 @@ static lz_err *check_grad(const lzg_diff_info *info, uint64_t results)
 {
     if (results <= 1 || !lzg_diff_uses(info, LZ_STR("grad")))
         return NULL;
-    return lz_err_at(LZ_ERR_MODEL, info->output_differentiability->loc,
-                     "formulas use grad, but several outputs can have gradients: use grads[i] or grad_<output>");
+    return lz_err_at(
+        LZ_ERR_MODEL, info->output_differentiability->loc,
+        "formulas use grad, but several outputs can have gradients: use grads[i] or grad_<output>");
 }
 
 static lz_err *result_bits(reader *r, const lzg_diff_info *info, uint64_t *out)
@@ -341,7 +342,8 @@ static lz_err *read_entry(reader *r, const lzg_diff_info *info, lzg_diff *out)
     out->kind = out->args && out->results ? LZG_DIFF_OWN : LZG_DIFF_NOT;
     LZ_TRY(lzg_diag_take(r->diag, check_arguments(info, out->results), info->written->loc,
                          info->func->func->text));
-    LZ_TRY(lzg_diag_take(r->diag, check_grad(info, out->results), info->written->loc, info->func->func->text));
+    LZ_TRY(
+        lzg_diag_take(r->diag, check_grad(info, out->results), info->written->loc, info->func->func->text));
     return read_forwards(r, info, out);
 }
 

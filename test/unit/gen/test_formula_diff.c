@@ -108,7 +108,8 @@ static lz_err *test_kinds_and_needs(void)
     if (!e)
         e = lzg_diag_error(&f.diag);
     if (!e) {
-        const lzg_diff *mul = diff_of(&f, "mul.Tensor"), *exp = diff_of(&f, "exp"), *wide = diff_of(&f, "expand");
+        const lzg_diff *mul = diff_of(&f, "mul.Tensor"), *exp = diff_of(&f, "exp"),
+                       *wide = diff_of(&f, "expand");
         check_kinds(&f);
         assert_int_equal(mul->nformulas, 2); /* other, then self: keys are sorted */
         assert_int_equal(mul->formulas[0].gives, 2);
@@ -138,8 +139,8 @@ static lz_err *test_facts_go_through_names(void)
     for (size_t i = 0; !e && i < 2; i++) {
         fixture f;
         char entry[256];
-        snprintf(entry, sizeof entry, "- name: stack(Tensor[] tensors, int dim=0) -> Tensor\n  tensors: |\n    %s\n",
-                 formulas[i]);
+        snprintf(entry, sizeof entry,
+                 "- name: stack(Tensor[] tensors, int dim=0) -> Tensor\n  tensors: |\n    %s\n", formulas[i]);
         e = setup(&f, good, entry);
         if (!e)
             e = lzg_diag_error(&f.diag);
@@ -174,11 +175,14 @@ static lz_err *test_refusals(void)
 {
     static const char *const pair = "- name: pair(Tensor self) -> (Tensor low, Tensor high)\n";
     static const char *const table[][2] = {
-        { "  self: grad * othr\n  other: grad * self\n", "2:16: unknown name 'othr' (did you mean 'other'?)\n" },
+        { "  self: grad * othr\n  other: grad * self\n",
+          "2:16: unknown name 'othr' (did you mean 'other'?)\n" },
         { "  self: grad * other\n",
           "1:3: 'other' has neither a formula nor is it said to be non_differentiable\n" },
-        { "  self: grad.shape\n  other: grad\n", "2:9: the formula gives SymInt[], mul.Tensor returns Tensor?\n" },
-        { "  other, self: (grad * self, grad * other)\n", "2:16: 'self' stands before its turn in the key\n" },
+        { "  self: grad.shape\n  other: grad\n",
+          "2:9: the formula gives SymInt[], mul.Tensor returns Tensor?\n" },
+        { "  other, self: (grad * self, grad * other)\n",
+          "2:16: 'self' stands before its turn in the key\n" },
         { "  self, other: (grad * other, grad * self)\n", "" },
         { "  self: expnd(grad, [1])\n  other: grad\n",
           "2:9: unknown operator 'expnd' (did you mean 'expand'?)\n" },
@@ -190,13 +194,15 @@ static lz_err *test_refusals(void)
     static const char *const pairs[][2] = {
         { "  self: grad_low + grad_high * high\n", "" },
         { "  self: grad * high\n  output_differentiability: [True, True]\n",
-          "3:29: formulas use grad, but several outputs can have gradients: use grads[i] or grad_<output>\n" },
+          "3:29: formulas use grad, but several outputs can have gradients: use grads[i] or "
+          "grad_<output>\n" },
         { "  self: grad * high\n", "" },
         { "  self: grads[0] * grads[1]\n", "2:9: Tensor? may be None here: ask 'is None' first\n" },
         { "  self: grad_low + grads[1]\n",
           "2:9: formulas mix gradients by name (grad_<output>) with grad or grads\n" },
     };
-    const char *rest = strstr(good, "- name: exp("), *head = "- name: mul.Tensor(Tensor self, Tensor other) -> Tensor\n";
+    const char *rest = strstr(good, "- name: exp("),
+               *head = "- name: mul.Tensor(Tensor self, Tensor other) -> Tensor\n";
     char text[2048];
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         snprintf(text, sizeof text, "%s%s", table[i][0], rest);
