@@ -23,7 +23,7 @@ done)
 headers=$(for file in "$source"/include/lazuli/*.h; do printf ' --headers %s' "$file"; done)
 cat >build.ninja <<END
 rule emit
-  command = $build/lazuli-gen emit$natives --tags ops/tags.yaml --own$headers --target all --out out --depfile \$out.d
+  command = $build/lazuli-gen emit$natives --tags ops/tags.yaml --own --derivatives ops/derivatives.yaml$headers --target all --out out --depfile \$out.d
   depfile = \$out.d
   deps = gcc
   restat = 1
