@@ -80,7 +80,7 @@ static lz_err *write_down(small_tape *t, uint16_t op, const lz_lv *args, const l
 lz_err *small_tape_call(small_tape *t, uint16_t op, const lz_lv *args, lz_lv *results)
 {
     const lz_grad_row *row = &lz_grad_table[op];
-    lz_lv copy[LZ_ARGS_MAX];
+    lz_lv copy[LZ_ARGS_MAX] = { 0 };
     bool wanted = t->on && row->kind != LZ_GRAD_NOT && wants_any(t, row->args, args);
     if (lz_op_table[op].nargs)
         memcpy(copy, args,
@@ -252,7 +252,7 @@ lz_err *small_tape_back(small_tape *t, const lz_lv *y, const lz_lv *gy, size_t n
 
 static lz_err *linear(small_tape *t, uint16_t op, const lz_lv *args, const lz_lv *tangents, lz_lv *out)
 {
-    lz_lv in[LZ_ARGS_MAX];
+    lz_lv in[LZ_ARGS_MAX] = { 0 };
     for (int i = 0; i < lz_op_table[op].nargs; i++)
         in[i] = lz_grad_table[op].args >> i & 1 ? tangents[i] : args[i];
     return small_tape_call(t, op, in, out);
