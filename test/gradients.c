@@ -223,7 +223,7 @@ static void move_a_little(problem *p)
     for (size_t i = 0; i < p->nleaves; i++) {
         double *x = p->leaves[i].data;
         for (int64_t k = 0; p->leaves[i].dtype == LZ_F64 && k < p->leaves[i].numel; k++)
-            x[k] += 0.01 * problem_roll(&p->dice) * fmax(fmin(fabs(x[k]), 1), 0.1);
+            x[k] += 0.01 * problem_roll(&p->dice) * fmax(fmin(fabs(x[k]), 1), 0.01);
     }
 }
 

@@ -189,7 +189,9 @@ static void dump_doubles(FILE *f, const double *x, int64_t n)
 
 lz_err *problem_dump(problem *p, FILE *f)
 {
-    double *grads[LEAVES] = { 0 }, value;
+    double none = 0, *grads[LEAVES], value;
+    for (size_t i = 0; i < LEAVES; i++)
+        grads[i] = &none;
     for (size_t i = 0; i < p->nleaves; i++)
         LZ_TRY(lz_arena_new(p->arena, &grads[i], (size_t)p->leaves[i].numel + 1));
     lz_err *e = problem_evaluate(p, 1, &value, grads);
