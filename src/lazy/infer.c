@@ -242,13 +242,21 @@ static lz_err *one_result(inferring *f, size_t ret, const lz_lv *v, lz_result *o
     return fresh(f, v, out);
 }
 
+/* A tensor that the operator leaves out here: its place among the outputs stays, with no elements. */
+static bool is_left_out(const inferring *f, size_t i)
+{
+    const lz_op_row *op = f->c->op;
+    return f->results[i].kind == LZ_LV_NONE && i < op->nreturns
+           && op->returns[i].type->kind == LZ_KIND_TENSOR;
+}
+
 static size_t count_results(const inferring *f)
 {
     size_t n = 0;
     for (size_t i = 0; i < f->nresults; i++)
-        n += f->results[i].kind == LZ_LV_LIST     ? f->results[i].list.n
-             : f->results[i].kind == LZ_LV_TENSOR ? 1
-                                                  : 0;
+        n += f->results[i].kind == LZ_LV_LIST                          ? f->results[i].list.n
+             : f->results[i].kind == LZ_LV_TENSOR || is_left_out(f, i) ? 1
+                                                                       : 0;
     return n;
 }
 
@@ -278,6 +286,10 @@ static lz_err *find_results(inferring *f)
         r->n = (uint32_t)(list ? v->list.n : v->kind == LZ_LV_TENSOR ? 1 : 0);
         for (size_t j = 0; j < r->n; j++)
             LZ_TRY(one_result(f, i, list ? &v->list.items[j] : v, &results[k++]));
+        if (is_left_out(f, i)) {
+            results[k].viewed = -1;
+            LZ_TRY(lz_spec_get(f->t->specs, LZ_F32, LZ_INTS(0), (lz_ints){ NULL, 0 }, &results[k++].spec));
+        }
     }
     if (n > UINT16_MAX)
         return lz_errf(LZ_ERR_LIMIT, "%s: more than %d results", f->c->op->name, UINT16_MAX);

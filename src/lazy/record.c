@@ -185,6 +185,7 @@ static lz_err *give_results(lz_ctx *c, const lz_op_row *op, const lz_inferred *x
     for (uint32_t i = 0; i < op->nreturns && i < x->nreturns; i++) {
         const lz_returned *r = &x->returns[i];
         lz_tensor *t = NULL;
+        out[i] = lz_value_none();
         if (r->kind == LZ_KIND_TENSORS) {
             LZ_TRY(give_list(c, x, r, node, &out[i]));
         } else if (r->kind == LZ_KIND_TENSOR) {
