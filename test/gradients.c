@@ -426,12 +426,15 @@ static int report(void)
                    c->op->name, c->by[0][GOOD], c->by[0][WRONG], c->by[0][KINK], c->by[0][SKIPPED],
                    c->by[1][GOOD], c->by[1][WRONG], c->by[1][KINK], c->by[1][SKIPPED]);
     }
+    size_t forgotten = 0;
     for (size_t i = 1; i < LZ_OP_COUNT; i++)
-        if (is_checked((uint16_t)i) && !counts[i].by[0][GOOD])
+        if (is_checked((uint16_t)i) && !counts[i].by[0][GOOD]) {
             printf("not looked at: %s (%zu cases)\n", lz_op_table[i].name, counts[i].cases);
+            forgotten++;
+        }
     printf("%zu operators, %zu first derivatives, %zu second ones, %zu tangents, %zu wrong\n", ops, first,
            second, tangents, wrong);
-    return wrong ? 1 : 0;
+    return wrong || forgotten ? 1 : 0;
 }
 
 int main(int argc, char **argv)

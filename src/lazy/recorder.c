@@ -1,9 +1,7 @@
 #include "lazy/recorder.h"
 #include "core/strides.h"
 #include "exec/arg.h"
-#include "exec/lower_table.h"
 #include "lazy/ctx.h"
-#include <string.h>
 
 void lz_recorder_init(lz_recorder *r, lz_ctx *c, lz_loc at)
 {
@@ -230,45 +228,18 @@ static lz_err *failed(const call *k)
     return lz_failed(k->r->ctx) ? lz_errf(lz_code_of(k->r->ctx), "%s", lz_message(k->r->ctx)) : NULL;
 }
 
-/* The argument that says which results are wanted, or NULL. */
-static const lz_lv *mask_of(const lz_op_row *op, const lz_lv *args)
-{
-    for (int i = 0; op->nreturns > 1 && i < op->nargs; i++)
-        if (op->args[i].type->kind == LZ_KIND_BOOLS && args[i].kind == LZ_LV_LIST)
-            return &args[i];
-    return NULL;
-}
-
-static lz_err *record(call *k, lz_lv *results)
-{
-    const lz_lv *mask = mask_of(k->op, k->args);
-    bool all[LZ_ARGS_MAX];
-    memset(all, 1, sizeof all);
-    for (int i = 0; i < k->op->nargs; i++) {
-        LZ_TRY(argument_of(k, k->op->args[i].type, &k->args[i], &k->in[i]));
-        if (&k->args[i] == mask)
-            k->in[i].bools.v = all;
-    }
-    lz_record(k->r->ctx, k->op, k->r->at, k->in, k->out);
-    LZ_TRY(failed(k));
-    for (int i = 0; i < k->op->nreturns; i++) {
-        LZ_TRY(lz_recorder_take(k->r, &k->out[i], &results[i]));
-        if (mask && (size_t)i < mask->list.n && !mask->list.items[i].number.i)
-            results[i] = lz_lv_none();
-    }
-    return NULL;
-}
-
-/* A node gives all its results; an operator that may leave some out is recorded as its parts
- * if it has a formula, or else with all of them: what nobody asks for is never computed. */
 lz_err *lz_recorder_call(lz_recorder *r, uint16_t op, const lz_lv *args, lz_lv *results)
 {
-    call k = { .r = r, .args = args, .op = &lz_op_table[op] };
-    if (lz_lower_table[op].kind == LZ_LOWER_FORMULA && mask_of(k.op, args))
-        return lz_lower_table[op].fn(&r->b, args, results);
-    if (op == LZ_OP_view) /* formulas take no notice of strides */
-        k.op = &lz_op_table[LZ_OP_reshape];
-    return record(&k, results);
+    call k = { .r = r, .args = args };
+    /* formulas take no notice of strides */
+    k.op = &lz_op_table[op == LZ_OP_view ? LZ_OP_reshape : op];
+    for (int i = 0; i < k.op->nargs; i++)
+        LZ_TRY(argument_of(&k, k.op->args[i].type, &args[i], &k.in[i]));
+    lz_record(r->ctx, k.op, r->at, k.in, k.out);
+    LZ_TRY(failed(&k));
+    for (int i = 0; i < k.op->nreturns; i++)
+        LZ_TRY(lz_recorder_take(r, &k.out[i], &results[i]));
+    return NULL;
 }
 
 lz_err *lz_recorder_apply(lz_lower *b, uint16_t op, const lz_lv *args, lz_lv *results)
