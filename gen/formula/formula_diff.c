@@ -241,21 +241,31 @@ static lz_err *give_tangents(reader *r, const lzg_function *f, uint64_t args, lz
     return NULL;
 }
 
+/* The result that a forward formula names; of an in-place operator it is `result`. */
+static lz_err *find_result(reader *r, const lzg_function *f, const lzg_forward *fw, lz_str name, size_t *out)
+{
+    lz_str *names;
+    LZ_TRY(lzg_cpp_return_names(r->arena, f, "result", &names));
+    for (*out = 0; *out < f->func->nreturns; ++*out)
+        if (lz_str_eq(names[*out], name) || (lz_str_is(names[*out], "self") && lz_str_is(name, "result")))
+            return NULL;
+    return lz_err_at(LZ_ERR_MODEL, fw->written->loc, "%.*s has no output '%.*s'", LZ_FMT(f->func->name.text),
+                     LZ_FMT(name));
+}
+
 static lz_err *read_forward(reader *r, const lzg_function *f, const lzg_forward *fw, uint64_t args,
                             lzg_diff_formula *out)
 {
     lzg_expectation expect;
     const lzg_fty **results;
-    lz_str *names;
     LZ_TRY(give_tangents(r, f, args, &expect));
     LZ_TRY(lz_arena_new(r->arena, &results, fw->vars.len));
-    LZ_TRY(lzg_cpp_return_names(r->arena, f, "result", &names));
-    for (size_t i = 0; i < fw->vars.len; i++)
-        for (size_t k = 0; k < f->func->nreturns; k++)
-            if (lz_str_eq(names[k], fw->vars.data[i])) {
-                LZ_TRY(lzg_fty_of(r->arena, f->func->returns[k].type, &results[i]));
-                out->gives |= UINT64_C(1) << k;
-            }
+    for (size_t i = 0; i < fw->vars.len; i++) {
+        size_t at;
+        LZ_TRY(find_result(r, f, fw, fw->vars.data[i], &at));
+        LZ_TRY(lzg_fty_of(r->arena, f->func->returns[at].type, &results[i]));
+        out->gives |= UINT64_C(1) << at;
+    }
     expect.results = results;
     expect.nresults = fw->vars.len;
     out->zeros = true;
