@@ -23,7 +23,7 @@ void lz_recorder_deinit(lz_recorder *r)
 
 static lz_err *input(lz_recorder *r, int64_t slot, lz_dtype d, lz_ints sizes, lz_lv *out)
 {
-    const int64_t strides[LZ_MAX_DIMS] = { 0 }; /* nobody asks */
+    static const int64_t strides[LZ_MAX_DIMS]; /* nobody asks */
     const lz_ln *n;
     LZ_TRY(lz_low_input(&r->b, slot, d, sizes, (lz_ints){ strides, sizes.n }, 0, &n));
     *out = lz_lv_tensor(n);
@@ -76,7 +76,6 @@ typedef struct call {
     lz_recorder *r;
     const lz_op_row *op;
     const lz_lv *args;
-    lz_value in[LZ_ARGS_MAX], out[LZ_ARGS_MAX];
 } call;
 
 /* A number among tensors is a tensor without dimensions, of the dtype that they come to. */
@@ -230,15 +229,17 @@ static lz_err *failed(const call *k)
 
 lz_err *lz_recorder_call(lz_recorder *r, uint16_t op, const lz_lv *args, lz_lv *results)
 {
+    lz_value in[LZ_ARGS_MAX],
+        out[LZ_ARGS_MAX]; /* as much as is used: clearing all would take longer than the rest */
     call k = { .r = r, .args = args };
     /* formulas take no notice of strides */
     k.op = &lz_op_table[op == LZ_OP_view ? LZ_OP_reshape : op];
     for (int i = 0; i < k.op->nargs; i++)
-        LZ_TRY(argument_of(&k, k.op->args[i].type, &args[i], &k.in[i]));
-    lz_record(r->ctx, k.op, r->at, k.in, k.out);
+        LZ_TRY(argument_of(&k, k.op->args[i].type, &args[i], &in[i]));
+    lz_record(r->ctx, k.op, r->at, in, out);
     LZ_TRY(failed(&k));
     for (int i = 0; i < k.op->nreturns; i++)
-        LZ_TRY(lz_recorder_take(r, &k.out[i], &results[i]));
+        LZ_TRY(lz_recorder_take(r, &out[i], &results[i]));
     return NULL;
 }
 
