@@ -26,13 +26,13 @@ typedef enum lz_grad_kind {
     LZ_GRAD_KINDS
 } lz_grad_kind;
 
-typedef enum lz_grad_forward {
+typedef enum lz_forward_kind {
     LZ_FORWARD_NONE,    /* two backward steps give the tangent */
     LZ_FORWARD_LINEAR,  /* the operator, of the tangents */
     LZ_FORWARD_ELEMENT, /* the backward formula, with the tangent for the gradient */
     LZ_FORWARD_WRITTEN,
     LZ_FORWARD_KINDS
-} lz_grad_forward;
+} lz_forward_kind;
 
 /* Bit i stands for argument i; bits of results follow those of all arguments without out. */
 typedef struct lz_grad_formula {

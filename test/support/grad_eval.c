@@ -1,3 +1,4 @@
+#include "autograd/grad.h"
 #include "autograd/grad_table.h"
 #include "core/convert.h"
 #include "core/dtype.h"
@@ -114,7 +115,7 @@ lz_err *problem_evaluate(problem *p, int order, double *value, double *const *gr
 
 /* ---- tangents ---- */
 
-/* A tangent as each leaf has one in its weights; other arguments have zeros. */
+/* A tangent as each leaf has one in its weights; other arguments have none. */
 static lz_err *tangent_of(problem *p, small_tape *t, const lz_lv *v, const lz_lv *leaves, lz_lv *out)
 {
     lz_lv *items;
@@ -130,9 +131,7 @@ static lz_err *tangent_of(problem *p, small_tape *t, const lz_lv *v, const lz_lv
         if (lz_recorder_slot(v) == lz_recorder_slot(&leaves[i]) && p->leaves[i].differentiable)
             return lz_recorder_add(
                 &t->r, lz_from_memory(p->ctx, LZ_F64, p->leaves[i].sizes, p->leaves[i].weights), out);
-    double *none =
-        v->kind == LZ_LV_TENSOR ? lz_arena_zalloc(p->arena, (size_t)(lz_lv_numel(v) + 1) * 8) : NULL;
-    return none ? lz_recorder_add(&t->r, lz_from_memory(p->ctx, LZ_F64, lz_lv_sizes(v), none), out) : NULL;
+    return NULL;
 }
 
 static lz_err *push_forward(problem *p, small_tape *t, double *value)
@@ -147,7 +146,7 @@ static lz_err *push_forward(problem *p, small_tape *t, double *value)
     LZ_TRY(small_tape_call(t, p->number, args, results));
     for (int i = 0; i < p->op->nargs; i++)
         LZ_TRY(tangent_of(p, t, &args[i], leaves, &tangents[i]));
-    LZ_TRY(small_tape_forward(t, p->number, args, results, tangents, made));
+    LZ_TRY(lz_grad_forward(&t->r, p->number, args, results, tangents, made));
     for (int i = 0; i < p->op->nreturns; i++)
         if (lz_grad_table[p->number].results >> i & 1)
             LZ_TRY(add_output(p, t, &made[i], &dice, &out));

@@ -1,8 +1,8 @@
 /* small_tape.h - the shortest tape that gradients of any order need, for tests.
  *
- * Calls that have derivatives are written down as they are recorded; going back calls their
- * formulas, whose calls are written down too if higher gradients are wanted. Formulas get
- * exactly what their row says they need: of other values they see dtype and sizes, or None. */
+ * Calls that have derivatives are written down as they are recorded, with what must be kept of
+ * them and no more; going back calls their formulas, whose calls are written down too if higher
+ * gradients are wanted. */
 #ifndef LZ_SMALL_TAPE_H
 #define LZ_SMALL_TAPE_H
 
@@ -10,7 +10,9 @@
 
 typedef struct tape_call {
     uint16_t op;
-    const lz_lv *args, *results;
+    uint64_t wanted;
+    const lz_lv *args, *results; /* where gradients go and come from */
+    const lz_lv *kept_args, *kept_results;
 } tape_call;
 
 typedef struct small_tape {
@@ -32,8 +34,5 @@ LZ_MUST_USE lz_err *small_tape_call(small_tape *t, uint16_t op, const lz_lv *arg
  * called on the way is written down as well. */
 LZ_MUST_USE lz_err *small_tape_back(small_tape *t, const lz_lv *y, const lz_lv *gy, size_t ny, const lz_lv *x,
                                     lz_lv *gx, size_t nx, bool again);
-/* Tangents of the results of a call from those of its arguments, where the row says how. */
-LZ_MUST_USE lz_err *small_tape_forward(small_tape *t, uint16_t op, const lz_lv *args, const lz_lv *results,
-                                       const lz_lv *tangents, lz_lv *out);
 
 #endif
