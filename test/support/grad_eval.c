@@ -9,13 +9,16 @@
 /* ---- evaluating ---- */
 
 /* Elements of a value that has a gradient; none are zeros. */
-static lz_err *read_doubles(small_tape *t, const lz_lv *v, double *out, int64_t n)
+static lz_err *read_doubles(problem *p, small_tape *t, const lz_lv *v, double *out, int64_t n)
 {
     int64_t slot = lz_recorder_slot(v);
     for (int64_t i = 0; i < n; i++)
         out[i] = 0;
     if (slot < 0)
         return NULL;
+    if (v->dtype != LZ_F64 && p->as_is)
+        return lz_sync(p->ctx, &t->r.tensors.data[slot], 1) ? NULL
+                                                            : lz_errf(LZ_ERR_MODEL, "%s", lz_message(p->ctx));
     if (v->dtype != LZ_F64 || lz_lv_numel(v) != n)
         return lz_errf(LZ_ERR_UNSUPPORTED, "a result that is not f64");
     if (!lz_read(t->r.tensors.data[slot], out, (size_t)n * sizeof *out))
@@ -42,8 +45,9 @@ static lz_err *add_output(problem *p, small_tape *t, const lz_lv *v, uint64_t *d
         w[k] = p->ones ? 1 : problem_roll(dice);
     out->weights[out->n] = w;
     out->y[out->n] = *v;
-    LZ_TRY(lz_recorder_add(&t->r, lz_from_memory(p->ctx, LZ_F64, lz_lv_sizes(v), w), &out->gy[out->n++]));
-    return NULL;
+    lz_lv *gy = &out->gy[out->n++];
+    LZ_TRY(lz_recorder_add(&t->r, lz_from_memory(p->ctx, LZ_F64, lz_lv_sizes(v), w), gy));
+    return lz_low_cast_to(&t->r.b, gy, v->dtype, gy);
 }
 
 double problem_dot(const double *x, const double *y, int64_t n)
@@ -70,7 +74,7 @@ static lz_err *evaluate_on(problem *p, small_tape *t, int order, double *value, 
         int64_t n = lz_lv_numel(&out.y[i]);
         if (n > ELEMENTS)
             return lz_errf(LZ_ERR_UNSUPPORTED, "too large");
-        LZ_TRY(read_doubles(t, &out.y[i], room, n));
+        LZ_TRY(read_doubles(p, t, &out.y[i], room, n));
         *value += problem_dot(room, out.weights[i], n);
     }
     if (order == 0)
@@ -81,10 +85,11 @@ static lz_err *evaluate_on(problem *p, small_tape *t, int order, double *value, 
         if (!l->differentiable)
             continue;
         if (order == 1) {
-            LZ_TRY(read_doubles(t, &g[i], grads[i], l->numel));
+            LZ_TRY(read_doubles(p, t, &g[i], grads[i], l->numel));
             *value += problem_dot(grads[i], l->weights, l->numel);
         } else {
             LZ_TRY(lz_recorder_add(&t->r, lz_from_memory(p->ctx, LZ_F64, l->sizes, l->weights), &w[i]));
+            LZ_TRY(lz_low_cast_to(&t->r.b, &w[i], l->dtype, &w[i]));
         }
     }
     if (order == 1)
@@ -96,7 +101,7 @@ static lz_err *evaluate_on(problem *p, small_tape *t, int order, double *value, 
     LZ_TRY(small_tape_back(t, g, w, p->nleaves, leaves, gg, p->nleaves, false));
     for (size_t i = 0; i < p->nleaves; i++)
         if (p->leaves[i].differentiable)
-            LZ_TRY(read_doubles(t, &gg[i], grads[i], p->leaves[i].numel));
+            LZ_TRY(read_doubles(p, t, &gg[i], grads[i], p->leaves[i].numel));
     return NULL;
 }
 
@@ -151,7 +156,7 @@ static lz_err *push_forward(problem *p, small_tape *t, double *value)
         if (lz_grad_table[p->number].results >> i & 1)
             LZ_TRY(add_output(p, t, &made[i], &dice, &out));
     for (size_t i = 0; i < out.n; i++) {
-        LZ_TRY(read_doubles(t, &out.y[i], room, lz_lv_numel(&out.y[i])));
+        LZ_TRY(read_doubles(p, t, &out.y[i], room, lz_lv_numel(&out.y[i])));
         *value += problem_dot(room, out.weights[i], lz_lv_numel(&out.y[i]));
     }
     return NULL;

@@ -62,14 +62,14 @@ static lz_err *read_leaf(problem *p, int64_t i, bool differentiable)
     for (int64_t k = 0; !from && k < l->numel; k++)
         lz_element_set(lz_dtype_is_float(d) ? LZ_F64 : d, made_up(p, t, k),
                        (char *)l->data + (size_t)k * size);
-    if (!lz_dtype_is_float(d)) {
-        if (from)
-            memcpy(l->data, from, (size_t)l->numel * size);
+    bool raw = !lz_dtype_is_float(d) || (p->as_is && from);
+    if (raw && from)
+        memcpy(l->data, from, (size_t)l->numel * size);
+    if (!lz_dtype_is_float(d))
         return NULL;
-    }
-    for (int64_t k = 0; from && k < l->numel; k++)
+    for (int64_t k = 0; from && !raw && k < l->numel; k++)
         ((double *)l->data)[k] = lz_element_get(d, from + (size_t)k * size).re;
-    l->dtype = LZ_F64;
+    l->dtype = raw ? d : LZ_F64;
     l->differentiable = differentiable;
     LZ_TRY(lz_arena_new(p->arena, &l->weights, (size_t)l->numel + 1));
     for (int64_t k = 0; k < l->numel; k++)
@@ -135,11 +135,11 @@ static lz_err *read_number(reading *r, const lz_arg_row *arg, lz_scalar v, lz_lv
     return arg->type->kind == LZ_KIND_TENSOR ? lz_low_wrap(&r->t->r.b, out, out) : NULL;
 }
 
-static lz_dtype any_dtype(lz_str name)
+static lz_dtype any_dtype(const problem *p, lz_str name)
 {
     lz_dtype d = lz_dtype_by_abbr(name);
     d = d == LZ_DTYPE_NONE ? lz_dtype_by_name(name) : d;
-    return lz_dtype_is_float(d) ? LZ_F64 : d;
+    return lz_dtype_is_float(d) && !p->as_is ? LZ_F64 : d;
 }
 
 static lz_err *read_value(reading *r, const lz_arg_row *arg, const lz_json *v, lz_lv *out)
@@ -154,7 +154,7 @@ static lz_err *read_value(reading *r, const lz_arg_row *arg, const lz_json *v, l
     if (lz_str_is(key, "TL") || lz_str_is(key, "l"))
         return read_items(r, arg, x, key.len == 2, out);
     if (lz_str_is(key, "i") && arg->type->kind == LZ_KIND_DTYPE)
-        *out = lz_lv_dtype(lz_dtype_is_float((lz_dtype)x->i) ? LZ_F64 : (lz_dtype)x->i);
+        *out = lz_lv_dtype(lz_dtype_is_float((lz_dtype)x->i) && !r->p->as_is ? LZ_F64 : (lz_dtype)x->i);
     else if (lz_str_is(key, "i"))
         return read_number(r, arg, lz_scalar_int(x->i), out);
     if (lz_str_is(key, "f"))
@@ -164,7 +164,7 @@ static lz_err *read_value(reading *r, const lz_arg_row *arg, const lz_json *v, l
     if (lz_str_is(key, "s"))
         *out = lz_lv_str(x->str);
     if (lz_str_is(key, "dt"))
-        *out = lz_lv_dtype(any_dtype(x->str));
+        *out = lz_lv_dtype(any_dtype(r->p, x->str));
     return NULL;
 }
 

@@ -33,7 +33,8 @@ typedef struct problem {
     leaf leaves[LEAVES];
     size_t nleaves;
     uint64_t dice;
-    bool ones; /* the linear function is the sum */
+    bool ones;  /* the linear function is the sum */
+    bool as_is; /* tensors have the dtypes that were recorded; nothing is compared then */
 } problem;
 
 /* -1 to 1. */
