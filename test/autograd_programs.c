@@ -141,6 +141,8 @@ static lz_err *give(program *p, const lz_json *v, lz_tensor **out, lz_lv *value)
     lz_tensor *flat = NULL;
     LZ_TRY(read_tensor(p, v, out, &flat));
     LZ_TRY(lz_recorder_add(&p->tape.r, flat, value));
+    if (lz_failed(p->ctx) || !*out)
+        return lz_errf(LZ_ERR_MODEL, "%s", lz_message(p->ctx));
     const lz_json *wants = lz_json_get(v, "rg");
     if (wants && wants->b)
         LZ_TRY(small_tape_want(&p->tape, value));
@@ -184,7 +186,7 @@ static lz_err *read_list(program *p, const lz_arg_row *arg, const lz_json *list,
 static lz_err *read_const(program *p, int64_t i, pair *out)
 {
     static const variable plain;
-    lz_tensor *t;
+    lz_tensor *t = NULL;
     lz_lv value;
     LZ_TRY(give(p, &lz_json_get(p->j, "consts")->items[i], &t, &value));
     return pass(p, &plain, t, out);
