@@ -336,6 +336,18 @@ static lz_err *result_bits(reader *r, const lzg_diff_info *info, uint64_t *out)
     return NULL;
 }
 
+/* What PyTorch's files may say and ours may not. */
+static lz_err *check_plain(const lzg_diff_infos *all)
+{
+    const lzg_diff_info *info = &all->data[0];
+    if (all->len != 1 || !lz_str_is(info->key, "Default"))
+        return lz_err_at(LZ_ERR_MODEL, info->written->loc, "derivatives are the same for every dispatch key");
+    if (info->conditional)
+        return lz_err_at(LZ_ERR_MODEL, info->output_differentiability->loc,
+                         "output_differentiability is a list of booleans");
+    return NULL;
+}
+
 static lz_err *read_entry(reader *r, const lzg_diff_info *info, lzg_diff *out)
 {
     lzg_diff_formula *formulas;
@@ -371,9 +383,14 @@ static lz_err *read_entries(reader *r)
         const lzg_diff_infos *all = e->value;
         const lzg_diff_info *info = lzg_diff_infos_get(all, LZ_STR("Default"));
         lzg_diff *d = find(r->d, all->func);
-        if (!info || !d)
+        if (!d || !all->len)
             continue;
         d->like = d;
+        lz_err *wrong = check_plain(all);
+        if (wrong) {
+            LZ_TRY(lzg_diag_take(r->diag, wrong, all->func->func_loc, all->func->func->text));
+            continue;
+        }
         LZ_TRY(read_entry(r, info, d));
     }
     return NULL;

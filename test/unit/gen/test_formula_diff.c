@@ -189,6 +189,9 @@ static lz_err *test_refusals(void)
         { "  self: (let unused = grad; grad * other)\n  other: grad\n", "2:14: 'unused' is never used\n" },
         { "  self: grad * other\n  other: grad * self\n  result: self_t * other_q\n",
           "4:20: unknown name 'other_q' (did you mean 'other_p'?)\n" },
+        { "  output_differentiability: [self.is_floating_point()]\n  self: grad * other\n  other: grad * "
+          "self\n",
+          "2:29: output_differentiability is a list of booleans\n" },
         { "  self: grads[1]\n  other: grad\n", "2:9: grads[1] is out of bounds: mul.Tensor has 1 outputs\n" },
     };
     static const char *const pairs[][2] = {
@@ -198,6 +201,8 @@ static lz_err *test_refusals(void)
           "grad_<output>\n" },
         { "  self: grad * high\n", "" },
         { "  self: grads[0] * grads[1]\n", "2:9: Tensor? may be None here: ask 'is None' first\n" },
+        { "  dispatch:\n    AutogradCUDA:\n      self: grad\n",
+          "4:7: derivatives are the same for every dispatch key\n" },
         { "  self: grad_low + grads[1]\n",
           "2:9: formulas mix gradients by name (grad_<output>) with grad or grads\n" },
     };
