@@ -3,6 +3,7 @@
 #define LAZULI_LAZULI_H
 
 #include <lazuli/array.h>
+#include <lazuli/autograd.h>
 #include <lazuli/backend.h>
 #include <lazuli/base.h>
 #include <lazuli/graph.h>
