@@ -52,12 +52,16 @@ LZ_API void lz_clear(lz_ctx *c);                /* forgets the error; inert tens
     X(DTYPE, "dtype")                                                                                        \
     X(INDEX, "index-out-of-range") /* an index, or a dimension */                                            \
     X(ARGUMENT, "bad-argument")                                                                              \
-    X(VIEW, "view-incompatible")       /* a view would have to be a copy */                                  \
-    X(EXPANDED, "inplace-on-expanded") /* the tensor to be written overlaps itself */                        \
-    X(OVERLAP, "overlap")              /* source and target overlap, shifted */                              \
-    X(STORAGE, "storage-bounds")       /* as_strided leaves the storage */                                   \
-    X(CONTEXT, "foreign-context")      /* a tensor of another context */                                     \
-    X(OTHER, "other")                  /* memory, files, unsupported operators, ... */
+    X(VIEW, "view-incompatible")              /* a view would have to be a copy */                           \
+    X(EXPANDED, "inplace-on-expanded")        /* the tensor to be written overlaps itself */                 \
+    X(OVERLAP, "overlap")                     /* source and target overlap, shifted */                       \
+    X(STORAGE, "storage-bounds")              /* as_strided leaves the storage */                            \
+    X(CONTEXT, "foreign-context")             /* a tensor of another context */                              \
+    X(AUTOGRAD_LEAF, "autograd-leaf")         /* a write to a leaf, or to a view of one */                   \
+    X(AUTOGRAD_VIEW, "autograd-view")         /* to one of several views, or one made with gradients off */  \
+    X(AUTOGRAD_MODIFIED, "autograd-modified") /* what the way back needs was written to */                   \
+    X(AUTOGRAD_BACKWARD, "autograd-backward") /* nothing to go back from, or the tape is spent */            \
+    X(OTHER, "other")                         /* memory, files, unsupported operators, ... */
 
 typedef enum lz_reason {
 #define X(name, text) LZ_REASON_##name,

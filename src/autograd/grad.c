@@ -5,7 +5,7 @@
 
 enum { VALUES_MAX = 3 * LZ_ARGS_MAX + 2 };
 
-int lz_grad_args(uint16_t op)
+int lz_grad_nargs(uint16_t op)
 {
     const lz_op_row *row = &lz_op_table[op];
     int n = row->nargs;
@@ -20,7 +20,7 @@ lz_grad_needs lz_grad_keeps(uint16_t op, uint64_t wanted)
 {
     const lz_grad_row *row = &lz_grad_table[op];
     lz_grad_needs n = { 0, wanted }; /* what gradients are summed and cast to */
-    uint64_t results = ((UINT64_C(1) << lz_op_table[op].nreturns) - 1) << lz_grad_args(op);
+    uint64_t results = ((UINT64_C(1) << lz_op_table[op].nreturns) - 1) << lz_grad_nargs(op);
     for (int i = 0; i < row->nformulas; i++) {
         const lz_grad_formula *f = &row->formulas[i];
         if (!(f->gives & wanted))
@@ -160,7 +160,7 @@ lz_err *lz_grad_call(lz_recorder *r, uint16_t op, const lz_lv *args, const lz_lv
                      uint64_t wanted, lz_lv *out)
 {
     const lz_grad_row *row = &lz_grad_table[op];
-    step s = { r, op, lz_grad_args(op), lz_op_table[op].nreturns, args, results, grads, wanted };
+    step s = { r, op, lz_grad_nargs(op), lz_op_table[op].nreturns, args, results, grads, wanted };
     for (int i = 0; i < s.nargs; i++)
         out[i] = lz_lv_none();
     for (int i = 0; i < row->nformulas; i++) {
@@ -249,7 +249,7 @@ lz_err *lz_grad_forward(lz_recorder *r, uint16_t op, const lz_lv *args, const lz
                         const lz_lv *tangents, lz_lv *out)
 {
     const lz_grad_row *row = &lz_grad_table[op];
-    step s = { .r = r, .op = op, .nargs = lz_grad_args(op), .args = args, .results = results };
+    step s = { .r = r, .op = op, .nargs = lz_grad_nargs(op), .args = args, .results = results };
     lz_lv full[LZ_ARGS_MAX];
     s.nresults = lz_op_table[op].nreturns;
     for (int i = 0; i < s.nresults; i++)

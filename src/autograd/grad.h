@@ -17,7 +17,7 @@ typedef struct lz_grad_needs {
 } lz_grad_needs;
 
 /* How many arguments have bits. */
-int lz_grad_args(uint16_t op);
+int lz_grad_nargs(uint16_t op);
 /* Of a call of an operator with derivatives of its own, if gradients of the arguments
  * `wanted`, a part of those in its row, will be asked for. */
 lz_grad_needs lz_grad_keeps(uint16_t op, uint64_t wanted);

@@ -57,6 +57,9 @@ lz_err *lz_alias_pending(lz_ctx *c, const lz_spec *s, lz_output v, lz_alias **ou
     a->views = NULL;
     a->device = c->device;
     a->is_inert = false;
+    a->writes = 0;
+    a->written_by = NULL;
+    a->bases = NULL;
     link_first(a);
     c->n_pending++;
     *out = a;

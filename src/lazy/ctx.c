@@ -98,7 +98,11 @@ void lz_close(lz_ctx *c)
 {
     if (!c)
         return;
+    if (c->tape)
+        c->tape_hooks->close(c);
     destroy_tensors(c);
+    if (c->tape)
+        c->tape_hooks->free(c);
     lz_ctx_detach(c);
     destroy_parts(c);
     lz_mem_free(c);
@@ -113,6 +117,13 @@ typedef struct wording {
 } wording;
 
 static const wording wordings[] = {
+    { "leaf Variable that requires grad", LZ_REASON_AUTOGRAD_LEAF },
+    { "is a view and ", LZ_REASON_AUTOGRAD_VIEW },
+    { "A view was created in", LZ_REASON_AUTOGRAD_VIEW },
+    { "modified by an inplace operation", LZ_REASON_AUTOGRAD_MODIFIED },
+    { "created only for scalar outputs", LZ_REASON_AUTOGRAD_BACKWARD },
+    { "does not require grad and does not have a grad_fn", LZ_REASON_AUTOGRAD_BACKWARD },
+    { "backward through the graph a second time", LZ_REASON_AUTOGRAD_BACKWARD },
     { "out of bounds for storage", LZ_REASON_STORAGE },
     { "elements before the storage", LZ_REASON_STORAGE },
     { "view size is not compatible", LZ_REASON_VIEW },

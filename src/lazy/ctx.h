@@ -11,12 +11,12 @@
 #include "lazy/infer.h"
 #include "lazy/record.h"
 #include "lazy/slab.h"
+#include "lazy/tape_hooks.h"
 #include "lazy/view_nodes.h"
 #include "op/op_table.h"
 #include <lazuli/tensor.h>
 
 typedef struct lz_runtime lz_runtime; /* backends, compiled graphs, device threads, metrics */
-typedef struct lz_alias lz_alias;
 
 /* What a context counts by itself; the names are those of the original where it has one. */
 #define LZ_COUNT_NAMES(X)                                                                                    \
@@ -72,6 +72,11 @@ struct lz_ctx {
     lz_tensor *inert;             /* what failed calls return */
     lz_text printed;
     struct lz_syncer *syncer; /* what syncs keep between them: walks, jobs, closures (sync.h) */
+    lz_tape *tape;            /* NULL: nothing has asked for a gradient yet */
+    const lz_tape_hooks *tape_hooks;
+    uint32_t families;   /* of tensors that share a storage, but not a history, so far */
+    uint8_t grad_mode;   /* lz_grad_mode */
+    bool tape_is_hidden; /* calls are recorded as if there were no tape */
 };
 
 /* ---- storages and tensors (tensor.c, alias.c) ---- */
@@ -91,6 +96,10 @@ struct lz_alias {
     lz_tensor *views; /* all tensors that look at it */
     lz_device device;
     bool is_inert;
+    uint32_t writes;             /* of the program; syncs do not count */
+    const lz_op_row *written_by; /* the last one */
+    lz_loc written_at;
+    lz_grad_meta *bases; /* what the tape knows of it; NULL: nothing */
 };
 
 struct lz_tensor {
@@ -105,6 +114,10 @@ struct lz_tensor {
     struct lz_scope *scope; /* that will release it, or NULL */
     lz_tensor *scope_next, *scope_prev;
     struct lz_extra *extras; /* more counts that belong to scopes */
+    lz_grad_meta *meta;      /* what the tape knows of it; NULL: nothing */
+    uint32_t family;         /* of the storage's tensors that share a history; detach begins a new one */
+    uint32_t writes;         /* of the storage when that history was last looked at */
+    uint8_t made;            /* LZ_MADE_ */
 };
 
 /* One more count of a tensor that a scope will release: of a call that gave its argument back. */
@@ -162,6 +175,10 @@ LZ_MUST_USE lz_err *lz_tensor_of_data(lz_ctx *c, const lz_spec *s, lz_device d, 
 void lz_tensor_destroy(lz_tensor *t); /* whatever its count is */
 /* t looks at something else; its value is forgotten. */
 void lz_tensor_look(lz_tensor *t, lz_alias *a, const lz_spec *s, int64_t offset);
+/* The program writes to t, or has it look at its storage in another way. */
+void lz_tensor_written(lz_tensor *t, const lz_op_row *op, lz_loc at);
+/* v shows what t shows, or a part of it: by the operator that is being recorded. */
+void lz_tensor_shows(lz_tensor *v, const lz_tensor *t, unsigned made);
 
 /* The tensor's elements in memory of the host, row-major or not; a sync. */
 LZ_MUST_USE lz_err *lz_tensor_fetch(lz_tensor *t, lz_loc at, lz_array *out);

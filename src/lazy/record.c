@@ -124,7 +124,8 @@ static lz_err *fresh_tensor(lz_ctx *c, const lz_result *r, const lz_node *node, 
     return e;
 }
 
-lz_err *lz_record_tensor(lz_ctx *c, const lz_result *r, const lz_node *node, uint32_t index, lz_tensor **out)
+lz_err *lz_record_tensor(lz_ctx *c, const lz_result *r, const lz_node *node, uint32_t index, bool several,
+                         lz_tensor **out)
 {
     if (r->viewed < 0)
         return fresh_tensor(c, r, node, index, out);
@@ -134,6 +135,10 @@ lz_err *lz_record_tensor(lz_ctx *c, const lz_result *r, const lz_node *node, uin
         return lz_scope_share(c->scope, t);
     }
     LZ_TRY(lz_tensor_create(t->alias, r->spec, t->offset + r->offset, out));
+    if (c->call.op == &lz_op_table[LZ_OP_detach])
+        (*out)->family = ++c->families;
+    else
+        lz_tensor_shows(*out, t, several ? LZ_MADE_SEVERAL : 0);
     if (!node || lz_tensor_is_base(*out))
         return NULL;
     lz_node_retain((lz_node *)node);
@@ -174,7 +179,7 @@ static lz_err *give_list(lz_ctx *c, const lz_inferred *x, const lz_returned *r, 
     if (!list)
         return lz_err_oom();
     for (uint32_t i = 0; i < r->n; i++)
-        LZ_TRY(lz_record_tensor(c, &x->results[r->first + i], node, r->first + i, &list[i]));
+        LZ_TRY(lz_record_tensor(c, &x->results[r->first + i], node, r->first + i, true, &list[i]));
     *out = lz_value_tensors((lz_tensors){ list, r->n });
     return NULL;
 }
@@ -189,7 +194,7 @@ static lz_err *give_results(lz_ctx *c, const lz_op_row *op, const lz_inferred *x
         if (r->kind == LZ_KIND_TENSORS) {
             LZ_TRY(give_list(c, x, r, node, &out[i]));
         } else if (r->kind == LZ_KIND_TENSOR) {
-            LZ_TRY(lz_record_tensor(c, &x->results[r->first], node, r->first, &t));
+            LZ_TRY(lz_record_tensor(c, &x->results[r->first], node, r->first, false, &t));
             out[i] = lz_value_tensor(t);
         } else if (r->kind == LZ_KIND_SCALAR) {
             out[i] = number_value((lz_kind)op->returns[i].type->kind, r->number);
@@ -262,9 +267,11 @@ static lz_err *record_strided(lz_ctx *c, const lz_op_row *op, const lz_value *in
     out[0] = in[0];
     if (op->flags & LZ_OPF_MUTABLE) {
         lz_tensor_look(t, t->alias, spec, offset);
+        lz_tensor_written(t, op, c->at);
         return NULL;
     }
     LZ_TRY(lz_tensor_create(t->alias, spec, offset, &made));
+    lz_tensor_shows(made, t, 0);
     out[0] = lz_value_tensor(made);
     return NULL;
 }
@@ -285,6 +292,7 @@ static lz_err *record_look(lz_ctx *c, const lz_op_row *op, const lz_value *in, l
     lz_tensor_look(t, v->alias, v->spec, v->offset);
     t->value = value;
     t->version = version;
+    lz_tensor_written(t, op, c->at);
     lz_release(v);
     out[0] = in[0];
     return NULL;
@@ -333,8 +341,19 @@ void lz_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz
 {
     enum { TIMED = 1024 };
     bool ok = true;
+    lz_err *e = NULL;
     c->at = at;
-    lz_err *e = (c->recorded++ % TIMED ? recorder_of(op) : record_timed)(c, op, in, out, &ok);
+    if (c->tape && !c->tape_is_hidden) {
+        bool done = false;
+        e = c->tape_hooks->record(c, op, at, in, out, &done);
+        if (e) {
+            give_inert(c, op, out);
+            lz_ctx_fail(c, at, op, e);
+        }
+        if (e || done)
+            return;
+    }
+    e = (c->recorded++ % TIMED ? recorder_of(op) : record_timed)(c, op, in, out, &ok);
     if (e || !ok)
         give_inert(c, op, out);
     if (!e && is_too_long(c))

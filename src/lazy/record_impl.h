@@ -13,14 +13,31 @@ LZ_MUST_USE lz_err *lz_record_infer(lz_ctx *c, const lz_value *in, const lz_infe
 /* The node of the packed call; one count is the caller's. */
 LZ_MUST_USE lz_err *lz_record_node(lz_ctx *c, const lz_inferred *x, lz_node **out);
 /* A new tensor for a result, or one that looks at an operand. node NULL: its value is found
- * when it is asked for. */
+ * when it is asked for. several: it is one of a list. */
 LZ_MUST_USE lz_err *lz_record_tensor(lz_ctx *c, const lz_result *r, const lz_node *node, uint32_t index,
-                                     lz_tensor **out);
+                                     bool several, lz_tensor **out);
 /* t may be used in this context: *ok as above. */
 LZ_MUST_USE lz_err *lz_record_check(const lz_ctx *c, const lz_tensor *t, bool *ok);
 
 /* Operators that write to arguments (write.c). */
 LZ_MUST_USE lz_err *lz_record_write(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out,
                                     bool *ok);
+
+/* The operator that computes what another one writes, and its arguments. */
+typedef struct lz_kin_call {
+    const lz_op_row *kin;
+    lz_value args[LZ_ARGS_MAX];
+    uint32_t nwritten;
+    struct {
+        lz_tensor *t;
+        uint32_t result; /* of the kin: what t becomes */
+    } written[LZ_ARGS_MAX];
+} lz_kin_call;
+
+/* Refuses whatever lz_record_write would refuse; nothing is recorded. */
+LZ_MUST_USE lz_err *lz_record_kin(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_kin_call *out,
+                                  bool *ok);
+/* The elements of t become those of `made`, cast to its dtype: by the operator op. */
+LZ_MUST_USE lz_err *lz_record_put(lz_ctx *c, const lz_op_row *op, lz_tensor *t, lz_tensor *made);
 
 #endif

@@ -232,8 +232,10 @@ lz_err *lz_recorder_call(lz_recorder *r, uint16_t op, const lz_lv *args, lz_lv *
     lz_value in[LZ_ARGS_MAX],
         out[LZ_ARGS_MAX]; /* as much as is used: clearing all would take longer than the rest */
     call k = { .r = r, .args = args };
-    /* formulas take no notice of strides */
-    k.op = &lz_op_table[op == LZ_OP_view ? LZ_OP_reshape : op];
+    /* formulas take no notice of strides and storages */
+    k.op = &lz_op_table[op == LZ_OP_view         ? LZ_OP_reshape
+                        : op == LZ_OP_as_strided ? LZ_OP_as_strided_copy
+                                                 : op];
     for (int i = 0; i < k.op->nargs; i++)
         LZ_TRY(argument_of(&k, k.op->args[i].type, &args[i], &in[i]));
     lz_record(r->ctx, k.op, r->at, in, out);
@@ -241,6 +243,13 @@ lz_err *lz_recorder_call(lz_recorder *r, uint16_t op, const lz_lv *args, lz_lv *
     for (int i = 0; i < k.op->nreturns; i++)
         LZ_TRY(lz_recorder_take(r, &out[i], &results[i]));
     return NULL;
+}
+
+lz_err *lz_recorder_tensor(lz_recorder *r, const lz_lv *v, lz_tensor **out)
+{
+    static const lz_op_row nothing = { .name = "a formula", .nargs = 0 };
+    const call k = { .r = r, .op = &nothing, .args = NULL };
+    return tensor_of(&k, v, out);
 }
 
 lz_err *lz_recorder_apply(lz_lower *b, uint16_t op, const lz_lv *args, lz_lv *results)

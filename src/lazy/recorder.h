@@ -31,6 +31,9 @@ LZ_MUST_USE lz_err *lz_recorder_facts(lz_recorder *r, lz_dtype d, lz_ints sizes,
 /* The slot of a value's tensor; LZ_NO_ELEMENTS: it has none. */
 int64_t lz_recorder_slot(const lz_lv *v);
 
+/* The tensor that a value is; a number among tensors becomes one. None is NULL. */
+LZ_MUST_USE lz_err *lz_recorder_tensor(lz_recorder *r, const lz_lv *v, lz_tensor **out);
+
 /* Any argument of a call. */
 LZ_MUST_USE lz_err *lz_recorder_take(lz_recorder *r, const lz_value *v, lz_lv *out);
 

@@ -4,6 +4,7 @@
 #include "core/device.h"
 #include "core/strides.h"
 #include "lazy/ctx.h"
+#include <lazuli/autograd.h>
 #include <string.h>
 
 /* ---- life ---- */
@@ -39,6 +40,10 @@ lz_err *lz_tensor_create(lz_alias *a, const lz_spec *s, int64_t offset, lz_tenso
     t->id = ++c->next_id;
     t->value.node = NULL;
     t->extras = NULL;
+    t->meta = NULL;
+    t->family = 0;
+    t->writes = a->writes;
+    t->made = c->grad_mode == LZ_GRAD_INFERENCE ? LZ_MADE_INFERENCE : 0;
     a->refs++;
     link_view(t);
     lz_scope_add(c->scope, t);
@@ -47,15 +52,25 @@ lz_err *lz_tensor_create(lz_alias *a, const lz_spec *s, int64_t offset, lz_tenso
     return NULL;
 }
 
+/* What nobody looks at any more has no history. */
+static void let_go(lz_alias *a)
+{
+    if (a->bases && !a->views)
+        a->ctx->tape_hooks->drop_storage(a);
+    lz_alias_release(a);
+}
+
 void lz_tensor_destroy(lz_tensor *t)
 {
     lz_ctx *c = t->ctx;
     lz_scope_remove(t);
     while (t->extras)
         lz_scope_unshare(t);
+    if (t->meta)
+        c->tape_hooks->drop_tensor(t);
     unlink_view(t);
     lz_node_release(c->nodes, (lz_node *)t->value.node);
-    lz_alias_release(t->alias);
+    let_go(t->alias);
     lz_slab_give(&c->tensors, t);
     lz_ctx_count(c, LZ_COUNT_DESTROY);
 }
@@ -96,7 +111,23 @@ void lz_tensor_look(lz_tensor *t, lz_alias *a, const lz_spec *s, int64_t offset)
     t->spec = s;
     t->offset = offset;
     link_view(t);
-    lz_alias_release(old);
+    let_go(old);
+}
+
+void lz_tensor_written(lz_tensor *t, const lz_op_row *op, lz_loc at)
+{
+    lz_alias *a = t->alias;
+    a->writes++;
+    a->written_by = op;
+    a->written_at = at;
+}
+
+void lz_tensor_shows(lz_tensor *v, const lz_tensor *t, unsigned made)
+{
+    v->family = t->family;
+    v->made = (uint8_t)(t->made | LZ_MADE_VIEW | made);
+    if (v->ctx->grad_mode != LZ_GRAD_ON)
+        v->made |= LZ_MADE_OFF;
 }
 
 lz_err *lz_tensor_of_data(lz_ctx *c, const lz_spec *s, lz_device d, lz_data *data, lz_tensor **out)
@@ -456,6 +487,8 @@ lz_tensor *lz_copy_to(lz_ctx *c, lz_tensor *t, lz_device d)
     if (here && t->ctx != c)
         return lz_share(c, t);
     lz_err *e = here ? lz_tensor_create(t->alias, t->spec, t->offset, &out) : copy_to(c, t, d, &out);
+    if (!e && here)
+        lz_tensor_shows(out, t, 0);
     return give(c, e, out);
 }
 

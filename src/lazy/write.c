@@ -207,9 +207,8 @@ static lz_err *put(lz_ctx *c, lz_tensor *t, const lz_spec *s, lz_output v)
     return lz_tensor_write(t, v, c->at);
 }
 
-static lz_err *write_one(const writing *w, lz_tensor *t, const lz_spec *s, lz_output v)
+static lz_err *write_one(lz_ctx *c, lz_tensor *t, const lz_spec *s, lz_output v)
 {
-    lz_ctx *c = w->c;
     lz_node *converted = NULL;
     if (s->dtype != t->spec->dtype) {
         LZ_TRY(lz_spec_get(c->specs, (lz_dtype)t->spec->dtype, lz_spec_sizes(s), lz_spec_strides(s), &s));
@@ -237,7 +236,8 @@ static lz_err *write_all(writing *w)
         lz_output v = { NULL, 0 };
         LZ_TRY(result_of(w, i, &s));
         LZ_TRY(value_of(w, i, &v));
-        LZ_TRY(write_one(w, w->written[i].t, s, v));
+        LZ_TRY(write_one(w->c, w->written[i].t, s, v));
+        lz_tensor_written(w->written[i].t, w->op, w->c->at);
     }
     return NULL;
 }
@@ -253,26 +253,30 @@ static lz_err *give_back(const writing *w, lz_value *out)
             out[i] = w->made[i];
         } else {
             LZ_TRY(lz_record_tensor(w->c, &w->x->results[w->x->returns[i].first], w->node,
-                                    w->x->returns[i].first, &t));
+                                    w->x->returns[i].first, false, &t));
             out[i] = lz_value_tensor(t);
         }
     }
     return NULL;
 }
 
-static lz_err *write_call(writing *w, lz_value *out)
+static lz_err *check_results(const writing *w)
 {
-    const lz_inferred *x;
-    LZ_TRY(check_overlap(w));
-    LZ_TRY(lz_record_infer(w->c, w->args, &x));
-    w->x = x;
-    if (x->dynamic)
-        LZ_TRY(lz_eager_call(w->c, w->made, &w->nmade));
     for (uint32_t i = 0; i < w->nwritten; i++) {
         const lz_spec *s;
         LZ_TRY(result_of(w, i, &s));
         LZ_TRY(check_fits(w, w->written[i].t, s));
     }
+    return NULL;
+}
+
+static lz_err *write_call(writing *w, lz_value *out)
+{
+    LZ_TRY(check_overlap(w));
+    LZ_TRY(lz_record_infer(w->c, w->args, &w->x));
+    if (w->x->dynamic)
+        LZ_TRY(lz_eager_call(w->c, w->made, &w->nmade));
+    LZ_TRY(check_results(w));
     if (!w->x->dynamic)
         LZ_TRY(lz_record_node(w->c, w->x, &w->node));
     lz_err *e = write_all(w);
@@ -282,23 +286,59 @@ static lz_err *write_call(writing *w, lz_value *out)
     return e;
 }
 
+static lz_err *begin(writing *w, lz_ctx *c, const lz_op_row *op, const lz_value *in, bool *ok)
+{
+    w->c = c;
+    w->op = op;
+    w->in = in;
+    w->kin = kin_of(op);
+    w->nwritten = 0;
+    w->nmade = 0;
+    w->x = NULL;
+    w->node = NULL;
+    if (!w->kin)
+        return lz_errf(LZ_ERR_UNSUPPORTED, "there is no functional form of it");
+    LZ_TRY(find_written(w, ok));
+    if (!*ok)
+        return NULL;
+    find_args(w);
+    return lz_record_pack(c, w->kin, w->args, ok);
+}
+
 lz_err *lz_record_write(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok)
 {
     writing w;
-    w.c = c;
-    w.op = op;
-    w.in = in;
-    w.kin = kin_of(op);
-    w.nwritten = 0;
-    w.nmade = 0;
-    w.x = NULL;
-    w.node = NULL;
-    if (!w.kin)
-        return lz_errf(LZ_ERR_UNSUPPORTED, "there is no functional form of it");
-    LZ_TRY(find_written(&w, ok));
+    LZ_TRY(begin(&w, c, op, in, ok));
+    return *ok ? write_call(&w, out) : NULL;
+}
+
+/* ---- for those who compute what is written in their own way ---- */
+
+lz_err *lz_record_kin(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_kin_call *out, bool *ok)
+{
+    writing w;
+    LZ_TRY(begin(&w, c, op, in, ok));
     if (!*ok)
         return NULL;
-    find_args(&w);
-    LZ_TRY(lz_record_pack(c, w.kin, w.args, ok));
-    return *ok ? write_call(&w, out) : NULL;
+    LZ_TRY(check_overlap(&w));
+    LZ_TRY(lz_record_infer(c, w.args, &w.x));
+    if (!w.x->dynamic)
+        LZ_TRY(check_results(&w));
+    out->kin = w.kin;
+    memcpy(out->args, w.args, w.kin->nargs * sizeof *w.args);
+    out->nwritten = w.nwritten;
+    for (uint32_t i = 0; i < w.nwritten; i++) {
+        out->written[i].t = w.written[i].t;
+        out->written[i].result = w.written[i].result;
+    }
+    return NULL;
+}
+
+lz_err *lz_record_put(lz_ctx *c, const lz_op_row *op, lz_tensor *t, lz_tensor *made)
+{
+    lz_output v;
+    LZ_TRY(lz_tensor_value(made, &v));
+    LZ_TRY(write_one(c, t, made->spec, v));
+    lz_tensor_written(t, op, c->at);
+    return NULL;
 }

@@ -52,7 +52,7 @@ lz_err *small_tape_want(small_tape *t, const lz_lv *v)
 static uint64_t wanted_of(const small_tape *t, uint16_t op, const lz_lv *args)
 {
     uint64_t bits = 0;
-    for (int i = 0; i < lz_grad_args(op); i++)
+    for (int i = 0; i < lz_grad_nargs(op); i++)
         bits |= (uint64_t)((lz_grad_table[op].args >> i & 1) && is_wanted(t, &args[i])) << i;
     return bits;
 }
@@ -61,7 +61,7 @@ static uint64_t wanted_of(const small_tape *t, uint16_t op, const lz_lv *args)
 static lz_err *write_down(small_tape *t, uint16_t op, uint64_t wanted, const lz_lv *args,
                           const lz_lv *results)
 {
-    int n = lz_grad_args(op), m = lz_op_table[op].nreturns;
+    int n = lz_grad_nargs(op), m = lz_op_table[op].nreturns;
     lz_grad_needs needs = lz_grad_keeps(op, wanted);
     lz_lv *all;
     LZ_TRY(lz_arena_new(&t->r.arena, &all, 2 * (size_t)(n + m) + 1));
@@ -133,7 +133,7 @@ static lz_err *go_through(small_tape *t, const tape_call *c)
     if (!any)
         return NULL;
     LZ_TRY(lz_grad_call(&t->r, c->op, c->kept_args, c->kept_results, grads, c->wanted, out));
-    for (int i = 0; i < lz_grad_args(c->op); i++)
+    for (int i = 0; i < lz_grad_nargs(c->op); i++)
         LZ_TRY(add_grad(t, &c->args[i], &out[i]));
     return NULL;
 }

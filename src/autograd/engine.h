@@ -1,0 +1,31 @@
+/* engine.h - one way back along a tape.
+ *
+ * Gradients wait at nodes until the node is the last one recorded of all that wait: then
+ * nothing can be added to them any more, because edges lead to earlier nodes only. No
+ * recursion, whatever the depth. */
+#ifndef LZ_AUTOGRAD_ENGINE_H
+#define LZ_AUTOGRAD_ENGINE_H
+
+#include "autograd/tape.h"
+
+/* Where a gradient is taken out: of a tensor that was asked for. */
+typedef struct lz_capture {
+    lz_gedge edge;   /* borrowed */
+    lz_tensor *grad; /* found, one count; NULL: none came */
+} lz_capture;
+
+typedef struct lz_going {
+    lz_loc at;
+    const lz_gedge *roots; /* borrowed */
+    lz_tensor *const *grads;
+    size_t nroots;
+    lz_capture *captures; /* n 0: gradients are left in all leaves */
+    size_t ncaptures;
+    bool retain, create;
+} lz_going;
+
+LZ_MUST_USE lz_err *lz_engine_run(lz_ctx *c, const lz_going *g);
+/* Adds to what a leaf has. */
+LZ_MUST_USE lz_err *lz_engine_leave(lz_grad_meta *m, lz_tensor *grad, bool create, lz_loc at);
+
+#endif

@@ -1,0 +1,472 @@
+#include "autograd/grad_table.h"
+#include "autograd/tape.h"
+#include "core/dtype.h"
+#include "exec/lower_table.h"
+#include "lazy/functional_table.h"
+#include "lazy/record_impl.h"
+
+/* ---- arguments ---- */
+
+static bool wants(const lz_tensor *t)
+{
+    return t && t->alias && (t->meta || t->alias->bases) && lz_grad_required(t);
+}
+
+static bool any_wants(const lz_value *v)
+{
+    if (v->kind == LZ_KIND_TENSOR)
+        return wants(v->tensor);
+    for (int64_t i = 0; v->kind == LZ_KIND_TENSORS && i < v->tensors.n; i++)
+        if (wants(v->tensors.v[i]))
+            return true;
+    return false;
+}
+
+static uint64_t wanted_of(const lz_grad_row *row, const lz_value *in)
+{
+    uint64_t wanted = 0;
+    for (uint64_t rest = row->args; rest; rest &= rest - 1) {
+        int i = __builtin_ctzll(rest);
+        wanted |= (uint64_t)any_wants(&in[i]) << i;
+    }
+    return wanted;
+}
+
+static bool any_argument(const lz_op_row *op, const lz_value *in)
+{
+    for (uint32_t i = 0; i < op->nargs; i++)
+        if (any_wants(&in[i]))
+            return true;
+    return false;
+}
+
+/* ---- edges of a call ---- */
+
+/* One for each tensor among the arguments; few have more than fit. */
+typedef struct edge_list {
+    LZ_VEC(lz_gedge) v;
+    lz_loc at;
+} edge_list;
+
+static void drop_list(edge_list *l)
+{
+    lz_edges_release(l->v.data, l->v.len);
+    lz_vec_deinit(&l->v);
+}
+
+static lz_err *add_edge(edge_list *l, lz_tensor *t, bool wanted)
+{
+    lz_gedge e = { NULL, 0 };
+    LZ_TRY(lz_vec_reserve(&l->v, 1));
+    if (wanted && wants(t))
+        LZ_TRY(lz_edge_of(t, l->at, &e));
+    return lz_vec_push(&l->v, e);
+}
+
+static lz_err *find_edges(edge_list *l, uint16_t op, const lz_value *in, uint64_t wanted)
+{
+    int n = lz_grad_nargs(op);
+    for (int i = 0; i < n; i++) {
+        if (in[i].kind == LZ_KIND_TENSOR)
+            LZ_TRY(add_edge(l, in[i].tensor, wanted >> i & 1));
+        for (int64_t k = 0; in[i].kind == LZ_KIND_TENSORS && k < in[i].tensors.n; k++)
+            LZ_TRY(add_edge(l, in[i].tensors.v[k], wanted >> i & 1));
+    }
+    return NULL;
+}
+
+static lz_err *make_node(lz_ctx *c, uint16_t op, lz_loc at, const lz_value *in, const lz_value *out,
+                         uint64_t wanted, lz_gnode **node)
+{
+    edge_list l = { .at = at };
+    lz_err *e = find_edges(&l, op, in, wanted);
+    if (!e) {
+        e = lz_gnode_of_call(c->tape, op, at, in, out, wanted, l.v.data, l.v.len, node);
+        l.v.len = 0;
+    }
+    drop_list(&l);
+    return e;
+}
+
+/* ---- operators that write nothing ---- */
+
+static void record_hidden(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+{
+    bool was = c->tape_is_hidden;
+    c->tape_is_hidden = true;
+    lz_record(c, op, at, in, out);
+    c->tape_is_hidden = was;
+}
+
+static bool is_argument(const lz_tensor *t, const lz_op_row *op, const lz_value *in)
+{
+    for (uint32_t i = 0; i < op->nargs; i++)
+        if (in[i].kind == LZ_KIND_TENSOR && in[i].tensor == t)
+            return true;
+    return false;
+}
+
+static lz_err *set_result(lz_tensor *t, const lz_op_row *op, const lz_value *in, lz_gnode *node,
+                          uint32_t index)
+{
+    if (!t || !t->alias || !lz_dtype_is_float((lz_dtype)t->spec->dtype) || is_argument(t, op, in))
+        return NULL;
+    return lz_history_set(t, (lz_gedge){ lz_gnode_retain(node), index });
+}
+
+static lz_err *set_results(const lz_op_row *op, const lz_value *in, const lz_value *out, uint64_t which,
+                           lz_gnode *node)
+{
+    uint32_t index = 0;
+    for (uint32_t i = 0; i < op->nreturns; i++) {
+        bool has = which >> i & 1;
+        if (out[i].kind == LZ_KIND_TENSOR && has)
+            LZ_TRY(set_result(out[i].tensor, op, in, node, index));
+        for (int64_t k = 0; out[i].kind == LZ_KIND_TENSORS && has && k < out[i].tensors.n; k++)
+            LZ_TRY(set_result(out[i].tensors.v[k], op, in, node, index + (uint32_t)k));
+        index += out[i].kind == LZ_KIND_TENSORS ? (uint32_t)out[i].tensors.n : out[i].kind == LZ_KIND_TENSOR;
+    }
+    return NULL;
+}
+
+/* A call that failed gave nothing. */
+static bool is_inert(const lz_op_row *op, const lz_value *out)
+{
+    return op->nreturns && out[0].kind == LZ_KIND_TENSOR && out[0].tensor && !out[0].tensor->alias;
+}
+
+static uint16_t number_of(const lz_op_row *op)
+{
+    return (uint16_t)(op - lz_op_table);
+}
+
+static lz_err *record_own(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, uint64_t wanted,
+                          lz_value *out)
+{
+    lz_gnode *node;
+    record_hidden(c, op, at, in, out);
+    if (is_inert(op, out))
+        return NULL;
+    LZ_TRY(make_node(c, number_of(op), at, in, out, wanted, &node));
+    lz_err *e = set_results(op, in, out, lz_grad_table[number_of(op)].results, node);
+    lz_gnode_release(node);
+    return e;
+}
+
+static lz_err *record_strided(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+{
+    lz_gedge e;
+    lz_tensor *t = in[0].tensor;
+    LZ_TRY(lz_edge_of(t, at, &e));
+    record_hidden(c, op, at, in, out);
+    if (is_inert(op, out)) {
+        lz_gnode_release(e.node);
+        return NULL;
+    }
+    return lz_history_strided(t, t->spec, t->offset, e, out[0].tensor, at);
+}
+
+/* Operators that give the same elements in the same order, as a view where they can. */
+static const uint16_t reshapers[] = { LZ_OP_reshape, LZ_OP_flatten_using_ints,
+                                      LZ_OP_view_as, LZ_OP_unflatten_int,
+                                      LZ_OP_ravel,   LZ_OP_contiguous,
+                                      LZ_OP_positive };
+
+static bool is_reshaper(const lz_op_row *op)
+{
+    for (size_t i = 0; i < sizeof reshapers / sizeof *reshapers; i++)
+        if (op == &lz_op_table[reshapers[i]])
+            return true;
+    return false;
+}
+
+static lz_err *record_reshape(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+{
+    lz_gnode *node;
+    record_hidden(c, op, at, in, out);
+    if (is_inert(op, out) || out[0].tensor == in[0].tensor)
+        return NULL;
+    const lz_value args[] = { in[0], lz_value_ints(lz_tensor_sizes(out[0].tensor)) };
+    LZ_TRY(make_node(c, LZ_OP_view, at, args, out, 1, &node));
+    lz_err *e = lz_history_set(out[0].tensor, (lz_gedge){ node, 0 });
+    return e;
+}
+
+/* ---- operators that are taken apart ---- */
+
+static lz_err *copy_of(lz_ctx *c, lz_loc at, lz_tensor *t, lz_tensor **out)
+{
+    const lz_value in[] = { lz_value_tensor(t), lz_value_none() };
+    lz_value made;
+    lz_record(c, &lz_op_table[LZ_OP_clone], at, in, &made);
+    *out = made.tensor;
+    return NULL;
+}
+
+static lz_err *give_tensor(lz_recorder *r, const lz_op_row *op, const lz_value *in, const lz_lv *v,
+                           lz_tensor **out)
+{
+    LZ_TRY(lz_recorder_tensor(r, v, out));
+    bool fresh = *out && !(op->flags & LZ_OPF_VIEW) && is_argument(*out, op, in);
+    if (fresh)
+        LZ_TRY(copy_of(r->ctx, r->at, *out, out));
+    if (*out && op->flags & LZ_OPF_VIEW && op->returns[0].type->kind == LZ_KIND_TENSORS)
+        (*out)->made |= LZ_MADE_SEVERAL;
+    return NULL;
+}
+
+static lz_err *give_list(lz_recorder *r, const lz_op_row *op, const lz_value *in, const lz_lv *v,
+                         lz_value *out)
+{
+    lz_tensor **list = lz_scope_alloc(r->ctx->scope, (v->list.n + 1) * sizeof *list);
+    if (!list)
+        return lz_err_oom();
+    for (size_t i = 0; i < v->list.n; i++)
+        LZ_TRY(give_tensor(r, op, in, &v->list.items[i], &list[i]));
+    *out = lz_value_tensors((lz_tensors){ list, (int64_t)v->list.n });
+    return NULL;
+}
+
+static lz_err *give_results(lz_recorder *r, const lz_op_row *op, const lz_value *in, const lz_lv *results,
+                            lz_value *out)
+{
+    for (uint32_t i = 0; i < op->nreturns; i++) {
+        if (op->returns[i].type->kind == LZ_KIND_TENSORS) {
+            LZ_TRY(give_list(r, op, in, &results[i], &out[i]));
+        } else if (op->returns[i].type->kind == LZ_KIND_TENSOR) {
+            out[i] = lz_value_tensor(NULL);
+            LZ_TRY(give_tensor(r, op, in, &results[i], &out[i].tensor));
+        } else {
+            return lz_errf(LZ_ERR_UNSUPPORTED, "%s: a number that has a gradient", op->name);
+        }
+    }
+    return NULL;
+}
+
+static lz_err *take_apart(lz_recorder *r, const lz_op_row *op, const lz_value *in, lz_value *out)
+{
+    const lz_lower_row *row = &lz_lower_table[number_of(op)];
+    lz_lv args[LZ_ARGS_MAX], results[LZ_ARGS_MAX] = { 0 };
+    for (int i = 0; i < row->nargs; i++)
+        LZ_TRY(lz_recorder_take(r, &in[row->from ? row->from[i] : i], &args[i]));
+    LZ_TRY(row->fn(&r->b, args, results));
+    return give_results(r, op, in, results, out);
+}
+
+/* Formulas know nothing of tensors that are not there, or somewhere else. */
+static bool is_usable(const lz_ctx *c, const lz_value *v)
+{
+    if (v->kind == LZ_KIND_TENSOR)
+        return !v->tensor || (v->tensor->alias && v->tensor->ctx == c);
+    for (int64_t i = 0; v->kind == LZ_KIND_TENSORS && i < v->tensors.n; i++)
+        if (v->tensors.v[i] && (!v->tensors.v[i]->alias || v->tensors.v[i]->ctx != c))
+            return false;
+    return true;
+}
+
+static lz_err *record_parts(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+{
+    lz_recorder r;
+    for (uint32_t i = 0; i < op->nargs; i++)
+        if (!is_usable(c, &in[i])) {
+            record_hidden(c, op, at, in, out);
+            return NULL;
+        }
+    lz_recorder_init(&r, c, at);
+    lz_err *e = take_apart(&r, op, in, out);
+    lz_recorder_deinit(&r);
+    return e;
+}
+
+static lz_err *record_functional(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out,
+                                 bool *done)
+{
+    const lz_grad_row *row = &lz_grad_table[number_of(op)];
+    uint64_t wanted = row->kind == LZ_GRAD_NOT ? 0 : wanted_of(row, in);
+    *done = wanted != 0;
+    if (!wanted)
+        return NULL;
+    if (op == &lz_op_table[LZ_OP_as_strided])
+        return record_strided(c, op, at, in, out);
+    if (is_reshaper(op))
+        return record_reshape(c, op, at, in, out);
+    return row->kind == LZ_GRAD_OWN ? record_own(c, op, at, in, wanted, out)
+                                    : record_parts(c, op, at, in, out);
+}
+
+/* ---- operators that write ---- */
+
+/* A call that writes to its first argument. */
+typedef struct rewriting {
+    lz_ctx *c;
+    const lz_op_row *op;
+    lz_loc at;
+    const lz_value *in;
+    lz_kin_call kin;
+    lz_tensor *self;
+} rewriting;
+
+/* The value before the write, with its history. */
+static lz_err *old_self(const rewriting *w, lz_tensor **out)
+{
+    lz_gedge e;
+    LZ_TRY(lz_edge_of(w->self, w->at, &e));
+    lz_err *err = lz_snapshot(w->self, out);
+    if (err) {
+        lz_gnode_release(e.node);
+        return err;
+    }
+    return e.node ? lz_history_set(*out, e) : NULL;
+}
+
+/* One node: it keeps self as it was, and what is written as it will be. */
+static lz_err *node_of_write(rewriting *w, lz_gnode **node)
+{
+    uint16_t kin = number_of(w->kin.kin);
+    uint64_t wanted = wanted_of(&lz_grad_table[kin], w->kin.args);
+    lz_grad_needs needs = lz_grad_keeps(kin, wanted);
+    const lz_value result = lz_value_tensor(w->self);
+    lz_value in[LZ_ARGS_MAX];
+    for (uint32_t i = 0; i < w->kin.kin->nargs; i++)
+        in[i] = w->kin.args[i];
+    if (needs.whole & 1)
+        LZ_TRY(old_self(w, &in[0].tensor));
+    LZ_TRY(make_node(w->c, kin, w->at, in, &result, wanted, node));
+    lz_gitem *kept = &(*node)->items[(*node)->nin];
+    kept->writes += kept->alias != NULL;
+    return NULL;
+}
+
+/* What was there before gets zeros. */
+static lz_err *node_of_cut(const rewriting *w, lz_gnode **node)
+{
+    enum { ONE = sizeof(lz_gedge) + sizeof(lz_gitem) + 32 };
+    lz_gedge e;
+    LZ_TRY(lz_edge_of(w->self, w->at, &e));
+    lz_err *err = lz_gnode_alloc(w->c->tape, LZ_GNODE_CUT, ONE, node);
+    if (err) {
+        lz_gnode_release(e.node);
+        return err;
+    }
+    lz_gnode *n = *node;
+    n->op = number_of(w->op);
+    n->at = w->at;
+    n->nin = n->nout = 1;
+    n->wanted = 1;
+    n->cut = w->self->spec;
+    n->edges = (lz_gedge *)(void *)(n + 1);
+    n->edges[0] = e;
+    return NULL;
+}
+
+static lz_err *write_with_node(rewriting *w, bool cut, lz_value *out)
+{
+    lz_gnode *node;
+    LZ_TRY(cut ? node_of_cut(w, &node) : node_of_write(w, &node));
+    record_hidden(w->c, w->op, w->at, w->in, out);
+    if (is_inert(w->op, out)) {
+        lz_gnode_release(node);
+        return NULL;
+    }
+    return lz_history_write(w->self, (lz_gedge){ node, 0 }, w->at);
+}
+
+/* The functional operator is recorded on what was there before, then its results are written. */
+static lz_err *write_by_parts(rewriting *w, lz_value *out)
+{
+    lz_kin_call *k = &w->kin;
+    lz_value made[LZ_ARGS_MAX];
+    lz_tensor *old;
+    LZ_TRY(old_self(w, &old));
+    for (uint32_t i = 0; i < k->kin->nargs; i++)
+        if (k->args[i].kind == LZ_KIND_TENSOR && k->args[i].tensor == w->self)
+            k->args[i].tensor = old;
+    lz_record(w->c, k->kin, w->at, k->args, made);
+    if (is_inert(k->kin, made)) {
+        for (uint32_t i = 0; i < w->op->nreturns; i++)
+            out[i] = lz_value_tensor(w->c->inert);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < k->nwritten; i++) {
+        lz_tensor *t = k->written[i].t, *v = made[k->written[i].result].tensor;
+        lz_gedge e = { NULL, 0 };
+        LZ_TRY(lz_record_put(w->c, w->op, t, v));
+        LZ_TRY(lz_edge_of(v, w->at, &e));
+        if (e.node)
+            LZ_TRY(lz_history_write(t, e, w->at));
+    }
+    for (uint32_t i = 0; i < w->op->nreturns; i++) {
+        uint8_t arg = w->op->returns[i].argument;
+        out[i] = arg != LZ_NO_ARGUMENT ? w->in[arg] : made[i];
+    }
+    return NULL;
+}
+
+static lz_err *record_write(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out,
+                            bool *done)
+{
+    rewriting w = { .c = c, .op = op, .at = at, .in = in };
+    bool ok = true;
+    LZ_TRY(lz_record_kin(c, op, in, &w.kin, &ok));
+    if (!ok || w.kin.nwritten == 0)
+        return NULL;
+    const lz_grad_row *row = &lz_grad_table[number_of(w.kin.kin)];
+    w.self = w.kin.written[0].t;
+    bool cut = row->kind == LZ_GRAD_NOT;
+    if (cut && !wants(w.self))
+        return NULL;
+    for (uint32_t i = 0; i < w.kin.nwritten; i++)
+        LZ_TRY(lz_history_check(w.kin.written[i].t));
+    *done = true;
+    bool whole =
+        op->kind == LZ_SCHEMA_INPLACE && w.kin.args[0].tensor == w.self && (cut || row->kind == LZ_GRAD_OWN);
+    return whole ? write_with_node(&w, cut, out) : write_by_parts(&w, out);
+}
+
+static lz_err *record_look(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+{
+    lz_tensor *t = in[0].tensor;
+    const lz_spec *spec = t->spec;
+    int64_t offset = t->offset;
+    lz_gedge e;
+    LZ_TRY(lz_history_check(t));
+    LZ_TRY(lz_edge_of(t, at, &e));
+    record_hidden(c, op, at, in, out);
+    if (is_inert(op, out)) {
+        lz_gnode_release(e.node);
+        return NULL;
+    }
+    return lz_history_strided(t, spec, offset, e, t, at);
+}
+
+static lz_err *record_detach(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+{
+    lz_tensor *t = in[0].tensor;
+    if (t->made & LZ_MADE_VIEW)
+        return lz_errf(LZ_ERR_ARG, "Can't detach views in-place. Use detach() instead.");
+    record_hidden(c, op, at, in, out);
+    if (t->meta) {
+        lz_meta_set_fn(t->meta, (lz_gedge){ NULL, 0 });
+        t->meta->requires = false;
+    }
+    return NULL;
+}
+
+lz_err *lz_tape_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out,
+                       bool *done)
+{
+    if (c->grad_mode != LZ_GRAD_ON)
+        return NULL;
+    if (op->kind == LZ_SCHEMA_FUNCTIONAL)
+        return record_functional(c, op, at, in, out, done);
+    if (!any_argument(op, in))
+        return NULL;
+    if (op->kind == LZ_SCHEMA_OUT)
+        return lz_errf(LZ_ERR_ARG, "functions with out=... arguments don't support automatic "
+                                   "differentiation, but one of the arguments requires grad.");
+    if (!(op->flags & LZ_OPF_INPLACE_VIEW))
+        return record_write(c, op, at, in, out, done);
+    *done = true;
+    return op == &lz_op_table[LZ_OP_detach_] ? record_detach(c, op, at, in, out)
+                                             : record_look(c, op, at, in, out);
+}
