@@ -119,6 +119,17 @@ LZ_API lz_tensor *lz_share(lz_ctx *to, lz_tensor *held);
 /* t becomes what `data` is: shape and dtype too. Earlier views keep the old storage. */
 LZ_API bool lz_set_data(lz_tensor *t, lz_tensor *data);
 
+/* What models, optimisers and files of tensors are lists of. */
+typedef struct lz_named_tensor {
+    const char *name;
+    lz_tensor *tensor;
+} lz_named_tensor;
+
+typedef struct lz_named_tensors {
+    const lz_named_tensor *v;
+    size_t n;
+} lz_named_tensors;
+
 /* ---- syncs ---- */
 
 LZ_API bool lz_mark_step(lz_ctx *c);                           /* runs all that is pending */
@@ -129,7 +140,15 @@ LZ_API bool lz_wait(lz_ctx *c);                                /* for all that w
 typedef lz_err *lz_closure_fn(void *user);
 LZ_API bool lz_add_step_closure(lz_ctx *c, lz_closure_fn *fn, void *user, bool async);
 
-LZ_API void lz_manual_seed(lz_ctx *c, uint64_t seed);
+/* Random numbers depend on the seed and on how many were drawn before, on nothing else: a program
+ * that goes on where another stopped sets both, and draws what the other would have drawn. */
+typedef struct lz_random_state {
+    uint64_t seed, position;
+} lz_random_state;
+
+LZ_API void lz_manual_seed(lz_ctx *c, uint64_t seed); /* from position 0 */
+LZ_API lz_random_state lz_get_random_state(const lz_ctx *c);
+LZ_API void lz_set_random_state(lz_ctx *c, lz_random_state s);
 
 /* ---- what happened, and what must not ---- */
 

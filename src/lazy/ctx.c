@@ -224,7 +224,17 @@ const char *lz_reason_name(lz_reason r)
 
 void lz_manual_seed(lz_ctx *c, uint64_t seed)
 {
-    c->seed = seed;
-    c->next_random = 0;
+    lz_set_random_state(c, (lz_random_state){ seed, 0 });
+}
+
+lz_random_state lz_get_random_state(const lz_ctx *c)
+{
+    return (lz_random_state){ c->seed, c->next_random };
+}
+
+void lz_set_random_state(lz_ctx *c, lz_random_state s)
+{
+    c->seed = s.seed;
+    c->next_random = s.position;
     lz_ctx_fail(c, (lz_loc){ 0 }, NULL, seed_backend(c));
 }

@@ -320,6 +320,25 @@ static void test_seeds(void **state)
     close_ctx(c);
 }
 
+/* A program that goes on where another stopped draws what that one would have drawn. */
+static void test_random_state(void **state)
+{
+    float a[6], b[6];
+    (void)state;
+    lz_ctx *c = open_ctx(), *later = open_ctx();
+    lz_manual_seed(c, 3);
+    lz_rand(c, LZ_DIMS(6));
+    lz_random_state at = lz_get_random_state(c);
+    assert_int_equal(at.seed, 3);
+    assert_true(lz_read(lz_rand(c, LZ_DIMS(6)), a, sizeof a));
+    assert_true(lz_get_random_state(c).position > at.position);
+    lz_set_random_state(later, at);
+    assert_true(lz_read(lz_rand(later, LZ_DIMS(6)), b, sizeof b));
+    assert_memory_equal(a, b, sizeof a);
+    close_ctx(later);
+    close_ctx(c);
+}
+
 /* 28 */
 static void test_dtypes_of_products(void **state)
 {
@@ -437,6 +456,7 @@ int main(void)
         cmocka_unit_test(test_other_data),
         cmocka_unit_test(test_views_outlive_steps),
         cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_random_state),
         cmocka_unit_test(test_dtypes_of_products),
         cmocka_unit_test(test_reuse),
         cmocka_unit_test(test_closures),
