@@ -107,12 +107,6 @@ LZ_API bool lz_tensor_is_inert(const lz_tensor *t);
 LZ_API bool lz_tensor_is_held(const lz_tensor *t); /* its elements are there, or on their way */
 LZ_API bool lz_is_alias_of(const lz_tensor *a, const lz_tensor *b); /* one storage */
 
-/* What parameters, states and files are lists of. The name is UTF-8. */
-typedef struct lz_named_tensor {
-    const char *name;
-    lz_tensor *tensor;
-} lz_named_tensor;
-
 /* Another device, or another context (the tensor must be held there, or it is synced). */
 LZ_API lz_tensor *lz_copy_to(lz_ctx *c, lz_tensor *t, lz_device d);
 LZ_API lz_tensor *lz_share(lz_ctx *to, lz_tensor *held);
