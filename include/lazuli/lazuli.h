@@ -7,6 +7,7 @@
 #include <lazuli/backend.h>
 #include <lazuli/base.h>
 #include <lazuli/graph.h>
+#include <lazuli/io.h>
 #include <lazuli/kernel_cache.h>
 #include <lazuli/operator.h>
 #include <lazuli/ops.h>

@@ -99,3 +99,50 @@ lz_err *lz_gzip_read(const char *path, size_t most, size_t *len, char **out)
     *len = u.len;
     return NULL;
 }
+
+static uInt at_most(size_t n)
+{
+    return n > 1u << 30 ? 1u << 30 : (uInt)n;
+}
+
+/* zlib counts in 32 bits: it is given pieces. */
+static lz_err *inflate_all(z_stream *z, lz_str packed, char *out, size_t size, lz_inflated *r)
+{
+    int rc = Z_OK;
+    while (rc == Z_OK) {
+        uInt in = at_most(packed.len - r->taken), room = at_most(size - r->given);
+        z->next_in = (const Bytef *)packed.ptr + r->taken;
+        z->avail_in = in;
+        z->next_out = (Bytef *)out + r->given;
+        z->avail_out = room;
+        rc = inflate(z, Z_NO_FLUSH);
+        r->taken += in - z->avail_in;
+        r->given += room - z->avail_out;
+    }
+    r->ended = rc == Z_STREAM_END;
+    if (r->ended || (rc == Z_BUF_ERROR && r->given == size))
+        return NULL;
+    if (rc == Z_MEM_ERROR)
+        return lz_err_oom();
+    return lz_errf(LZ_ERR_SYNTAX, "byte %zu of the deflated data: %s", r->taken,
+                   rc == Z_BUF_ERROR ? "they end too early"
+                   : z->msg          ? z->msg
+                                     : "they are broken");
+}
+
+lz_err *lz_inflate(lz_str packed, void *out, size_t size, lz_inflated *result)
+{
+    char nothing;
+    z_stream z = { .zalloc = z_alloc, .zfree = z_free };
+    *result = (lz_inflated){ 0 };
+    if (inflateInit2(&z, -15) != Z_OK)
+        return lz_err_oom();
+    lz_err *e = inflate_all(&z, packed, size ? out : &nothing, size, result);
+    inflateEnd(&z);
+    return e;
+}
+
+uint32_t lz_crc32(lz_str bytes)
+{
+    return (uint32_t)crc32_z(0, (const Bytef *)bytes.ptr, bytes.len);
+}

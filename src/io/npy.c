@@ -2,54 +2,17 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "core/strides.h"
+#include "io/elements.h"
 #include "io/npy_header.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* In Fortran order the strides are those of the reversed sizes, reversed. */
-static lz_err *strides_of(lz_ints sizes, bool fortran, lz_shape *out)
+/* Borrows the sizes. */
+static lz_elements elements_of(const lz_npy_header *h)
 {
-    lz_shape reversed, strides;
-    if (!fortran)
-        return lz_strides_contiguous(sizes, out);
-    LZ_TRY(lz_shape_copy(sizes, &reversed));
-    for (int64_t i = 0; i < sizes.n; i++)
-        reversed.v[i] = sizes.v[sizes.n - 1 - i];
-    LZ_TRY(lz_strides_contiguous(lz_shape_ints(&reversed), &strides));
-    for (int64_t i = 0; i < sizes.n; i++)
-        out->v[i] = strides.v[sizes.n - 1 - i];
-    out->n = sizes.n;
-    return NULL;
-}
-
-static lz_err *view(lz_buffer *b, const lz_npy_header *h, int64_t offset, lz_array *out)
-{
-    lz_shape strides;
-    LZ_TRY(strides_of(lz_shape_ints(&h->sizes), h->fortran, &strides));
-    return lz_array_init_view(out, b, h->dtype, lz_shape_ints(&h->sizes), lz_shape_ints(&strides), offset);
-}
-
-static void swap_bytes(char *p, size_t size, size_t count)
-{
-    for (; count--; p += size)
-        for (size_t i = 0; i < size / 2; i++) {
-            char t = p[i];
-            p[i] = p[size - 1 - i];
-            p[size - 1 - i] = t;
-        }
-}
-
-/* What was stored to what this machine computes with. */
-static void adopt(lz_buffer *b, const lz_npy_header *h)
-{
-    size_t part = lz_dtype_size(lz_dtype_get(h->dtype)->part);
-    char *p = b->data;
-    if (h->swapped)
-        swap_bytes(p, part, b->size / part);
-    for (size_t i = 0; h->dtype == LZ_BOOL && i < b->size; i++)
-        p[i] = p[i] != 0;
+    return (lz_elements){ h->dtype, h->swapped, h->fortran, lz_shape_ints(&h->sizes) };
 }
 
 static lz_err *wrong_size(const char *name, size_t need, size_t have)
@@ -61,7 +24,8 @@ static lz_err *wrong_size(const char *name, size_t need, size_t have)
 
 static lz_err *bytes_needed(const lz_npy_header *h, const char *name, size_t *out)
 {
-    lz_err *e = lz_shape_bytes(lz_shape_ints(&h->sizes), lz_dtype_size(h->dtype), out);
+    lz_elements s = elements_of(h);
+    lz_err *e = lz_elements_bytes(&s, out);
     return name ? lz_err_wrap(e, "%s", name) : e;
 }
 
@@ -78,8 +42,8 @@ lz_err *lz_npy_decode(lz_str bytes, const char *name, lz_buffer_pool *pool, lz_a
         return wrong_size(name, need, bytes.len - start);
     LZ_TRY(lz_buffer_create(pool, need, &b));
     memcpy(b->data, bytes.ptr + start, need);
-    adopt(b, &h);
-    lz_err *e = view(b, &h, 0, out);
+    lz_elements s = elements_of(&h);
+    lz_err *e = lz_elements_adopt(&s, b, out);
     lz_buffer_release(b);
     return e;
 }
@@ -145,11 +109,10 @@ static lz_err *read_array(int fd, const char *path, lz_buffer_pool *pool, lz_arr
     LZ_TRY(bytes_needed(&h, path, &need));
     LZ_TRY(check_file_size(fd, path, need));
     LZ_TRY(lz_buffer_create(pool, need, &b));
+    lz_elements s = elements_of(&h);
     lz_err *e = read_elements(fd, path, b);
-    if (!e) {
-        adopt(b, &h);
-        e = view(b, &h, 0, out);
-    }
+    if (!e)
+        e = lz_elements_adopt(&s, b, out);
     lz_buffer_release(b);
     return e;
 }
@@ -173,23 +136,19 @@ static void unmap(void *user, void *data, size_t size)
 }
 
 /* Takes the map. */
-static lz_err *wrap_map(lz_file_map *m, const lz_npy_header *h, size_t start, lz_array *out)
+static lz_err *wrap_map(lz_file_map *m, const lz_npy_header *h, size_t start, lz_buffer_pool *pool,
+                        lz_array *out)
 {
     lz_buffer *b;
+    lz_elements s = elements_of(h);
     lz_err *e = lz_buffer_wrap((void *)m->data, m->len, true, unmap, NULL, &b);
     if (e) {
         lz_file_map_close(m);
         return e;
     }
-    e = view(b, h, (int64_t)(start / lz_dtype_size(h->dtype)), out);
+    e = lz_elements_array(&s, b, start, pool, out);
     lz_buffer_release(b);
     return e;
-}
-
-/* The elements are as they should be, and begin at a multiple of their size. */
-static bool as_it_is(const lz_npy_header *h, size_t start)
-{
-    return !h->swapped && h->dtype != LZ_BOOL && start % lz_dtype_size(h->dtype) == 0;
 }
 
 lz_err *lz_npy_map(const char *path, lz_buffer_pool *pool, lz_array *out)
@@ -207,10 +166,10 @@ lz_err *lz_npy_map(const char *path, lz_buffer_pool *pool, lz_array *out)
         e = bytes_needed(&h, path, &need);
     if (!e && m.len - start != need)
         e = wrong_size(path, need, m.len - start);
-    if (!e && as_it_is(&h, start))
-        return wrap_map(&m, &h, start, out);
+    if (!e)
+        return wrap_map(&m, &h, start, pool, out);
     lz_file_map_close(&m);
-    return e ? e : lz_npy_read(path, pool, out);
+    return e;
 }
 
 static bool lies_in_fortran_order(const lz_array *a)

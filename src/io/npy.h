@@ -16,7 +16,7 @@ LZ_MUST_USE lz_err *lz_npy_read(const char *path, lz_buffer_pool *pool, lz_array
 LZ_MUST_USE lz_err *lz_npy_decode(lz_str bytes, const char *name, lz_buffer_pool *pool, lz_array *out);
 
 /* Without reading the elements: the array is the mapped file, and read-only. What has to
- * be changed on the way (foreign byte order, bool) is read as above. If someone cuts the
+ * be changed on the way (foreign byte order) is copied. If someone cuts the
  * file off meanwhile, touching the elements raises SIGBUS. */
 LZ_MUST_USE lz_err *lz_npy_map(const char *path, lz_buffer_pool *pool, lz_array *out);
 

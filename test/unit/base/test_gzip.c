@@ -84,11 +84,46 @@ static lz_err *test_bad_files_are_refused(void)
     return refused(at("absent"), 5000, LZ_ERR_NOT_FOUND, "absent");
 }
 
+/* zlib packs, without a header; returns the bytes it takes. */
+static size_t deflate_raw(const char *data, size_t n, char *out, size_t room)
+{
+    z_stream z = {
+        .next_in = (Bytef *)data, .avail_in = (uInt)n, .next_out = (Bytef *)out, .avail_out = (uInt)room
+    };
+    assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    deflateEnd(&z);
+    return room - z.avail_out;
+}
+
+static lz_err *test_deflated_bytes_come_back(void)
+{
+    static char data[50000], packed[60000], got[60000];
+    lz_inflated r;
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (char)(i * i >> 7);
+    size_t n = deflate_raw(data, sizeof data, packed, sizeof packed - 3);
+    LZ_TRY(lz_inflate((lz_str){ packed, n + 3 }, got, sizeof got, &r));
+    assert_true(r.ended && r.taken == n && r.given == sizeof data);
+    assert_memory_equal(got, data, sizeof data);
+    LZ_TRY(lz_inflate((lz_str){ packed, n }, got, sizeof data, &r));
+    assert_true(r.ended && r.given == sizeof data);
+    memset(got, 0, 1000);
+    LZ_TRY(lz_inflate((lz_str){ packed, n }, got, 999, &r)); /* a beginning */
+    assert_true(!r.ended && r.given == 999 && got[999] == 0);
+    assert_memory_equal(got, data, 999);
+    LZ_TRY(lz_inflate((lz_str){ packed, deflate_raw("", 0, packed, 100) }, NULL, 0, &r));
+    assert_true(r.ended && r.given == 0);
+    assert_int_equal(lz_crc32(LZ_STR("123456789")), 0xcbf43926); /* the check value of CRC-32 */
+    return lz_check_err(lz_inflate((lz_str){ packed, 1 }, got, 10, &r), LZ_ERR_SYNTAX, "end too early");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         LZ_TEST(test_plain_and_packed_read_alike),
         LZ_TEST(test_bad_files_are_refused),
+        LZ_TEST(test_deflated_bytes_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,49 @@
+/* io.h - files of many named tensors: NumPy's .npz and safetensors.
+ *
+ * An archive is open for reading and never changes. Its file is mapped: opening one reads
+ * only names, dtypes and sizes, and tensors of safetensors look at the mapped file, which
+ * lives as long as the last of them. So do not write into a file that is open (saving
+ * replaces files, and is fine). Whatever is wrong with a file is an error that names the
+ * file, the member and the byte; nothing is left behind. */
+#ifndef LAZULI_IO_H
+#define LAZULI_IO_H
+
+#include <lazuli/array.h>
+#include <lazuli/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct lz_archive lz_archive;
+
+/* Which of the formats it is shows in its first bytes. */
+LZ_API LZ_MUST_USE lz_err *lz_archive_read(const char *path, lz_archive **out);
+/* The same, for programs with a context: NULL after an error, which is in the context. */
+LZ_API lz_archive *lz_archive_open(lz_ctx *c, const char *path);
+LZ_API void lz_archive_close(lz_archive *a); /* tensors and arrays stay; NULL does nothing */
+
+LZ_API const char *lz_archive_format(const lz_archive *a); /* "npz", "safetensors" */
+LZ_API size_t lz_archive_count(const lz_archive *a);
+/* i is below the count. Texts and sizes live as long as the archive. */
+LZ_API const char *lz_archive_name(const lz_archive *a, size_t i);
+LZ_API lz_dtype lz_archive_dtype(const lz_archive *a, size_t i); /* LZ_DTYPE_NONE: cannot be read here */
+LZ_API lz_ints lz_archive_sizes(const lz_archive *a, size_t i);
+LZ_API size_t lz_archive_find(const lz_archive *a, const char *name); /* SIZE_MAX: there is none */
+
+/* Texts that safetensors has beside its tensors; in the order of the file. */
+typedef struct lz_metadata {
+    const char *key, *value;
+} lz_metadata;
+
+LZ_API size_t lz_archive_metadata_count(const lz_archive *a);
+LZ_API lz_metadata lz_archive_metadata_at(const lz_archive *a, size_t i);
+LZ_API const char *lz_archive_metadata(const lz_archive *a, const char *key); /* NULL: there is none */
+
+LZ_API LZ_MUST_USE lz_err *lz_archive_array(const lz_archive *a, size_t i, lz_array **out);
+LZ_API lz_tensor *lz_archive_tensor(lz_ctx *c, const lz_archive *a, const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

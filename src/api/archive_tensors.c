@@ -1,0 +1,41 @@
+/* The tensors of lazuli/io.h. */
+#include "io/archive.h"
+#include "lazy/ctx.h"
+
+lz_archive *lz_archive_open(lz_ctx *c, const char *path)
+{
+    lz_archive *a = NULL;
+    lz_ctx_fail(c, (lz_loc){ 0 }, NULL, lz_archive_read(path, &a));
+    return a;
+}
+
+static void drop_buffer(void *owner)
+{
+    lz_buffer_release(owner);
+}
+
+/* The tensor looks at the array's buffer and keeps it. */
+static lz_tensor *tensor_of(lz_ctx *c, lz_array *a)
+{
+    lz_buffer *b = lz_buffer_retain(a->buffer);
+    char *first = (char *)b->data + (size_t)a->offset * lz_dtype_size(a->dtype);
+    lz_tensor *t =
+        lz_from_foreign(c, a->dtype, lz_array_sizes(a), lz_array_strides(a), first, drop_buffer, b);
+    if (lz_tensor_is_inert(t))
+        lz_buffer_release(b);
+    lz_array_deinit(a);
+    return t;
+}
+
+lz_tensor *lz_archive_tensor(lz_ctx *c, const lz_archive *a, const char *name)
+{
+    lz_array array;
+    if (!a)
+        return c->inert;
+    size_t i = lz_archive_find(a, name);
+    lz_err *e = i == SIZE_MAX ? lz_archive_missing(a, name) : lz_archive_get(a, i, NULL, &array);
+    if (!e)
+        return tensor_of(c, &array);
+    lz_ctx_fail(c, (lz_loc){ 0 }, NULL, e);
+    return c->inert;
+}
