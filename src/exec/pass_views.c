@@ -206,6 +206,7 @@ lz_err *lz_move_views(const lz_lower *dag, const lz_ln *const *outputs, size_t n
     mover m = { .dag = dag, .b = out };
     lz_low_init(out, dag->arena);
     lz_err *e = move(&m, outputs, n, moved);
+    e = e ? e : lz_turn_products(out, moved, n);
     if (e)
         lz_low_deinit(out);
     return e;

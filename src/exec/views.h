@@ -30,6 +30,10 @@ enum { LZ_LN_OPERANDS = 4 }; /* of such a node, at most */
 LZ_MUST_USE lz_err *lz_gather_operands(lz_lower *b, const lz_ln *data, const lz_ln *index, int64_t dim,
                                        const lz_ln **out);
 
+/* Products that are only looked at transposed are made transposed; the DAG becomes another one in the
+ * same arena. */
+LZ_MUST_USE lz_err *lz_turn_products(lz_lower *dag, const lz_ln **outputs, size_t n);
+
 /* The pass "views" (pass_views.c): another DAG in the same arena, without what nobody
  * needs, where views stand as near to inputs as they can. moved: what the outputs are
  * there; one that was no input does not become one. */

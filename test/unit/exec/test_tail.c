@@ -1,6 +1,7 @@
 /* Kernels that go over a product while it is made give what they give behind it, to the last bit. */
 #include "dag_random.h"
 #include "exec/plan_impl.h"
+#include <math.h>
 #include <string.h>
 
 typedef struct shape {
@@ -76,14 +77,22 @@ static lz_err *make_transposed(dag *d, shape s, const lz_ln **out)
     return relu(d, t, out);
 }
 
+/* The only view of the product shows it transposed: it is made so. */
+static lz_err *make_turned(dag *d, shape s, const lz_ln **out)
+{
+    static const int64_t swap[] = { 0, 2, 1 };
+    const lz_ln *x, *t, *r;
+    LZ_TRY(product(d, s, &x, &t));
+    LZ_TRY(lz_low_permute(&d->b, t, swap, &t));
+    LZ_TRY(dag_input(d, LZ_F32, D(s.b, s.n, s.m), &r));
+    return map2(d, LZ_K_ADD, r, t, out);
+}
+
 static const struct {
     make_fn *make;
     bool tail;
-} cases[] = { { make_bias, true },
-              { make_residual, true },
-              { make_own_residual, true },
-              { make_rows, true },
-              { make_transposed, false } };
+} cases[] = { { make_bias, true }, { make_residual, true },    { make_own_residual, true },
+              { make_rows, true }, { make_transposed, false }, { make_turned, true } };
 
 static size_t tails(const lz_plan *p)
 {
@@ -133,6 +142,39 @@ static lz_err *check(size_t which, shape s, lz_pool *threads)
     return e;
 }
 
+static float turned_element(const dag *d, shape s, int64_t b, int64_t i, int64_t j)
+{
+    const float *x = d->inputs[0].buffer->data, *y = d->inputs[1].buffer->data,
+                *r = d->inputs[2].buffer->data;
+    double sum = 0;
+    for (int64_t k = 0; k < s.k; k++)
+        sum += (double)tanhf(x[(b * s.m + j) * s.k + k]) * (double)y[(b * s.k + k) * s.n + i];
+    return r[(b * s.n + i) * s.m + j] + (float)sum;
+}
+
+static lz_err *test_turned_values(void)
+{
+    dag d;
+    lz_plan *p = NULL;
+    lz_buffer *got = NULL;
+    const lz_ln *out;
+    shape s = { 2, 5, 7, 3 };
+    dag_init(&d);
+    lz_err *e = make_turned(&d, s, &out);
+    e = e ? e : lz_plan_create(&d.b, &out, 1, NULL, &p);
+    e = e ? e : run(&d, p, NULL, &got);
+    for (int64_t b = 0; !e && b < s.b; b++)
+        for (int64_t i = 0; i < s.n; i++)
+            for (int64_t j = 0; j < s.m; j++)
+                assert_true(fabsf(((const float *)got->data)[(b * s.n + i) * s.m + j]
+                                  - turned_element(&d, s, b, i, j))
+                            < 1e-4F);
+    lz_buffer_release(got);
+    lz_plan_destroy(p);
+    dag_deinit(&d);
+    return e;
+}
+
 static lz_err *test_small(void)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -157,6 +199,7 @@ static void test_many_tiles(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { LZ_TEST(test_small), cmocka_unit_test(test_many_tiles) };
+    const struct CMUnitTest tests[] = { LZ_TEST(test_small), LZ_TEST(test_turned_values),
+                                        cmocka_unit_test(test_many_tiles) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
