@@ -40,8 +40,6 @@ typedef struct lz_backward_args {
 } lz_backward_args;
 
 /* lz_backward(c, loss), lz_backward(c, loss, .create_graph = true): adds to the gradients of leaves. */
-#define lz_backward(c, root, ...)                                                                            \
-    lz_backward_at((c), LZ_HERE, (root), &(lz_backward_args){ .gradient = NULL, __VA_ARGS__ })
 LZ_API bool lz_backward_at(lz_ctx *c, lz_loc at, lz_tensor *root, const lz_backward_args *args);
 
 typedef struct lz_grad_args {
@@ -50,12 +48,19 @@ typedef struct lz_grad_args {
     bool allow_unused; /* out[i] NULL where an input has no part in the outputs, instead of an error */
 } lz_grad_args;
 
-/* Gradients of outputs for inputs, which get no .grad. out: ninputs, of the scope. */
-#define lz_grad(c, outputs, inputs, out, ...)                                                                \
-    lz_grad_at((c), LZ_HERE, (outputs), (inputs), (out),                                                     \
-               &(lz_grad_args){ .retain_graph = false, __VA_ARGS__ })
+/* lz_grad(c, LZ_TENSORS(loss), LZ_TENSORS(x, y), grads, .create_graph = true): gradients of outputs for
+ * inputs, which get no .grad. out: one for each input, of the scope. */
 LZ_API bool lz_grad_at(lz_ctx *c, lz_loc at, lz_tensors outputs, lz_tensors inputs, lz_tensor **out,
                        const lz_grad_args *args);
+
+#ifndef __cplusplus
+#define lz_backward(c, ...)                                                                                  \
+    LZ_CALL(lz_backward_at((c), LZ_HERE, LZ_LAST(__VA_ARGS__),                                               \
+                           &(lz_backward_args){ .retain_graph = false, LZ_KEYWORDS(__VA_ARGS__) }))
+#define lz_grad(c, outputs, inputs, ...)                                                                     \
+    LZ_CALL(lz_grad_at((c), LZ_HERE, (outputs), (inputs), LZ_LAST(__VA_ARGS__),                              \
+                       &(lz_grad_args){ .retain_graph = false, LZ_KEYWORDS(__VA_ARGS__) }))
+#endif
 
 /* ---- scopes ---- */
 

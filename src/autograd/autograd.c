@@ -85,7 +85,7 @@ static const lz_gnode *fn_of(const lz_tensor *t)
 const char *lz_grad_fn(const lz_tensor *t)
 {
     const lz_gnode *n = fn_of(t);
-    return n ? lz_op_table[n->op].name : NULL;
+    return n ? lz_gnode_name(n) : NULL;
 }
 
 lz_loc lz_grad_fn_place(const lz_tensor *t)

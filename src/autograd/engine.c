@@ -1,5 +1,5 @@
 #include "autograd/engine.h"
-#include "autograd/unpack.h"
+#include "autograd/hooks.h"
 #include "base/mem.h"
 #include <stdlib.h>
 
@@ -120,156 +120,6 @@ static lz_err *add_to(run *r, lz_gedge e, lz_tensor *grad, lz_loc at)
     return p->queued ? NULL : enqueue(r, p);
 }
 
-/* ---- nodes ---- */
-
-static lz_err *grad_value(lz_recorder *rec, const pending *p, const lz_value *v, uint32_t *item, lz_lv *out)
-{
-    lz_lv *list;
-    *out = lz_lv_none();
-    if (v->kind == LZ_KIND_TENSOR)
-        return lz_recorder_add(rec, p->grads[(*item)++], out);
-    if (v->kind != LZ_KIND_TENSORS)
-        return NULL;
-    LZ_TRY(lz_low_list_new(&rec->b, (size_t)v->tensors.n, &list));
-    for (int64_t i = 0; i < v->tensors.n; i++)
-        LZ_TRY(lz_recorder_add(rec, p->grads[(*item)++], &list[i]));
-    *out = lz_lv_list(list, (size_t)v->tensors.n);
-    return NULL;
-}
-
-static lz_err *send(run *r, lz_recorder *rec, const lz_gnode *n, uint32_t edge, const lz_lv *v)
-{
-    lz_tensor *t;
-    if (!n->edges[edge].node || v->kind != LZ_LV_TENSOR)
-        return NULL;
-    LZ_TRY(lz_recorder_tensor(rec, v, &t));
-    return add_to(r, n->edges[edge], t, n->at);
-}
-
-static lz_err *send_all(run *r, lz_recorder *rec, const lz_gnode *n, const lz_lv *out)
-{
-    uint32_t edge = 0;
-    for (uint32_t i = 0; i < n->nargs; i++) {
-        const lz_value *v = &n->values[i];
-        if (v->kind == LZ_KIND_TENSOR)
-            LZ_TRY(send(r, rec, n, edge++, &out[i]));
-        for (int64_t k = 0; v->kind == LZ_KIND_TENSORS && k < v->tensors.n; k++, edge++)
-            if (out[i].kind == LZ_LV_LIST)
-                LZ_TRY(send(r, rec, n, edge, &out[i].list.items[k]));
-    }
-    return NULL;
-}
-
-/* Of these only gradients that somebody waits for are computed. */
-static uint64_t wanted_now(const run *r, const lz_gnode *n)
-{
-    uint64_t wanted = 0;
-    uint32_t edge = 0;
-    for (uint32_t i = 0; i < n->nargs; i++) {
-        const lz_value *v = &n->values[i];
-        int64_t k = v->kind == LZ_KIND_TENSORS ? v->tensors.n : v->kind == LZ_KIND_TENSOR;
-        for (; k > 0; k--, edge++) {
-            const lz_gnode *to = n->edges[edge].node;
-            if (to && (!r->pruned || find_pending(r, to)))
-                wanted |= UINT64_C(1) << i;
-        }
-    }
-    return wanted & n->wanted;
-}
-
-static lz_err *differentiate(run *r, lz_recorder *rec, pending *p)
-{
-    lz_gnode *n = p->node;
-    lz_lv args[LZ_ARGS_MAX], results[LZ_ARGS_MAX], grads[LZ_ARGS_MAX], out[LZ_ARGS_MAX];
-    uint64_t wanted = wanted_now(r, n);
-    uint32_t item = 0;
-    if (!wanted)
-        return NULL;
-    LZ_TRY(lz_unpack_call(rec, n, r->g->create, args, results));
-    for (uint32_t i = 0; i < n->nresults; i++)
-        LZ_TRY(grad_value(rec, p, &n->values[n->nargs + i], &item, &grads[i]));
-    LZ_TRY(lz_grad_call(rec, n->op, args, results, grads, wanted, out));
-    return send_all(r, rec, n, out);
-}
-
-static lz_err *zeros(lz_ctx *c, lz_loc at, const lz_spec *s, lz_tensor **out)
-{
-    const lz_value in[] = { lz_value_ints(lz_spec_sizes(s)), lz_value_dtype((lz_dtype)s->dtype),
-                            lz_value_layout(LZ_LAYOUT_NONE), lz_value_device((lz_device){ -1, -1 }),
-                            lz_value_none() };
-    lz_value made;
-    lz_record(c, &lz_op_table[LZ_OP_zeros], at, in, &made);
-    *out = made.tensor;
-    return made.tensor->alias ? NULL : lz_errf(lz_code_of(c), "%s", lz_message(c));
-}
-
-static lz_err *go_by_formula(run *r, pending *p)
-{
-    lz_recorder rec;
-    lz_recorder_init(&rec, r->ctx, p->node->at);
-    lz_err *e = differentiate(r, &rec, p);
-    lz_recorder_deinit(&rec);
-    return e;
-}
-
-static lz_err *go_to_leaf(run *r, pending *p)
-{
-    return r->g->ncaptures ? NULL : lz_engine_leave(p->node->meta, p->grads[0], r->g->create, r->g->at);
-}
-
-static lz_err *go_nowhere(run *r, pending *p)
-{
-    lz_tensor *z;
-    LZ_TRY(zeros(r->ctx, p->node->at, p->node->cut, &z));
-    return p->node->edges[0].node ? add_to(r, p->node->edges[0], z, p->node->at) : NULL;
-}
-
-typedef lz_err *go_fn(run *r, pending *p);
-static go_fn *const go[LZ_GNODE_KINDS] = {
-    [LZ_GNODE_OP] = go_by_formula,
-    [LZ_GNODE_LEAF] = go_to_leaf,
-    [LZ_GNODE_CUT] = go_nowhere,
-};
-
-static lz_err *spent(const lz_gnode *n)
-{
-    return lz_errf(LZ_ERR_ARG,
-                   "Trying to backward through the graph a second time: what %s at %s:%d had kept is gone. "
-                   "Specify retain_graph for the first time, if that is needed.",
-                   lz_op_table[n->op].name, n->at.file ? n->at.file : "?", (int)n->at.line);
-}
-
-static void capture(const run *r, const pending *p)
-{
-    for (size_t i = 0; i < r->g->ncaptures; i++) {
-        lz_capture *x = &r->g->captures[i];
-        if (x->edge.node == p->node && !x->grad)
-            x->grad = lz_retain(p->grads[x->edge.index]);
-    }
-}
-
-static lz_err *step(run *r, pending *p)
-{
-    lz_gnode *n = p->node;
-    capture(r, p);
-    if (n->spent)
-        return spent(n);
-    LZ_TRY(go[n->kind](r, p));
-    if (!r->g->retain && !r->g->create)
-        lz_gnode_spend(n);
-    empty(p);
-    return NULL;
-}
-
-static lz_err *step_in_scope(run *r, pending *p)
-{
-    lz_scope *s;
-    LZ_TRY(lz_scope_begin(r->ctx, &s));
-    lz_err *e = step(r, p);
-    lz_scope_pop(s);
-    return e;
-}
-
 /* ---- leaves ---- */
 
 lz_err *lz_engine_leave(lz_grad_meta *m, lz_tensor *grad, bool create, lz_loc at)
@@ -285,6 +135,84 @@ lz_err *lz_engine_leave(lz_grad_meta *m, lz_tensor *grad, bool create, lz_loc at
     return NULL;
 }
 
+static lz_err *leave(const run *r, const pending *p)
+{
+    if (r->g->ncaptures)
+        return NULL;
+    LZ_TRY(lz_engine_leave(p->node->meta, p->grads[0], r->g->create, r->g->at));
+    lz_hooks_left(r->ctx, p->node->meta);
+    return lz_failed(r->ctx) ? lz_errf(lz_code_of(r->ctx), "%s", lz_message(r->ctx)) : NULL;
+}
+
+/* ---- nodes ---- */
+
+/* Of these only gradients that somebody waits for are computed: bits of arguments. */
+static uint64_t wanted_now(const run *r, const lz_gnode *n)
+{
+    uint64_t wanted = 0;
+    uint32_t edge = 0;
+    for (uint32_t i = 0; n->values && i < n->nargs; i++) {
+        const lz_value *v = &n->values[i];
+        int64_t k = v->kind == LZ_KIND_TENSORS ? v->tensors.n : v->kind == LZ_KIND_TENSOR;
+        for (; k > 0; k--, edge++) {
+            const lz_gnode *to = n->edges[edge].node;
+            wanted |= (uint64_t)(to && (!r->pruned || find_pending(r, to))) << i;
+        }
+    }
+    for (; edge < n->nin; edge++) { /* of a function: its inputs */
+        const lz_gnode *to = n->edges[edge].node;
+        wanted |= (uint64_t)(to && (!r->pruned || find_pending(r, to))) << edge;
+    }
+    return wanted & n->wanted;
+}
+
+static lz_err *send(run *r, const pending *p)
+{
+    lz_gnode *n = p->node;
+    uint64_t wanted = wanted_now(r, n);
+    lz_tensor **out;
+    if (!wanted)
+        return NULL;
+    out = lz_scope_alloc(r->ctx->scope, n->nin * sizeof *out);
+    if (!out)
+        return lz_err_oom();
+    LZ_TRY(lz_engine_node(r->ctx, n, p->grads, wanted, r->g->create, out));
+    for (uint32_t i = 0; i < n->nin; i++)
+        if (out[i] && n->edges[i].node)
+            LZ_TRY(add_to(r, n->edges[i], out[i], n->at));
+    return NULL;
+}
+
+static void capture(const run *r, const pending *p)
+{
+    for (size_t i = 0; i < r->g->ncaptures; i++) {
+        lz_capture *x = &r->g->captures[i];
+        if (x->edge.node == p->node && !x->grad)
+            x->grad = lz_retain(p->grads[x->edge.index]);
+    }
+}
+
+static lz_err *step(run *r, pending *p)
+{
+    lz_gnode *n = p->node;
+    LZ_TRY(lz_hooks_call(r->ctx, n, p->grads, r->g->create, r->g->at));
+    capture(r, p);
+    LZ_TRY(n->kind == LZ_GNODE_LEAF ? leave(r, p) : send(r, p));
+    if (!r->g->retain && !r->g->create)
+        lz_gnode_spend(n);
+    empty(p);
+    return NULL;
+}
+
+static lz_err *step_in_scope(run *r, pending *p)
+{
+    lz_scope *s;
+    LZ_TRY(lz_scope_begin(r->ctx, &s));
+    lz_err *e = step(r, p);
+    lz_scope_pop(s);
+    return e;
+}
+
 /* ---- only what leads to the captures ---- */
 
 static int by_seq(const void *a, const void *b)
@@ -293,29 +221,27 @@ static int by_seq(const void *a, const void *b)
     return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-typedef LZ_VEC(lz_gnode *) node_list;
-
-/* All nodes behind the roots, the first recorded first. */
-static lz_err *reach(run *r, node_list *out)
+lz_err *lz_engine_reach(lz_ctx *c, const lz_gedge *roots, size_t n, lz_gnodes *out)
 {
-    LZ_VEC(lz_gnode *) stack = { 0 };
-    uint64_t mark = ++r->ctx->tape->mark;
+    lz_gnodes stack = { 0 };
+    uint64_t mark = ++c->tape->mark;
     lz_err *e = NULL;
-    for (size_t i = 0; !e && i < r->g->nroots; i++)
-        e = lz_vec_push(&stack, r->g->roots[i].node);
+    for (size_t i = 0; !e && i < n; i++)
+        if (roots[i].node)
+            e = lz_vec_push(&stack, roots[i].node);
     while (!e && stack.len) {
-        lz_gnode *n = stack.data[--stack.len];
-        if (n->mark == mark)
+        lz_gnode *x = stack.data[--stack.len];
+        if (x->mark == mark)
             continue;
-        n->mark = mark;
-        e = lz_vec_push(out, n);
-        for (uint32_t i = 0; !e && n->edges && i < n->nin; i++)
-            if (n->edges[i].node)
-                e = lz_vec_push(&stack, n->edges[i].node);
+        x->mark = mark;
+        e = lz_vec_push(out, x);
+        for (uint32_t i = 0; !e && x->edges && i < x->nin; i++)
+            if (x->edges[i].node)
+                e = lz_vec_push(&stack, x->edges[i].node);
     }
     lz_vec_deinit(&stack);
     if (!e && out->len)
-        qsort(out->data, out->len, sizeof *out->data, by_seq);
+        qsort(out->data, out->len, sizeof(lz_gnode *), by_seq);
     return e;
 }
 
@@ -329,9 +255,9 @@ static bool is_captured(const run *r, const lz_gnode *n)
 
 static lz_err *prune(run *r)
 {
-    node_list nodes = { 0 };
+    lz_gnodes nodes = { 0 };
     pending *p;
-    lz_err *e = reach(r, &nodes);
+    lz_err *e = lz_engine_reach(r->ctx, r->g->roots, r->g->nroots, &nodes);
     for (size_t i = 0; !e && i < nodes.len; i++) {
         lz_gnode *n = nodes.data[i];
         bool needed = is_captured(r, n);

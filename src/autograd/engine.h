@@ -25,6 +25,13 @@ typedef struct lz_going {
 } lz_going;
 
 LZ_MUST_USE lz_err *lz_engine_run(lz_ctx *c, const lz_going *g);
+/* Through one node: gradients of its arguments, by edge, of the scope; NULL where there is none. */
+LZ_MUST_USE lz_err *lz_engine_node(lz_ctx *c, lz_gnode *n, lz_tensor *const *grads, uint64_t wanted,
+                                   bool create, lz_tensor **out);
+typedef LZ_VEC(lz_gnode *) lz_gnodes;
+/* All nodes behind some edges, the first recorded first. */
+LZ_MUST_USE lz_err *lz_engine_reach(lz_ctx *c, const lz_gedge *roots, size_t n, lz_gnodes *out);
+LZ_MUST_USE lz_err *lz_engine_zeros(lz_ctx *c, lz_loc at, const lz_spec *s, lz_tensor **out);
 /* Adds to what a leaf has. */
 LZ_MUST_USE lz_err *lz_engine_leave(lz_grad_meta *m, lz_tensor *grad, bool create, lz_loc at);
 

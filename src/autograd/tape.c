@@ -1,4 +1,5 @@
 #include "autograd/tape.h"
+#include "autograd/function.h"
 #include "autograd/grad_table.h"
 #include "base/mem.h"
 #include <string.h>
@@ -47,8 +48,15 @@ static void free_hooks(lz_ghook **list)
     }
 }
 
+const char *lz_gnode_name(const lz_gnode *n)
+{
+    return n->kind == LZ_GNODE_FUNCTION ? n->fn->f->name : lz_op_table[n->op].name;
+}
+
 void lz_gnode_spend(lz_gnode *n)
 {
+    if (n->kind == LZ_GNODE_FUNCTION && n->fn)
+        n->spent = lz_function_spend(n->fn) || n->spent;
     for (uint32_t i = 0; n->items && i < n->nin + n->nout; i++) {
         lz_alias *a = n->items[i].alias;
         n->items[i].alias = NULL;
@@ -66,6 +74,10 @@ static void cut_off(lz_gnode *n)
     for (uint32_t i = 0; n->edges && i < n->nin; i++) {
         lz_gnode_release(n->edges[i].node);
         n->edges[i].node = NULL;
+    }
+    if (n->kind == LZ_GNODE_FUNCTION && n->fn) {
+        lz_function_free(n->fn);
+        n->fn = NULL;
     }
     if (n->kind == LZ_GNODE_LEAF && n->meta) {
         n->meta->leaf = NULL;
@@ -240,7 +252,7 @@ lz_err *lz_gnode_of_call(lz_tape *t, uint16_t op, lz_loc at, const lz_value *in,
     }
     (*node)->at = at;
     (*node)->wanted = wanted;
-    fill_node(&l, lz_grad_keeps(op, wanted).whole, edges, *node);
+    fill_node(&l, t->keeps_all ? UINT64_MAX : lz_grad_keeps(op, wanted).whole, edges, *node);
     return NULL;
 }
 
@@ -299,6 +311,47 @@ lz_err *lz_meta_of(lz_tensor *t, lz_grad_meta **out)
     return NULL;
 }
 
+/* ---- recorders ---- */
+
+typedef struct lz_spare {
+    struct lz_spare *next;
+    lz_recorder r;
+} spare;
+
+lz_err *lz_tape_recorder(lz_tape *t, lz_loc at, lz_recorder **out)
+{
+    spare *s = t->spare;
+    if (s) {
+        t->spare = s->next;
+        s->r.at = at;
+    } else {
+        s = lz_mem_alloc(sizeof *s);
+        if (!s)
+            return lz_err_oom();
+        lz_recorder_init(&s->r, t->ctx, at);
+    }
+    *out = &s->r;
+    return NULL;
+}
+
+void lz_tape_recorder_done(lz_tape *t, lz_recorder *r)
+{
+    spare *s = (spare *)(void *)((char *)r - offsetof(spare, r));
+    lz_recorder_clear(r);
+    s->next = t->spare;
+    t->spare = s;
+}
+
+static void free_spare(lz_tape *t)
+{
+    while (t->spare) {
+        spare *s = t->spare;
+        t->spare = s->next;
+        lz_recorder_deinit(&s->r);
+        lz_mem_free(s);
+    }
+}
+
 /* ---- hooks of the recorder ---- */
 
 static void drop_tensor(lz_tensor *t)
@@ -337,6 +390,7 @@ static void close_tape(lz_ctx *c)
 
 static void free_tape(lz_ctx *c)
 {
+    free_spare(c->tape);
     lz_mem_free(c->tape);
     c->tape = NULL;
 }

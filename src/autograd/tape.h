@@ -54,6 +54,7 @@ struct lz_gnode {
     bool spent;
     uint32_t nargs, nresults; /* values */
     uint32_t nin, nout;       /* tensors among them */
+    uint32_t place;           /* in a list of nodes */
     uint64_t seq, wanted, mark;
     lz_loc at;
     lz_tape *tape;
@@ -84,6 +85,7 @@ struct lz_grad_meta {
     lz_gnode *leaf;  /* its node; weak */
     lz_tensor *grad; /* one count */
     lz_ghook *hooks; /* of a leaf */
+    bool retains;    /* no leaf, but its gradient is left, too */
     bool requires;   /* a leaf, and the user has said so */
 };
 
@@ -92,17 +94,23 @@ struct lz_tape {
     lz_gnode *first, *last;
     uint64_t seq, mark;
     int64_t hook_id;
-    lz_gnode *dead; /* being freed; by `next` */
+    lz_gnode *dead;         /* being freed; by `next` */
+    struct lz_spare *spare; /* recorders that nobody uses */
+    bool keeps_all;         /* values are kept whole, as they were: for tangents */
     bool freeing;
 };
 
 /* ---- life (tape.c) ---- */
 
 LZ_MUST_USE lz_err *lz_tape_of(lz_ctx *c, lz_tape **out); /* made if need be */
+/* A recorder for one call, to be given back. */
+LZ_MUST_USE lz_err *lz_tape_recorder(lz_tape *t, lz_loc at, lz_recorder **out);
+void lz_tape_recorder_done(lz_tape *t, lz_recorder *r);
 LZ_MUST_USE lz_err *lz_gnode_alloc(lz_tape *t, lz_gkind kind, size_t more, lz_gnode **out);
 lz_gnode *lz_gnode_retain(lz_gnode *n);
-void lz_gnode_release(lz_gnode *n); /* NULL does nothing */
-void lz_gnode_spend(lz_gnode *n);   /* forgets what it kept */
+const char *lz_gnode_name(const lz_gnode *n); /* of its operator or function */
+void lz_gnode_release(lz_gnode *n);           /* NULL does nothing */
+void lz_gnode_spend(lz_gnode *n);             /* forgets what it kept */
 void lz_edges_release(const lz_gedge *edges, size_t n);
 
 LZ_MUST_USE lz_err *lz_meta_create(lz_ctx *c, uint32_t family, lz_grad_meta **out);

@@ -75,11 +75,47 @@ static lz_err *find_edges(edge_list *l, uint16_t op, const lz_value *in, uint64_
     return NULL;
 }
 
+/* Values as they are now, whatever is written later. */
+static lz_err *freeze(lz_ctx *c, const lz_value *v, lz_value *out)
+{
+    lz_tensor **list;
+    *out = *v;
+    if (v->kind == LZ_KIND_TENSOR && v->tensor)
+        return lz_snapshot(v->tensor, &out->tensor);
+    if (v->kind != LZ_KIND_TENSORS || v->tensors.n < 0)
+        return NULL;
+    list = lz_scope_alloc(c->scope, ((size_t)v->tensors.n + 1) * sizeof *list);
+    if (!list)
+        return lz_err_oom();
+    for (int64_t i = 0; i < v->tensors.n; i++) {
+        list[i] = NULL;
+        if (v->tensors.v[i])
+            LZ_TRY(lz_snapshot(v->tensors.v[i], &list[i]));
+    }
+    out->tensors.v = list;
+    return NULL;
+}
+
+static lz_err *freeze_all(lz_ctx *c, const lz_value *v, int n, lz_value *out)
+{
+    for (int i = 0; i < n; i++)
+        LZ_TRY(freeze(c, &v[i], &out[i]));
+    return NULL;
+}
+
 static lz_err *make_node(lz_ctx *c, uint16_t op, lz_loc at, const lz_value *in, const lz_value *out,
                          uint64_t wanted, lz_gnode **node)
 {
     edge_list l = { .at = at };
+    lz_value frozen[LZ_ARGS_MAX], made[LZ_ARGS_MAX];
     lz_err *e = find_edges(&l, op, in, wanted);
+    if (!e && c->tape->keeps_all) {
+        e = freeze_all(c, in, lz_grad_nargs(op), frozen);
+        if (!e)
+            e = freeze_all(c, out, lz_op_table[op].nreturns, made);
+        in = frozen;
+        out = made;
+    }
     if (!e) {
         e = lz_gnode_of_call(c->tape, op, at, in, out, wanted, l.v.data, l.v.len, node);
         l.v.len = 0;
@@ -140,10 +176,23 @@ static uint16_t number_of(const lz_op_row *op)
     return (uint16_t)(op - lz_op_table);
 }
 
+/* What is made in inference mode can never be part of a tape. */
+static lz_err *check_kept(uint16_t op, const lz_value *in, uint64_t wanted)
+{
+    uint64_t whole = lz_grad_keeps(op, wanted).whole;
+    for (int i = 0; i < lz_grad_nargs(op); i++)
+        if (whole >> i & 1 && in[i].kind == LZ_KIND_TENSOR && in[i].tensor
+            && in[i].tensor->made & LZ_MADE_INFERENCE)
+            return lz_errf(LZ_ERR_ARG, "Inference tensors cannot be saved for backward. To work around you "
+                                       "can make a clone to get a normal tensor and use it in autograd.");
+    return NULL;
+}
+
 static lz_err *record_own(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, uint64_t wanted,
                           lz_value *out)
 {
     lz_gnode *node;
+    LZ_TRY(check_kept(number_of(op), in, wanted));
     record_hidden(c, op, at, in, out);
     if (is_inert(op, out))
         return NULL;
@@ -266,15 +315,15 @@ static bool is_usable(const lz_ctx *c, const lz_value *v)
 
 static lz_err *record_parts(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
 {
-    lz_recorder r;
+    lz_recorder *r;
     for (uint32_t i = 0; i < op->nargs; i++)
         if (!is_usable(c, &in[i])) {
             record_hidden(c, op, at, in, out);
             return NULL;
         }
-    lz_recorder_init(&r, c, at);
-    lz_err *e = take_apart(&r, op, in, out);
-    lz_recorder_deinit(&r);
+    LZ_TRY(lz_tape_recorder(c->tape, at, &r));
+    lz_err *e = take_apart(r, op, in, out);
+    lz_tape_recorder_done(c->tape, r);
     return e;
 }
 
@@ -333,7 +382,7 @@ static lz_err *node_of_write(rewriting *w, lz_gnode **node)
         LZ_TRY(old_self(w, &in[0].tensor));
     LZ_TRY(make_node(w->c, kin, w->at, in, &result, wanted, node));
     lz_gitem *kept = &(*node)->items[(*node)->nin];
-    kept->writes += kept->alias != NULL;
+    kept->writes += kept->alias && !w->c->tape->keeps_all;
     return NULL;
 }
 
@@ -359,6 +408,18 @@ static lz_err *node_of_cut(const rewriting *w, lz_gnode **node)
     return NULL;
 }
 
+/* The result is known only now. */
+static lz_err *keep_written(const rewriting *w, const lz_gnode *node)
+{
+    lz_tensor *t;
+    lz_gitem *x = &node->items[node->nin];
+    LZ_TRY(lz_snapshot(w->self, &t));
+    t->alias->refs++;
+    lz_alias_release(x->alias);
+    x->alias = t->alias;
+    return NULL;
+}
+
 static lz_err *write_with_node(rewriting *w, bool cut, lz_value *out)
 {
     lz_gnode *node;
@@ -367,6 +428,11 @@ static lz_err *write_with_node(rewriting *w, bool cut, lz_value *out)
     if (is_inert(w->op, out)) {
         lz_gnode_release(node);
         return NULL;
+    }
+    lz_err *e = w->c->tape->keeps_all && !cut ? keep_written(w, node) : NULL;
+    if (e) {
+        lz_gnode_release(node);
+        return e;
     }
     return lz_history_write(w->self, (lz_gedge){ node, 0 }, w->at);
 }
@@ -452,9 +518,21 @@ static lz_err *record_detach(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz
     return NULL;
 }
 
+static lz_err *check_written(const lz_op_row *op, const lz_value *in)
+{
+    for (uint32_t i = 0; i < op->nargs; i++)
+        if (op->args[i].write && in[i].kind == LZ_KIND_TENSOR && in[i].tensor
+            && in[i].tensor->made & LZ_MADE_INFERENCE)
+            return lz_errf(LZ_ERR_ARG, "Inplace update to inference tensor outside InferenceMode is not "
+                                       "allowed. You can make a clone to get a normal tensor before.");
+    return NULL;
+}
+
 lz_err *lz_tape_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out,
                        bool *done)
 {
+    if (op->kind != LZ_SCHEMA_FUNCTIONAL && c->grad_mode != LZ_GRAD_INFERENCE)
+        LZ_TRY(check_written(op, in));
     if (c->grad_mode != LZ_GRAD_ON)
         return NULL;
     if (op->kind == LZ_SCHEMA_FUNCTIONAL)

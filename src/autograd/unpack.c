@@ -7,7 +7,7 @@ static lz_err *modified(const lz_gnode *n, const lz_gitem *x)
     return lz_errf(LZ_ERR_ARG,
                    "one of the variables needed for gradient computation has been modified by an inplace "
                    "operation: saved by %s at %s:%d, written by %s at %s:%d (version %u, expected %u)",
-                   lz_op_table[n->op].name, n->at.file ? n->at.file : "?", (int)n->at.line, by,
+                   lz_gnode_name(n), n->at.file ? n->at.file : "?", (int)n->at.line, by,
                    a->written_at.file ? a->written_at.file : "?", (int)a->written_at.line, a->writes,
                    x->writes);
 }
@@ -25,18 +25,12 @@ static lz_err *attach(lz_tensor *t, lz_gedge e)
     return NULL;
 }
 
-lz_err *lz_unpack_item(lz_gnode *n, uint32_t i, bool attached, lz_tensor **out)
+lz_err *lz_unpack_item(const lz_gnode *n, const lz_gitem *x, const lz_gedge *from, lz_tensor **out)
 {
-    const lz_gitem *x = &n->items[i];
-    *out = NULL;
-    if (!x->alias)
-        return NULL;
     if (x->writes != x->alias->writes)
         return modified(n, x);
     LZ_TRY(lz_tensor_create(x->alias, x->spec, x->offset, out));
-    if (!attached)
-        return NULL;
-    return attach(*out, i < n->nin ? n->edges[i] : (lz_gedge){ n, i - n->nin });
+    return from ? attach(*out, *from) : NULL;
 }
 
 static lz_err *unpack_tensor(lz_recorder *r, lz_gnode *n, uint32_t i, bool attached, lz_lv *out)
@@ -48,7 +42,8 @@ static lz_err *unpack_tensor(lz_recorder *r, lz_gnode *n, uint32_t i, bool attac
         return NULL;
     if (!x->alias)
         return lz_recorder_facts(r, (lz_dtype)x->spec->dtype, lz_spec_sizes(x->spec), out);
-    LZ_TRY(lz_unpack_item(n, i, attached, &t));
+    const lz_gedge from = i < n->nin ? n->edges[i] : (lz_gedge){ n, i - n->nin };
+    LZ_TRY(lz_unpack_item(n, x, attached ? &from : NULL, &t));
     return lz_recorder_add(r, t, out);
 }
 

@@ -8,7 +8,8 @@
  * differentiable: arguments lead where they led, results to the node itself. Refused if
  * something was written to since. */
 LZ_MUST_USE lz_err *lz_unpack_call(lz_recorder *r, lz_gnode *n, bool attached, lz_lv *args, lz_lv *results);
-/* One of them; NULL if its facts were kept. */
-LZ_MUST_USE lz_err *lz_unpack_item(lz_gnode *n, uint32_t i, bool attached, lz_tensor **out);
+/* Something that was kept whole; from: where its gradient goes, NULL: it has none. */
+LZ_MUST_USE lz_err *lz_unpack_item(const lz_gnode *n, const lz_gitem *x, const lz_gedge *from,
+                                   lz_tensor **out);
 
 #endif

@@ -2,6 +2,7 @@
 #include "core/strides.h"
 #include "exec/arg.h"
 #include "lazy/ctx.h"
+#include <string.h>
 
 void lz_recorder_init(lz_recorder *r, lz_ctx *c, lz_loc at)
 {
@@ -17,6 +18,24 @@ void lz_recorder_deinit(lz_recorder *r)
     lz_low_deinit(&r->b);
     lz_vec_deinit(&r->tensors);
     lz_arena_deinit(&r->arena);
+}
+
+/* Of the arena one chunk stays. */
+void lz_recorder_clear(lz_recorder *r)
+{
+    if (r->b.table_cap)
+        memset((void *)r->b.table, 0, r->b.table_cap * sizeof *r->b.table);
+    r->b.table_used = 0;
+    r->b.n_nodes = 0;
+    r->b.guards = NULL;
+    r->tensors.len = 0;
+    if (!r->start.chunk) {
+        lz_arena_deinit(&r->arena);
+        if (!lz_arena_zalloc(&r->arena, 1))
+            return;
+        r->start = lz_arena_save(&r->arena);
+    }
+    lz_arena_rewind(&r->arena, r->start);
 }
 
 /* ---- tensors as values ---- */

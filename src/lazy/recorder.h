@@ -16,6 +16,7 @@ enum { LZ_NO_ELEMENTS = -1 };
 typedef struct lz_recorder {
     lz_lower b; /* apply: lz_recorder_apply, user: this; may be set to something else */
     lz_arena arena;
+    lz_arena_mark start; /* where the arena is empty; not set before it was first cleared */
     lz_ctx *ctx;
     lz_loc at;                   /* of the calls */
     LZ_VEC(lz_tensor *) tensors; /* by slot */
@@ -23,6 +24,7 @@ typedef struct lz_recorder {
 
 void lz_recorder_init(lz_recorder *r, lz_ctx *c, lz_loc at);
 void lz_recorder_deinit(lz_recorder *r);
+void lz_recorder_clear(lz_recorder *r); /* as new, but with the memory it has */
 
 /* A tensor as a value with a slot of its own; NULL is None. */
 LZ_MUST_USE lz_err *lz_recorder_add(lz_recorder *r, lz_tensor *t, lz_lv *out);

@@ -1,0 +1,112 @@
+#include "autograd/engine.h"
+#include "autograd/function.h"
+#include "autograd/unpack.h"
+
+/* Gradients on their way through one node. */
+typedef struct passing {
+    lz_ctx *c;
+    lz_gnode *n;
+    lz_tensor *const *grads; /* of results */
+    uint64_t wanted;
+    bool create;
+    lz_tensor **out; /* by edge */
+} passing;
+
+/* ---- operators ---- */
+
+static lz_err *grad_value(lz_recorder *r, const passing *p, const lz_value *v, uint32_t *item, lz_lv *out)
+{
+    lz_lv *list;
+    *out = lz_lv_none();
+    if (v->kind == LZ_KIND_TENSOR)
+        return lz_recorder_add(r, p->grads[(*item)++], out);
+    if (v->kind != LZ_KIND_TENSORS)
+        return NULL;
+    LZ_TRY(lz_low_list_new(&r->b, (size_t)v->tensors.n, &list));
+    for (int64_t i = 0; i < v->tensors.n; i++)
+        LZ_TRY(lz_recorder_add(r, p->grads[(*item)++], &list[i]));
+    *out = lz_lv_list(list, (size_t)v->tensors.n);
+    return NULL;
+}
+
+static lz_err *give(lz_recorder *r, const passing *p, const lz_lv *made)
+{
+    uint32_t edge = 0;
+    for (uint32_t i = 0; i < p->n->nargs; i++) {
+        const lz_value *v = &p->n->values[i];
+        if (v->kind == LZ_KIND_TENSOR)
+            LZ_TRY(lz_recorder_tensor(r, &made[i], &p->out[edge++]));
+        for (int64_t k = 0; v->kind == LZ_KIND_TENSORS && k < v->tensors.n; k++, edge++)
+            if (made[i].kind == LZ_LV_LIST)
+                LZ_TRY(lz_recorder_tensor(r, &made[i].list.items[k], &p->out[edge]));
+    }
+    return NULL;
+}
+
+static lz_err *differentiate(lz_recorder *r, const passing *p)
+{
+    lz_gnode *n = p->n;
+    lz_lv args[LZ_ARGS_MAX], results[LZ_ARGS_MAX], grads[LZ_ARGS_MAX], made[LZ_ARGS_MAX];
+    uint32_t item = 0;
+    LZ_TRY(lz_unpack_call(r, n, p->create, args, results));
+    for (uint32_t i = 0; i < n->nresults; i++)
+        LZ_TRY(grad_value(r, p, &n->values[n->nargs + i], &item, &grads[i]));
+    LZ_TRY(lz_grad_call(r, n->op, args, results, grads, p->wanted, made));
+    return give(r, p, made);
+}
+
+static lz_err *pass_operator(const passing *p)
+{
+    lz_recorder *r;
+    LZ_TRY(lz_tape_recorder(p->c->tape, p->n->at, &r));
+    lz_err *e = differentiate(r, p);
+    lz_tape_recorder_done(p->c->tape, r);
+    return e;
+}
+
+/* ---- others ---- */
+
+static lz_err *pass_cut(const passing *p)
+{
+    return lz_engine_zeros(p->c, p->n->at, p->n->cut, &p->out[0]);
+}
+
+static lz_err *pass_function(const passing *p)
+{
+    return lz_function_back(p->n, p->grads, p->wanted, p->create, p->out);
+}
+
+typedef lz_err *pass_fn(const passing *p);
+static pass_fn *const pass[LZ_GNODE_KINDS] = {
+    [LZ_GNODE_OP] = pass_operator,
+    [LZ_GNODE_CUT] = pass_cut,
+    [LZ_GNODE_FUNCTION] = pass_function,
+};
+
+static lz_err *spent(const lz_gnode *n)
+{
+    return lz_errf(LZ_ERR_ARG,
+                   "Trying to backward through the graph a second time: what %s at %s:%d had kept is gone. "
+                   "Specify retain_graph for the first time, if that is needed.",
+                   lz_gnode_name(n), n->at.file ? n->at.file : "?", (int)n->at.line);
+}
+
+lz_err *lz_engine_node(lz_ctx *c, lz_gnode *n, lz_tensor *const *grads, uint64_t wanted, bool create,
+                       lz_tensor **out)
+{
+    const passing p = { c, n, grads, wanted, create, out };
+    for (uint32_t i = 0; i < n->nin; i++)
+        out[i] = NULL;
+    return n->spent ? spent(n) : pass[n->kind](&p);
+}
+
+lz_err *lz_engine_zeros(lz_ctx *c, lz_loc at, const lz_spec *s, lz_tensor **out)
+{
+    const lz_value in[] = { lz_value_ints(lz_spec_sizes(s)), lz_value_dtype((lz_dtype)s->dtype),
+                            lz_value_layout(LZ_LAYOUT_NONE), lz_value_device((lz_device){ -1, -1 }),
+                            lz_value_none() };
+    lz_value made;
+    lz_record(c, &lz_op_table[LZ_OP_zeros], at, in, &made);
+    *out = made.tensor;
+    return made.tensor->alias ? NULL : lz_errf(lz_code_of(c), "%s", lz_message(c));
+}

@@ -1,0 +1,277 @@
+#include "autograd/function.h"
+#include "autograd/unpack.h"
+#include "base/mem.h"
+#include "core/dtype.h"
+
+enum { MOST = 64 }; /* inputs, and results */
+
+/* ---- life ---- */
+
+static void forget_saving(lz_function_call *call)
+{
+    for (size_t i = 0; i < call->saving.len; i++)
+        lz_release(call->saving.data[i]);
+    lz_vec_deinit(&call->saving);
+}
+
+bool lz_function_spend(lz_function_call *call)
+{
+    bool any = false;
+    for (size_t i = 0; i < call->nsaved; i++) {
+        lz_alias *a = call->saved[i].item.alias;
+        call->saved[i].item.alias = NULL;
+        any = any || a;
+        if (a)
+            lz_alias_release(a);
+    }
+    return any;
+}
+
+void lz_function_free(lz_function_call *call)
+{
+    forget_saving(call);
+    lz_function_spend(call);
+    if (call->f->drop)
+        call->f->drop(call->user);
+    lz_mem_free(call->saved);
+    lz_mem_free(call);
+}
+
+/* ---- forward ---- */
+
+static bool usable(const lz_ctx *c, const lz_tensor *t)
+{
+    return t && t->alias && t->ctx == c;
+}
+
+static lz_err *failed(lz_ctx *c)
+{
+    return lz_failed(c) ? lz_errf(lz_code_of(c), "%s", lz_message(c)) : NULL;
+}
+
+/* Results have storages of their own: what they were before has another history. */
+static lz_err *settle(const lz_function_call *call, lz_tensors in, lz_tensor **out, size_t nout)
+{
+    for (size_t i = 0; i < nout; i++) {
+        bool shared = false;
+        if (!usable(call->ctx, out[i]))
+            return lz_errf(LZ_ERR_ARG, "%s gave no result %zu", call->f->name, i);
+        for (int64_t k = 0; k < in.n; k++)
+            shared = shared || out[i]->alias == in.v[k]->alias;
+        if (shared || out[i]->made & LZ_MADE_VIEW)
+            LZ_TRY(lz_snapshot(out[i], &out[i]));
+    }
+    return NULL;
+}
+
+static bool wants(const lz_tensor *t)
+{
+    return lz_grad_required(t);
+}
+
+static lz_err *make_node(lz_function_call *call, lz_loc at, lz_tensors in, lz_tensor *const *out, size_t nout,
+                         lz_gnode **node)
+{
+    size_t n = (size_t)in.n;
+    lz_gnode *x;
+    LZ_TRY(lz_gnode_alloc(call->ctx->tape, LZ_GNODE_FUNCTION,
+                          n * sizeof *x->edges + (n + nout) * sizeof *x->items + 64, &x));
+    *node = x;
+    x->fn = NULL;
+    x->at = at;
+    x->items = (lz_gitem *)(void *)(x + 1);
+    x->edges = (lz_gedge *)(void *)(x->items + n + nout);
+    for (size_t i = 0; i < n + nout; i++)
+        x->items[i] = (lz_gitem){ .spec = i < n ? in.v[i]->spec : out[i - n]->spec };
+    x->nout = (uint32_t)nout;
+    for (x->nin = 0; x->nin < n; x->nin++) {
+        lz_tensor *t = in.v[x->nin];
+        x->edges[x->nin] = (lz_gedge){ NULL, 0 };
+        if (!wants(t))
+            continue;
+        LZ_TRY(lz_edge_of(t, at, &x->edges[x->nin]));
+        x->wanted |= UINT64_C(1) << x->nin;
+    }
+    x->seq = ++call->ctx->tape->seq; /* leaves have only now got their nodes */
+    return NULL;
+}
+
+/* What was saved is known by now: an input, a result, or something else. */
+static lz_err *keep(lz_function_call *call, lz_tensors in, lz_tensor *const *out, size_t nout)
+{
+    size_t n = call->saving.len;
+    call->saved = lz_mem_zalloc(n + 1, sizeof *call->saved);
+    if (!call->saved)
+        return lz_err_oom();
+    for (; call->nsaved < n; call->nsaved++) {
+        lz_tensor *t = call->saving.data[call->nsaved];
+        lz_function_item *x = &call->saved[call->nsaved];
+        x->origin = -1;
+        for (int64_t i = 0; i < in.n; i++)
+            x->origin = in.v[i] == t ? (int)i : x->origin;
+        for (size_t i = 0; i < nout; i++)
+            x->origin = out[i] == t ? (int)(in.n + (int64_t)i) : x->origin;
+        x->item = (lz_gitem){ t->spec, t->alias, t->offset, t->alias->writes };
+        t->alias->refs++;
+    }
+    forget_saving(call);
+    return NULL;
+}
+
+static lz_err *write_down(lz_function_call *call, lz_loc at, lz_tensors in, lz_tensor *const *out,
+                          size_t nout, lz_gnode **node)
+{
+    LZ_TRY(make_node(call, at, in, out, nout, node));
+    LZ_TRY(keep(call, in, out, nout));
+    for (size_t i = 0; i < nout; i++)
+        if (!(call->fixed >> i & 1) && lz_dtype_is_float((lz_dtype)out[i]->spec->dtype))
+            LZ_TRY(lz_history_set(out[i], (lz_gedge){ lz_gnode_retain(*node), (uint32_t)i }));
+    return NULL;
+}
+
+static lz_err *check(const lz_function_call *call, lz_tensors in, size_t nout)
+{
+    if (!call->f->forward || !call->f->backward || !call->f->name || in.n > MOST || nout > MOST)
+        return lz_errf(LZ_ERR_ARG, "a function has a name, forward, backward and at most %d inputs", MOST);
+    for (int64_t i = 0; i < in.n; i++)
+        if (!usable(call->ctx, in.v[i]))
+            return lz_errf(LZ_ERR_ARG, "input %lld of %s belongs to another context, or is inert",
+                           (long long)i, call->f->name);
+    return NULL;
+}
+
+static lz_err *apply(lz_function_call *call, lz_tensors in, lz_tensor **out, size_t nout, bool *kept)
+{
+    lz_ctx *c = call->ctx;
+    lz_grad_mode was = lz_get_grad_mode(c);
+    bool any = false;
+    LZ_TRY(check(call, in, nout));
+    for (int64_t i = 0; i < in.n; i++)
+        any = any || (was == LZ_GRAD_ON && wants(in.v[i]));
+    lz_set_grad_mode(c, was == LZ_GRAD_ON ? LZ_GRAD_OFF : was);
+    lz_err *e = call->f->forward(call, in, out);
+    if (!e)
+        e = failed(c);
+    if (!e)
+        e = settle(call, in, out, nout);
+    lz_set_grad_mode(c, was);
+    if (e || !any)
+        return e;
+    lz_gnode *node = NULL;
+    e = write_down(call, c->at, in, out, nout, &node);
+    if (!e) {
+        node->fn = call;
+        call->node = node;
+        *kept = true;
+    }
+    lz_gnode_release(node);
+    return e;
+}
+
+bool lz_function_apply(lz_ctx *c, const lz_function *f, void *user, lz_tensors in, lz_tensor **out,
+                       size_t nout)
+{
+    lz_tape *tape;
+    bool kept = false;
+    lz_function_call *call = NULL;
+    for (size_t i = 0; i < nout; i++)
+        out[i] = c->inert;
+    lz_err *e = lz_tape_of(c, &tape);
+    if (!e) {
+        call = lz_mem_zalloc(1, sizeof *call);
+        e = call ? NULL : lz_err_oom();
+    }
+    if (!e) {
+        *call = (lz_function_call){ .f = f, .user = user, .ctx = c };
+        e = apply(call, in, out, nout, &kept);
+    }
+    if (call && !kept)
+        lz_function_free(call);
+    if (e)
+        for (size_t i = 0; i < nout; i++)
+            out[i] = c->inert;
+    bool ok = !e;
+    lz_ctx_fail(c, (lz_loc){ 0 }, NULL, e);
+    return ok;
+}
+
+/* ---- backward ---- */
+
+lz_err *lz_function_back(lz_gnode *n, lz_tensor *const *grads, uint64_t needs, bool create, lz_tensor **out)
+{
+    lz_function_call *call = n->fn;
+    lz_ctx *c = call->ctx;
+    for (uint32_t i = 0; i < n->nin; i++)
+        out[i] = NULL;
+    call->needs = needs;
+    call->attached = create;
+    LZ_TRY(call->f->backward(call, (lz_tensors){ grads, n->nout }, out));
+    LZ_TRY(failed(c));
+    for (uint32_t i = 0; i < n->nin; i++) {
+        const lz_spec *due = n->items[i].spec;
+        if (out[i]
+            && (!usable(c, out[i]) || out[i]->spec->dtype != due->dtype
+                || !lz_shape_eq(lz_spec_sizes(out[i]->spec), lz_spec_sizes(due))))
+            return lz_errf(LZ_ERR_ARG, "%s gave a gradient that has not the sizes or dtype of input %u",
+                           call->f->name, i);
+    }
+    return NULL;
+}
+
+/* ---- what callbacks may ask ---- */
+
+lz_ctx *lz_function_ctx(lz_function_call *call)
+{
+    return call->ctx;
+}
+
+void *lz_function_user(lz_function_call *call)
+{
+    return call->user;
+}
+
+bool lz_function_save(lz_function_call *call, lz_tensor *t)
+{
+    lz_err *e = NULL;
+    if (call->node || !usable(call->ctx, t))
+        e = lz_errf(LZ_ERR_ARG, "%s: only forward saves, and only tensors of its context", call->f->name);
+    if (!e)
+        e = lz_vec_push(&call->saving, t);
+    if (!e)
+        lz_retain(t);
+    bool ok = !e;
+    lz_ctx_fail(call->ctx, (lz_loc){ 0 }, NULL, e);
+    return ok;
+}
+
+lz_tensor *lz_function_saved(lz_function_call *call, size_t i)
+{
+    lz_tensor *t = call->ctx->inert;
+    lz_gedge from = { NULL, 0 };
+    if (!call->node || i >= call->nsaved) {
+        lz_ctx_fail(call->ctx, (lz_loc){ 0 }, NULL,
+                    lz_errf(LZ_ERR_ARG, "%s has saved no tensor %zu", call->f->name, i));
+        return t;
+    }
+    const lz_function_item *x = &call->saved[i];
+    uint32_t nin = call->node->nin;
+    if (x->origin >= 0)
+        from = (uint32_t)x->origin < nin ? call->node->edges[x->origin]
+                                         : (lz_gedge){ call->node, (uint32_t)x->origin - nin };
+    lz_err *e = lz_unpack_item(call->node, &x->item, call->attached ? &from : NULL, &t);
+    lz_ctx_fail(call->ctx, (lz_loc){ 0 }, NULL, e);
+    return e ? call->ctx->inert : t;
+}
+
+bool lz_function_needs(const lz_function_call *call, size_t input)
+{
+    return input < MOST && call->needs >> input & 1;
+}
+
+bool lz_function_no_grad(lz_function_call *call, size_t output)
+{
+    if (output >= MOST)
+        return false;
+    call->fixed |= UINT64_C(1) << output;
+    return true;
+}

@@ -1,0 +1,318 @@
+/* Forward mode: a function is recorded on a tape that keeps everything, then tangents go along
+ * its nodes in the order of recording. */
+#include "autograd/engine.h"
+#include "autograd/function.h"
+#include "autograd/unpack.h"
+#include "base/mem.h"
+#include "core/dtype.h"
+
+typedef struct pushing {
+    lz_ctx *c;
+    lz_gnodes nodes; /* those behind the results, the first recorded first */
+    lz_tensor ***of; /* by node: tangents of its results, borrowed from the scope; NULL: none */
+} pushing;
+
+/* ---- tangents by edge ---- */
+
+static bool is_known(const pushing *p, const lz_gnode *n)
+{
+    return n && n->place < p->nodes.len && p->nodes.data[n->place] == n;
+}
+
+static lz_tensor *tangent_at(const pushing *p, lz_gedge e)
+{
+    lz_tensor **t = is_known(p, e.node) ? p->of[e.node->place] : NULL;
+    return t ? t[e.index] : NULL;
+}
+
+static lz_err *make_room(pushing *p, const lz_gnode *n, lz_tensor ***out)
+{
+    *out = p->of[n->place] = lz_scope_alloc(p->c->scope, (n->nout + 1) * sizeof **out);
+    if (!*out)
+        return lz_err_oom();
+    for (uint32_t i = 0; i < n->nout; i++)
+        (*out)[i] = NULL;
+    return NULL;
+}
+
+static lz_err *take_tangents(lz_recorder *r, const pushing *p, const lz_gnode *n, lz_lv *out)
+{
+    uint32_t edge = 0;
+    for (uint32_t i = 0; i < n->nargs; i++) {
+        const lz_value *v = &n->values[i];
+        lz_lv *list;
+        out[i] = lz_lv_none();
+        if (v->kind == LZ_KIND_TENSOR)
+            LZ_TRY(lz_recorder_add(r, tangent_at(p, n->edges[edge++]), &out[i]));
+        if (v->kind != LZ_KIND_TENSORS || v->tensors.n < 0)
+            continue;
+        LZ_TRY(lz_low_list_new(&r->b, (size_t)v->tensors.n, &list));
+        for (int64_t k = 0; k < v->tensors.n; k++)
+            LZ_TRY(lz_recorder_add(r, tangent_at(p, n->edges[edge++]), &list[k]));
+        out[i] = lz_lv_list(list, (size_t)v->tensors.n);
+    }
+    return NULL;
+}
+
+static lz_err *give_tangents(lz_recorder *r, const lz_gnode *n, const lz_lv *made, lz_tensor **out)
+{
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < n->nresults; i++) {
+        const lz_value *v = &n->values[n->nargs + i];
+        if (v->kind == LZ_KIND_TENSOR)
+            LZ_TRY(lz_recorder_tensor(r, &made[i], &out[at++]));
+        for (int64_t k = 0; v->kind == LZ_KIND_TENSORS && k < v->tensors.n; k++, at++)
+            if (made[i].kind == LZ_LV_LIST)
+                LZ_TRY(lz_recorder_tensor(r, &made[i].list.items[k], &out[at]));
+    }
+    return NULL;
+}
+
+static lz_err *push_by_formula(lz_recorder *r, const pushing *p, lz_gnode *n, lz_tensor **out)
+{
+    lz_lv args[LZ_ARGS_MAX], results[LZ_ARGS_MAX], tangents[LZ_ARGS_MAX], made[LZ_ARGS_MAX];
+    LZ_TRY(lz_unpack_call(r, n, false, args, results));
+    LZ_TRY(take_tangents(r, p, n, tangents));
+    LZ_TRY(lz_grad_forward(r, n->op, args, results, tangents, made));
+    return give_tangents(r, n, made, out);
+}
+
+/* ---- two backward steps: gradients are linear in what they come from ---- */
+
+typedef struct two_steps {
+    lz_tensor **dummies; /* a gradient for each result */
+    lz_tensor **grads;   /* that come of them, for edges that have tangents */
+    lz_tensor **tangents;
+    int64_t n; /* of the last two */
+} two_steps;
+
+static lz_err *prepare(const pushing *p, const lz_gnode *n, two_steps *s)
+{
+    lz_tensor **room = lz_scope_alloc(p->c->scope, (n->nout + 2 * (size_t)n->nin + 1) * sizeof *room);
+    if (!room)
+        return lz_err_oom();
+    *s = (two_steps){ room, room + n->nout, room + n->nout + n->nin, 0 };
+    for (uint32_t i = 0; i < n->nout; i++) {
+        const lz_spec *spec = n->items[n->nin + i].spec;
+        s->dummies[i] = NULL;
+        if (!spec || !lz_dtype_is_float((lz_dtype)spec->dtype))
+            continue;
+        LZ_TRY(lz_engine_zeros(p->c, n->at, spec, &s->dummies[i]));
+        lz_set_requires_grad(s->dummies[i], true);
+    }
+    return NULL;
+}
+
+static lz_err *step_back(const pushing *p, lz_gnode *n, two_steps *s)
+{
+    LZ_TRY(lz_engine_node(p->c, n, s->dummies, n->wanted, true, s->grads));
+    for (uint32_t i = 0; i < n->nin; i++) {
+        lz_tensor *g = s->grads[i], *t = tangent_at(p, n->edges[i]);
+        if (!g || !t || !lz_grad_required(g))
+            continue;
+        s->grads[s->n] = g;
+        s->tangents[s->n++] = t;
+    }
+    return NULL;
+}
+
+static lz_err *push_by_two_steps(const pushing *p, lz_gnode *n, lz_tensor **out)
+{
+    two_steps s;
+    LZ_TRY(prepare(p, n, &s));
+    lz_set_grad_mode(p->c, LZ_GRAD_ON);
+    lz_err *e = step_back(p, n, &s);
+    lz_set_grad_mode(p->c, LZ_GRAD_OFF);
+    LZ_TRY(e);
+    const lz_grad_args args = { .gradients = { s.tangents, s.n },
+                                .retain_graph = true,
+                                .allow_unused = true };
+    for (uint32_t i = 0; i < n->nout && s.n; i++)
+        if (s.dummies[i]
+            && !lz_grad_at(p->c, n->at, (lz_tensors){ s.grads, s.n }, LZ_TENSORS(s.dummies[i]), &out[i],
+                           &args))
+            return lz_errf(lz_code_of(p->c), "%s", lz_message(p->c));
+    return NULL;
+}
+
+/* ---- along the tape ---- */
+
+static bool any_tangent(const pushing *p, const lz_gnode *n)
+{
+    for (uint32_t i = 0; n->edges && i < n->nin; i++)
+        if (tangent_at(p, n->edges[i]))
+            return true;
+    return false;
+}
+
+static lz_err *push_node(pushing *p, lz_gnode *n)
+{
+    lz_tensor **out;
+    lz_recorder *r;
+    if (n->kind == LZ_GNODE_CUT || !any_tangent(p, n))
+        return NULL;
+    LZ_TRY(make_room(p, n, &out));
+    if (n->kind != LZ_GNODE_OP)
+        return push_by_two_steps(p, n, out);
+    LZ_TRY(lz_tape_recorder(p->c->tape, n->at, &r));
+    lz_err *e = push_by_formula(r, p, n, out);
+    lz_tape_recorder_done(p->c->tape, r);
+    if (lz_err_code(e) != LZ_ERR_UNSUPPORTED)
+        return e;
+    lz_err_free(e);
+    return push_by_two_steps(p, n, out);
+}
+
+static lz_err *set_leaf(pushing *p, lz_tensor *leaf, lz_tensor *tangent)
+{
+    lz_tensor **at;
+    const lz_gnode *n = leaf->meta ? leaf->meta->leaf : NULL;
+    if (!is_known(p, n) || !tangent)
+        return NULL;
+    LZ_TRY(make_room(p, n, &at));
+    at[0] = tangent;
+    return NULL;
+}
+
+static lz_err *push_all(pushing *p, lz_tensors in, lz_tensors tangents, const lz_gedge *roots,
+                        lz_tensor **out_tangents, size_t nout)
+{
+    LZ_TRY(lz_engine_reach(p->c, roots, nout, &p->nodes));
+    p->of = lz_scope_alloc(p->c->scope, (p->nodes.len + 1) * sizeof *p->of);
+    if (!p->of)
+        return lz_err_oom();
+    for (size_t i = 0; i < p->nodes.len; i++) {
+        p->of[i] = NULL;
+        p->nodes.data[i]->place = (uint32_t)i;
+    }
+    for (int64_t i = 0; i < in.n; i++)
+        LZ_TRY(set_leaf(p, in.v[i], tangents.v[i]));
+    for (size_t i = 0; i < p->nodes.len; i++)
+        LZ_TRY(push_node(p, p->nodes.data[i]));
+    for (size_t i = 0; i < nout; i++)
+        out_tangents[i] = tangent_at(p, roots[i]);
+    return NULL;
+}
+
+/* ---- a function ---- */
+
+/* Tensors of its own stand for the inputs, so that nothing else has to do with them. */
+static lz_err *stand_in(lz_tensor *t, lz_tensor **out)
+{
+    LZ_TRY(lz_snapshot(t, out));
+    if (lz_dtype_is_float((lz_dtype)t->spec->dtype))
+        lz_set_requires_grad(*out, true);
+    return NULL;
+}
+
+static lz_err *check(const lz_ctx *c, lz_tensors in, lz_tensors tangents)
+{
+    if (in.n != tangents.n)
+        return lz_errf(LZ_ERR_ARG, "one tangent for each input is due");
+    for (int64_t i = 0; i < in.n; i++) {
+        const lz_tensor *x = in.v[i], *t = tangents.v[i];
+        if (!x || !x->alias || x->ctx != c || (t && (!t->alias || t->ctx != c)))
+            return lz_errf(LZ_ERR_ARG, "input %lld belongs to another context, or is inert", (long long)i);
+        if (t
+            && (t->spec->dtype != x->spec->dtype
+                || !lz_shape_eq(lz_spec_sizes(t->spec), lz_spec_sizes(x->spec))))
+            return lz_errf(LZ_ERR_ARG, "tangent %lld has not the sizes or dtype of its input", (long long)i);
+    }
+    return NULL;
+}
+
+typedef struct jvp {
+    lz_tangent_fn *f;
+    void *user;
+    lz_tensors in, tangents;
+    size_t nout;
+    lz_tensor **ins, **outs, **pushed; /* of the scope */
+    lz_gedge *roots;
+} jvp;
+
+static lz_err *call_function(lz_ctx *c, const jvp *j)
+{
+    lz_grad_mode was = lz_set_grad_mode(c, LZ_GRAD_ON);
+    bool kept = c->tape->keeps_all;
+    c->tape->keeps_all = true;
+    lz_err *e = j->f(c, (lz_tensors){ j->ins, j->in.n }, j->outs, j->user);
+    c->tape->keeps_all = kept;
+    lz_set_grad_mode(c, was);
+    if (!e && lz_failed(c))
+        e = lz_errf(lz_code_of(c), "%s", lz_message(c));
+    for (size_t i = 0; !e && i < j->nout; i++)
+        if (!j->outs[i] || !j->outs[i]->alias)
+            e = lz_errf(LZ_ERR_ARG, "the function gave no result %zu", i);
+    return e;
+}
+
+static lz_err *push_through(lz_ctx *c, const jvp *j)
+{
+    pushing p = { .c = c };
+    lz_err *e = NULL;
+    for (size_t i = 0; !e && i < j->nout; i++)
+        e = lz_edge_of(j->outs[i], c->at, &j->roots[i]);
+    lz_grad_mode was = lz_set_grad_mode(c, LZ_GRAD_OFF);
+    if (!e)
+        e = push_all(&p, (lz_tensors){ j->ins, j->in.n }, j->tangents, j->roots, j->pushed, j->nout);
+    lz_set_grad_mode(c, was);
+    for (size_t i = 0; i < j->nout; i++)
+        lz_gnode_release(j->roots[i].node);
+    lz_vec_deinit(&p.nodes);
+    return e;
+}
+
+static lz_err *run(lz_ctx *c, jvp *j)
+{
+    size_t n = (size_t)j->in.n + 2 * j->nout + 1;
+    j->ins = lz_scope_alloc(c->scope, n * sizeof *j->ins);
+    j->roots = lz_scope_alloc(c->scope, (j->nout + 1) * sizeof *j->roots);
+    if (!j->ins || !j->roots)
+        return lz_err_oom();
+    j->outs = j->ins + j->in.n;
+    j->pushed = j->outs + j->nout;
+    for (size_t i = 0; i < j->nout; i++) {
+        j->outs[i] = j->pushed[i] = NULL;
+        j->roots[i] = (lz_gedge){ NULL, 0 };
+    }
+    for (int64_t i = 0; i < j->in.n; i++)
+        LZ_TRY(stand_in(j->in.v[i], &j->ins[i]));
+    LZ_TRY(call_function(c, j));
+    return push_through(c, j);
+}
+
+/* Results leave the scope as values, without a history. */
+static lz_err *jvp_in_scope(lz_ctx *c, jvp *j, lz_tensor **out, lz_tensor **out_tangents)
+{
+    lz_scope *s, *outer = c->scope;
+    LZ_TRY(lz_scope_begin(c, &s));
+    lz_err *e = run(c, j);
+    c->scope = outer;
+    for (size_t i = 0; !e && i < j->nout; i++) {
+        e = lz_snapshot(j->outs[i], &out[i]);
+        if (!e && j->pushed[i])
+            e = lz_snapshot(j->pushed[i], &out_tangents[i]);
+    }
+    c->scope = s;
+    lz_scope_pop(s);
+    return e;
+}
+
+bool lz_jvp(lz_ctx *c, lz_tangent_fn *f, void *user, lz_tensors in, lz_tensors tangents, lz_tensor **out,
+            lz_tensor **out_tangents, size_t nout)
+{
+    lz_tape *tape;
+    jvp j = { .f = f, .user = user, .in = in, .tangents = tangents, .nout = nout };
+    for (size_t i = 0; i < nout; i++) {
+        out[i] = c->inert;
+        out_tangents[i] = NULL;
+    }
+    lz_err *e = check(c, in, tangents);
+    if (!e)
+        e = lz_tape_of(c, &tape);
+    if (!e)
+        e = jvp_in_scope(c, &j, out, out_tangents);
+    bool ok = !e;
+    lz_ctx_fail(c, (lz_loc){ 0 }, NULL, e);
+    return ok;
+}
