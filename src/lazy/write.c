@@ -107,9 +107,10 @@ static bool overlap_shifted(const lz_tensor *a, const lz_tensor *b)
 /* x.copy_(x) does nothing, whatever x is, also by another name. */
 static bool copies_itself(const writing *w)
 {
+    if (w->op != &lz_op_table[LZ_OP_copy_])
+        return false;
     const lz_tensor *a = w->in[0].tensor, *b = w->in[1].tensor;
-    return w->op == &lz_op_table[LZ_OP_copy_] && b && a->alias == b->alias && a->spec == b->spec
-           && a->offset == b->offset;
+    return b && a->alias == b->alias && a->spec == b->spec && a->offset == b->offset;
 }
 
 static lz_err *check_overlap(const writing *w)
