@@ -1,3 +1,4 @@
+#include "autograd/checkpoint.h"
 #include "autograd/engine.h"
 #include "autograd/function.h"
 #include "autograd/unpack.h"
@@ -91,13 +92,24 @@ static lz_err *spent(const lz_gnode *n)
                    lz_gnode_name(n), n->at.file ? n->at.file : "?", (int)n->at.line);
 }
 
+static lz_tensor *any_of(lz_tensor *const *grads, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (grads[i])
+            return grads[i];
+    return NULL;
+}
+
 lz_err *lz_engine_node(lz_ctx *c, lz_gnode *n, lz_tensor *const *grads, uint64_t wanted, bool create,
                        lz_tensor **out)
 {
     const passing p = { c, n, grads, wanted, create, out };
     for (uint32_t i = 0; i < n->nin; i++)
         out[i] = NULL;
-    return n->spent ? spent(n) : pass[n->kind](&p);
+    if (n->spent)
+        return spent(n);
+    LZ_TRY(lz_checkpoint_restore(n, any_of(grads, n->nout)));
+    return pass[n->kind](&p);
 }
 
 lz_err *lz_engine_zeros(lz_ctx *c, lz_loc at, const lz_spec *s, lz_tensor **out)

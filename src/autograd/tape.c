@@ -1,4 +1,5 @@
 #include "autograd/tape.h"
+#include "autograd/checkpoint.h"
 #include "autograd/function.h"
 #include "autograd/grad_table.h"
 #include "base/mem.h"
@@ -55,6 +56,7 @@ const char *lz_gnode_name(const lz_gnode *n)
 
 void lz_gnode_spend(lz_gnode *n)
 {
+    lz_checkpoint_forget(n);
     if (n->kind == LZ_GNODE_FUNCTION && n->fn)
         n->spent = lz_function_spend(n->fn) || n->spent;
     for (uint32_t i = 0; n->items && i < n->nin + n->nout; i++) {
@@ -391,6 +393,7 @@ static void close_tape(lz_ctx *c)
 static void free_tape(lz_ctx *c)
 {
     free_spare(c->tape);
+    lz_checkpoints_close(c->tape);
     lz_mem_free(c->tape);
     c->tape = NULL;
 }

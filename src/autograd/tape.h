@@ -60,6 +60,7 @@ struct lz_gnode {
     lz_tape *tape;
     lz_gnode *prev, *next; /* all of the tape */
     struct lz_gpending *pending;
+    struct lz_redo *redo; /* where missing values are found again; NULL: none is missing */
     lz_ghook *hooks;
     union {
         lz_grad_meta *meta;          /* LEAF: one count */
@@ -94,9 +95,10 @@ struct lz_tape {
     lz_gnode *first, *last;
     uint64_t seq, mark;
     int64_t hook_id;
-    lz_gnode *dead;         /* being freed; by `next` */
-    struct lz_spare *spare; /* recorders that nobody uses */
-    bool keeps_all;         /* values are kept whole, as they were: for tangents */
+    lz_gnode *dead;             /* being freed; by `next` */
+    struct lz_spare *spare;     /* recorders that nobody uses */
+    struct lz_open_scope *open; /* of checkpoints, the innermost */
+    bool keeps_all;             /* values are kept whole, as they were: for tangents */
     bool freeing;
 };
 

@@ -13,6 +13,7 @@ struct lz_nodes {
     lz_node **buckets;        /* of nodes that may be found again */
     size_t nbuckets, found;   /* nodes in them */
     size_t live, bytes;
+    uint64_t born;
 };
 
 /* ---- hashes ---- */
@@ -94,6 +95,11 @@ size_t lz_nodes_live(const lz_nodes *t)
 size_t lz_nodes_bytes(const lz_nodes *t)
 {
     return t->bytes;
+}
+
+uint64_t lz_nodes_born(const lz_nodes *t)
+{
+    return t->born;
 }
 
 static void *take(lz_nodes *t, size_t size)
@@ -197,6 +203,7 @@ static lz_node *build(lz_nodes *t, const lz_node_form *f, const lz_output *in, c
     n->chain = NULL;
     n->refs = 1;
     n->mark = n->index = 0;
+    n->born = ++t->born;
     n->nargs = f->nslots;
     n->nin = f->nin;
     n->nnumbers = f->nnumbers;
@@ -254,6 +261,7 @@ lz_err *lz_node_data(lz_nodes *t, lz_data *d, const lz_spec *s, lz_loc at, lz_no
                     .data = d,
                     .at = at,
                     .refs = 1,
+                    .born = ++t->born,
                     .nout = 1,
                     .size = (uint32_t)(sizeof *n + sizeof *specs),
                     .specs = specs };

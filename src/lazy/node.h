@@ -32,6 +32,7 @@ struct lz_node {
     lz_node *chain; /* next of the same bucket */
     lz_loc at;
     const char *scope; /* interned; NULL: none */
+    uint64_t born;     /* its number: above those of its operands */
     uint32_t refs;
     uint32_t mark;  /* free for a walk: the context's current walk number */
     uint32_t index; /* in that walk */
@@ -52,6 +53,7 @@ LZ_MUST_USE lz_err *lz_nodes_create(lz_nodes **out);
 void lz_nodes_destroy(lz_nodes *t);
 size_t lz_nodes_live(const lz_nodes *t); /* nodes and bytes that are there now */
 size_t lz_nodes_bytes(const lz_nodes *t);
+uint64_t lz_nodes_born(const lz_nodes *t); /* the number of the latest */
 
 /* Takes over one count of the data. */
 LZ_MUST_USE lz_err *lz_node_data(lz_nodes *t, lz_data *d, const lz_spec *s, lz_loc at, lz_node **out);
