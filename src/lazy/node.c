@@ -216,9 +216,13 @@ static lz_node *build(lz_nodes *t, const lz_node_form *f, const lz_output *in, c
     n->args = copy(&at, f->slots, f->nslots * sizeof *f->slots);
     n->specs = copy(&at, f->specs, f->nout * sizeof *f->specs);
     n->fixed = copy(&at, f->fixed, f->nfixed * sizeof *f->fixed);
-    for (uint32_t i = 0; i < f->nin; i++)
-        if (in[i].node)
-            lz_node_retain((lz_node *)in[i].node);
+    n->depth = 0;
+    for (uint32_t i = 0; i < f->nin; i++) {
+        if (!in[i].node)
+            continue;
+        lz_node_retain((lz_node *)in[i].node);
+        n->depth = n->depth > in[i].node->depth ? n->depth : in[i].node->depth + 1;
+    }
     return n;
 }
 

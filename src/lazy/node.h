@@ -39,6 +39,7 @@ struct lz_node {
     uint16_t nargs, nin, nnumbers, nout;
     uint32_t size;   /* bytes of all of it */
     uint32_t nfixed; /* words */
+    uint32_t depth;  /* operators on the longest way to data */
     const lz_slot *args;
     const lz_output *in;
     lz_scalar *numbers;

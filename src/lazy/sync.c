@@ -33,10 +33,15 @@ lz_err *lz_ctx_allows(const lz_ctx *c, lz_events event, const char *what, lz_loc
 
 /* ---- roots ---- */
 
+/* Nodes are computed in the order of the walk, so what can be had early comes first: the gradient
+ * of a weight right behind what it is made from, which need not wait for all other layers. */
 static int by_structure(const void *pa, const void *pb)
 {
     const lz_root *a = pa, *b = pb;
     lz_hash x = a->value.node->hash, y = b->value.node->hash;
+    uint32_t near = a->value.node->depth, far = b->value.node->depth;
+    if (near != far)
+        return near < far ? -1 : 1;
     if (x.lo != y.lo)
         return x.lo < y.lo ? -1 : 1;
     if (x.hi != y.hi)
