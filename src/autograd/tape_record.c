@@ -1,5 +1,6 @@
 #include "autograd/grad_table.h"
 #include "autograd/tape.h"
+#include "base/mem.h"
 #include "core/dtype.h"
 #include "exec/lower_table.h"
 #include "lazy/functional_table.h"
@@ -42,25 +43,37 @@ static bool any_argument(const lz_op_row *op, const lz_value *in)
 
 /* ---- edges of a call ---- */
 
-/* One for each tensor among the arguments; few have more than fit. */
+/* One for each tensor among the arguments; few calls have more than fit. */
 typedef struct edge_list {
-    LZ_VEC(lz_gedge) v;
+    lz_gedge few[8], *v;
+    size_t n;
     lz_loc at;
 } edge_list;
 
+static lz_err *make_list(edge_list *l, uint16_t op, const lz_value *in)
+{
+    size_t n = 0;
+    for (int i = lz_grad_nargs(op); i-- > 0;)
+        n += in[i].kind == LZ_KIND_TENSORS && in[i].tensors.n > 0 ? (size_t)in[i].tensors.n
+                                                                  : in[i].kind == LZ_KIND_TENSOR;
+    l->v = n <= sizeof l->few / sizeof *l->few ? l->few : lz_mem_alloc(n * sizeof *l->v);
+    return l->v ? NULL : lz_err_oom();
+}
+
 static void drop_list(edge_list *l)
 {
-    lz_edges_release(l->v.data, l->v.len);
-    lz_vec_deinit(&l->v);
+    lz_edges_release(l->v, l->n);
+    if (l->v != l->few)
+        lz_mem_free(l->v);
 }
 
 static lz_err *add_edge(edge_list *l, lz_tensor *t, bool wanted)
 {
-    lz_gedge e = { NULL, 0 };
-    LZ_TRY(lz_vec_reserve(&l->v, 1));
+    l->v[l->n] = (lz_gedge){ NULL, 0 };
     if (wanted && wants(t))
-        LZ_TRY(lz_edge_of(t, l->at, &e));
-    return lz_vec_push(&l->v, e);
+        LZ_TRY(lz_edge_of(t, l->at, &l->v[l->n]));
+    l->n++;
+    return NULL;
 }
 
 static lz_err *find_edges(edge_list *l, uint16_t op, const lz_value *in, uint64_t wanted)
@@ -106,8 +119,11 @@ static lz_err *freeze_all(lz_ctx *c, const lz_value *v, int n, lz_value *out)
 static lz_err *make_node(lz_ctx *c, uint16_t op, lz_loc at, const lz_value *in, const lz_value *out,
                          uint64_t wanted, lz_gnode **node)
 {
-    edge_list l = { .at = at };
+    edge_list l;
     lz_value frozen[LZ_ARGS_MAX], made[LZ_ARGS_MAX];
+    l.n = 0;
+    l.at = at;
+    LZ_TRY(make_list(&l, op, in));
     lz_err *e = find_edges(&l, op, in, wanted);
     if (!e && c->tape->keeps_all) {
         e = freeze_all(c, in, lz_grad_nargs(op), frozen);
@@ -117,8 +133,8 @@ static lz_err *make_node(lz_ctx *c, uint16_t op, lz_loc at, const lz_value *in, 
         out = made;
     }
     if (!e) {
-        e = lz_gnode_of_call(c->tape, op, at, in, out, wanted, l.v.data, l.v.len, node);
-        l.v.len = 0;
+        e = lz_gnode_of_call(c->tape, op, at, in, out, wanted, l.v, l.n, node);
+        l.n = 0;
     }
     drop_list(&l);
     return e;

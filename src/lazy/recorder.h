@@ -28,7 +28,7 @@ void lz_recorder_clear(lz_recorder *r); /* as new, but with the memory it has */
 
 /* A tensor as a value with a slot of its own; NULL is None. */
 LZ_MUST_USE lz_err *lz_recorder_add(lz_recorder *r, lz_tensor *t, lz_lv *out);
-/* A value of which dtype and sizes are known, and nothing else. */
+/* A value of which dtype and sizes, which must live as long as it does, are known, and nothing else. */
 LZ_MUST_USE lz_err *lz_recorder_facts(lz_recorder *r, lz_dtype d, lz_ints sizes, lz_lv *out);
 /* The slot of a value's tensor; LZ_NO_ELEMENTS: it has none. */
 int64_t lz_recorder_slot(const lz_lv *v);
