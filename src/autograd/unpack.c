@@ -1,4 +1,5 @@
 #include "autograd/unpack.h"
+#include "autograd/grad_table.h"
 
 static lz_err *modified(const lz_gnode *n, const lz_gitem *x)
 {
@@ -67,7 +68,9 @@ lz_err *lz_unpack_call(lz_recorder *r, lz_gnode *n, bool attached, lz_lv *args, 
     uint32_t item = 0;
     for (uint32_t i = 0; i < n->nargs; i++)
         LZ_TRY(unpack_value(r, n, &n->values[i], &item, attached, &args[i]));
-    for (uint32_t i = 0; i < n->nresults; i++)
-        LZ_TRY(unpack_value(r, n, &n->values[n->nargs + i], &item, attached, &results[i]));
+    for (uint32_t i = 0; i < n->nresults; i++) {
+        bool has = lz_grad_table[n->op].results >> i & 1;
+        LZ_TRY(unpack_value(r, n, &n->values[n->nargs + i], &item, attached && has, &results[i]));
+    }
     return NULL;
 }

@@ -1,26 +1,12 @@
-/* small_tape.h - the shortest tape that gradients of any order need, for tests.
- *
- * Calls that have derivatives are written down as they are recorded, with what must be kept of
- * them and no more; going back calls their formulas, whose calls are written down too if higher
- * gradients are wanted. */
+/* small_tape.h - the tape for those who call operators by number, with values of a recorder. */
 #ifndef LZ_SMALL_TAPE_H
 #define LZ_SMALL_TAPE_H
 
 #include "lazy/recorder.h"
 
-typedef struct tape_call {
-    uint16_t op;
-    uint64_t wanted;
-    const lz_lv *args, *results; /* where gradients go and come from */
-    const lz_lv *kept_args, *kept_results;
-} tape_call;
-
 typedef struct small_tape {
     lz_recorder r;
-    LZ_VEC(tape_call) calls;
-    LZ_VEC(bool) wanted; /* by slot: has, or may have, a gradient */
-    LZ_VEC(lz_lv) grads; /* by slot, while going back; None: none */
-    bool on;
+    bool on; /* false: nothing is written down */
 } small_tape;
 
 void small_tape_init(small_tape *t, lz_ctx *c);
