@@ -220,6 +220,8 @@ static lz_err *put_values(lz_lower *b, const lz_ln *x, const indexing *in, const
         seen.v[d] = sizes.v[order.v[d]];
     invert(&order, back);
     lz_err *e = lz_low_expand(b, values, lz_shape_ints(&seen), out);
+    if (lz_err_code(e) == LZ_ERR_MEMORY)
+        return e;
     if (e) {
         char a[LZ_SHAPE_CHARS], c[LZ_SHAPE_CHARS];
         lz_err_free(e);
