@@ -2,10 +2,11 @@
  *
  * The recorded calls of operators give the inputs; they are taken in f64. Of what an operator
  * gives, a random linear function is differentiated along random directions: by central
- * differences of the operator, and by the formulas of ops/derivatives.yaml, recorded by a small
+ * differences of the operator, and by the formulas of ops/derivatives.yaml, recorded by the
  * tape. The gradient is then differentiated the same way, for second derivatives. Where two
  * steps of different length disagree there is a kink, and another direction is tried.
- * Tangents are compared with gradients, and gradients that a case knows (at kinks, where they
+ * Tangents are compared with gradients, gradients of operators that write in place with those of
+ * operators that do not, and gradients that a case knows (at kinks, where they
  * are a choice) with those. Prints what differs and, last, which operators were never looked
  * at; -d writes all gradients, for test/torch/gradients.py. */
 #include "autograd/grad_table.h"
@@ -23,7 +24,8 @@ typedef enum verdict { GOOD, WRONG, KINK, SKIPPED, VERDICTS } verdict;
 
 typedef struct count {
     const lz_op_row *op;
-    size_t cases, seen, by[3][VERDICTS]; /* by first and second derivatives and tangents */
+    size_t cases, seen,
+        by[4][VERDICTS]; /* by first and second derivatives, tangents, and gradients of writes */
 } count;
 
 static count counts[LZ_OP_COUNT];
@@ -190,6 +192,40 @@ static lz_err *compare_tangent(problem *p, verdict *out, lz_text *why)
     return NULL;
 }
 
+/* Writing gives the same gradients. */
+static lz_err *compare_in_place(problem *p, verdict *out, lz_text *why)
+{
+    double *grads[LEAVES] = { 0 }, *written[LEAVES] = { 0 }, value;
+    *out = SKIPPED;
+    for (size_t i = 0; i < p->nleaves; i++) {
+        LZ_TRY(lz_arena_new(p->arena, &grads[i], (size_t)p->leaves[i].numel + 1));
+        LZ_TRY(lz_arena_new(p->arena, &written[i], (size_t)p->leaves[i].numel + 1));
+    }
+    LZ_TRY(problem_evaluate(p, 1, &value, grads));
+    p->in_place = true;
+    lz_err *e = problem_evaluate(p, 0, &value, NULL);
+    bool refused = e && (strstr(lz_err_text(e), "broadcast shape") || strstr(lz_err_text(e), "be cast"));
+    if (refused) {
+        lz_err_free(e);
+        e = NULL;
+    } else if (!e) {
+        *out = GOOD;
+        e = problem_evaluate(p, 1, &value, written);
+    }
+    p->in_place = false;
+    for (size_t i = 0; !e && *out == GOOD && i < p->nleaves; i++)
+        for (int64_t k = 0; p->leaves[i].differentiable && k < p->leaves[i].numel; k++)
+            if (fabs(grads[i][k] - written[i][k]) > 1e-12 * (1 + fabs(grads[i][k]))) {
+                *out = WRONG;
+                lz_text_printf(why, "tensor %zu, element %lld: ", i, (long long)k);
+                lz_text_double(why, written[i][k]);
+                lz_text_puts(why, " instead of ");
+                lz_text_double(why, grads[i][k]);
+                return NULL;
+            }
+    return e;
+}
+
 static bool fits(const problem *p)
 {
     int64_t n = 0;
@@ -268,7 +304,7 @@ static lz_err *compare_known(problem *p, const lz_json *known, verdict *out, lz_
 /* An error is a wrong result, unless nobody computes that in f64. */
 static void judge(problem *p, count *c, int what, lz_err *e, verdict *v, lz_text *why)
 {
-    static const char *const names[] = { "first derivative", "second derivative", "tangent" };
+    static const char *const names[] = { "first derivative", "second derivative", "tangent", "in place" };
     if (e && lz_err_code(e) != LZ_ERR_UNSUPPORTED) {
         *v = WRONG;
         lz_text_puts(why, lz_err_text(e));
@@ -332,6 +368,10 @@ static lz_err *check_case(problem *p, count *c)
     if (lz_grad_table[p->number].forward != LZ_FORWARD_NONE) {
         lz_err *e = compare_tangent(p, &v, &why);
         judge(p, c, 2, e, &v, &why);
+    }
+    if (lz_op_kin[p->number].inplace && p->nleaves && p->leaves[0].differentiable) {
+        lz_err *e = compare_in_place(p, &v, &why);
+        judge(p, c, 3, e, &v, &why);
     }
     v = GOOD;
     for (int order = 1; order <= 2 && v == GOOD; order++) {
@@ -449,10 +489,11 @@ static lz_err *check_file(const char *path, lz_ctx *ctx, bool run)
 
 static int report(void)
 {
-    size_t wrong = 0, ops = 0, first = 0, second = 0, tangents = 0;
+    size_t wrong = 0, ops = 0, first = 0, second = 0, tangents = 0, writes = 0;
     for (size_t i = 1; i < LZ_OP_COUNT; i++) {
         const count *c = &counts[i];
-        wrong += c->by[0][WRONG] + c->by[1][WRONG] + c->by[2][WRONG];
+        wrong += c->by[0][WRONG] + c->by[1][WRONG] + c->by[2][WRONG] + c->by[3][WRONG];
+        writes += c->by[3][GOOD];
         tangents += c->by[2][GOOD];
         first += c->by[0][GOOD];
         second += c->by[1][GOOD];
@@ -470,8 +511,8 @@ static int report(void)
             printf("not looked at: %s (%zu cases)\n", lz_op_table[i].name, counts[i].cases);
             forgotten++;
         }
-    printf("%zu operators, %zu first derivatives, %zu second ones, %zu tangents, %zu wrong\n", ops, first,
-           second, tangents, wrong);
+    printf("%zu operators, %zu first derivatives, %zu second ones, %zu tangents, %zu in place, %zu wrong\n",
+           ops, first, second, tangents, writes, wrong);
     return wrong || forgotten ? 1 : 0;
 }
 

@@ -58,6 +58,17 @@ double problem_dot(const double *x, const double *y, int64_t n)
     return s;
 }
 
+/* As a view of something larger, which has a history then, too. */
+static lz_err *call_in_place(problem *p, small_tape *t, lz_lv *args, lz_lv *results)
+{
+    const lz_lv two[] = { args[0], args[0] }, stack[] = { lz_lv_list(two, 2), lz_lv_int(0) };
+    lz_lv both, part[] = { { 0 }, lz_lv_int(0), lz_lv_int(1) };
+    LZ_TRY(small_tape_call(t, LZ_OP_stack, stack, &both));
+    part[0] = both;
+    LZ_TRY(small_tape_call(t, LZ_OP_select_int, part, &args[0]));
+    return small_tape_call(t, lz_op_kin[p->number].inplace, args, results);
+}
+
 static lz_err *evaluate_on(problem *p, small_tape *t, int order, double *value, double *const *grads)
 {
     lz_lv args[LZ_ARGS_MAX], results[LZ_ARGS_MAX], leaves[LEAVES], g[LEAVES], w[LEAVES];
@@ -65,7 +76,7 @@ static lz_err *evaluate_on(problem *p, small_tape *t, int order, double *value, 
     uint64_t dice = 7;
     double room[ELEMENTS];
     LZ_TRY(problem_args(p, t, args, leaves));
-    LZ_TRY(small_tape_call(t, p->number, args, results));
+    LZ_TRY(p->in_place ? call_in_place(p, t, args, results) : small_tape_call(t, p->number, args, results));
     for (int i = 0; i < p->op->nreturns; i++)
         if (lz_grad_table[p->number].results >> i & 1)
             LZ_TRY(add_output(p, t, &results[i], &dice, &out));

@@ -33,8 +33,9 @@ typedef struct problem {
     leaf leaves[LEAVES];
     size_t nleaves;
     uint64_t dice;
-    bool ones;  /* the linear function is the sum */
-    bool as_is; /* tensors have the dtypes that were recorded; nothing is compared then */
+    bool in_place; /* the operator that writes to its first argument is called, on a copy of it */
+    bool ones;     /* the linear function is the sum */
+    bool as_is;    /* tensors have the dtypes that were recorded; nothing is compared then */
 } problem;
 
 /* -1 to 1. */
