@@ -162,17 +162,6 @@ static lz_err *sync_fd(int fd, const char *path)
     return rc != 0 ? lz_err_errno(errno, "sync", path) : NULL;
 }
 
-/* Takes fd. */
-static lz_err *fill(int fd, const char *path, lz_str data, bool sync)
-{
-    lz_err *e = write_all(fd, path, data);
-    if (!e && sync)
-        e = sync_fd(fd, path);
-    if (close(fd) != 0 && !e)
-        e = lz_err_errno(errno, "close", path);
-    return e;
-}
-
 static lz_err *sync_folder(const char *path)
 {
     lz_str folder = folder_of(path);
@@ -190,18 +179,36 @@ static lz_err *sync_folder(const char *path)
     return e;
 }
 
+lz_err *lz_file_writer_open(lz_file_writer *w, const char *path, mode_t mode)
+{
+    w->path = path;
+    return create_beside(path, mode, &w->temp, &w->fd);
+}
+
+lz_err *lz_file_writer_put(lz_file_writer *w, lz_str data)
+{
+    return write_all(w->fd, w->path, data);
+}
+
+lz_err *lz_file_writer_close(lz_file_writer *w, lz_err *e, unsigned flags)
+{
+    if (!e && !(flags & LZ_FILE_NO_SYNC))
+        e = sync_fd(w->fd, w->path);
+    if (close(w->fd) != 0 && !e)
+        e = lz_err_errno(errno, "close", w->path);
+    if (!e && rename(w->temp, w->path) != 0)
+        e = lz_err_errno(errno, "replace", w->path);
+    if (e)
+        unlink(w->temp);
+    lz_mem_free(w->temp);
+    return !e && (flags & LZ_FILE_SYNC_FOLDER) ? sync_folder(w->path) : e;
+}
+
 lz_err *lz_file_replace(const char *path, lz_str data, mode_t mode, unsigned flags)
 {
-    int fd = -1;
-    char *temp;
-    LZ_TRY(create_beside(path, mode, &temp, &fd));
-    lz_err *e = fill(fd, path, data, !(flags & LZ_FILE_NO_SYNC));
-    if (!e && rename(temp, path) != 0)
-        e = lz_err_errno(errno, "replace", path);
-    if (e)
-        unlink(temp);
-    lz_mem_free(temp);
-    return !e && (flags & LZ_FILE_SYNC_FOLDER) ? sync_folder(path) : e;
+    lz_file_writer w;
+    LZ_TRY(lz_file_writer_open(&w, path, mode));
+    return lz_file_writer_close(&w, lz_file_writer_put(&w, data), flags);
 }
 
 static lz_err *holds(const char *path, lz_str data, bool *out)

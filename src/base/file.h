@@ -33,7 +33,19 @@ enum {
  * applies to mode. A symbolic link at `path` is itself replaced. */
 LZ_MUST_USE lz_err *lz_file_replace(const char *path, lz_str data, mode_t mode, unsigned flags);
 
-/* The same, unless the file holds these bytes already; *out: whether it was written. */
+/* The same in pieces. Close takes the error of what was written, if any, and passes it on: then,
+ * or if it fails itself, `path` is as it was. */
+typedef struct lz_file_writer {
+    const char *path; /* borrowed until the end */
+    char *temp;
+    int fd;
+} lz_file_writer;
+
+LZ_MUST_USE lz_err *lz_file_writer_open(lz_file_writer *w, const char *path, mode_t mode);
+LZ_MUST_USE lz_err *lz_file_writer_put(lz_file_writer *w, lz_str data);
+LZ_MUST_USE lz_err *lz_file_writer_close(lz_file_writer *w, lz_err *e, unsigned flags);
+
+/* The same as lz_file_replace, unless the file holds these bytes already; *out: whether it was written. */
 LZ_MUST_USE lz_err *lz_file_update(const char *path, lz_str data, mode_t mode, unsigned flags, bool *out);
 
 enum {

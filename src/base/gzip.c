@@ -142,7 +142,7 @@ lz_err *lz_inflate(lz_str packed, void *out, size_t size, lz_inflated *result)
     return e;
 }
 
-uint32_t lz_crc32(lz_str bytes)
+uint32_t lz_crc32(uint32_t before, lz_str bytes)
 {
-    return (uint32_t)crc32_z(0, (const Bytef *)bytes.ptr, bytes.len);
+    return (uint32_t)crc32_z(before, (const Bytef *)bytes.ptr, bytes.len);
 }

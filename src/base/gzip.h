@@ -19,7 +19,7 @@ typedef struct lz_inflated {
  * LZ_ERR_SYNTAX tells the byte of `packed` that makes no sense, or that they end too early. */
 LZ_MUST_USE lz_err *lz_inflate(lz_str packed, void *out, size_t size, lz_inflated *result);
 
-/* The checksum of gzip and zip. */
-uint32_t lz_crc32(lz_str bytes);
+/* The checksum of gzip and zip; `before` is that of the bytes before these, 0 at first. */
+uint32_t lz_crc32(uint32_t before, lz_str bytes);
 
 #endif

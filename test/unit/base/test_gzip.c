@@ -114,7 +114,8 @@ static lz_err *test_deflated_bytes_come_back(void)
     assert_memory_equal(got, data, 999);
     LZ_TRY(lz_inflate((lz_str){ packed, deflate_raw("", 0, packed, 100) }, NULL, 0, &r));
     assert_true(r.ended && r.given == 0);
-    assert_int_equal(lz_crc32(LZ_STR("123456789")), 0xcbf43926); /* the check value of CRC-32 */
+    assert_int_equal(lz_crc32(lz_crc32(0, LZ_STR("1234")), LZ_STR("56789")),
+                     0xcbf43926); /* the check value of CRC-32 */
     return lz_check_err(lz_inflate((lz_str){ packed, 1 }, got, 10, &r), LZ_ERR_SYNTAX, "end too early");
 }
 
