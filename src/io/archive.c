@@ -5,7 +5,7 @@
 #include "io/names.h"
 #include <sys/stat.h>
 
-static const lz_archive_class *const classes[] = { &lz_npz_class };
+static const lz_archive_class *const classes[] = { &lz_npz_class, &lz_safetensors_class };
 
 /* ---- the file ---- */
 
@@ -58,7 +58,7 @@ static lz_err *list(lz_archive *a)
     for (size_t i = 0; i < sizeof classes / sizeof *classes && !a->class; i++)
         a->class = classes[i]->is(lz_archive_bytes(a)) ? classes[i] : NULL;
     if (!a->class)
-        return lz_errf(LZ_ERR_SYNTAX, "%s: byte 0: no .npz file", a->path.ptr);
+        return lz_errf(LZ_ERR_SYNTAX, "%s: byte 0: neither an .npz nor a safetensors file", a->path.ptr);
     LZ_TRY(a->class->list(a));
     for (size_t i = 0; i < a->count; i++) {
         char name[LZ_NAME_CHARS];

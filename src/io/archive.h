@@ -43,7 +43,7 @@ static inline lz_str lz_archive_bytes(const lz_archive *a)
     return (lz_str){ a->file->data, a->file->size };
 }
 
-extern const lz_archive_class lz_npz_class;
+extern const lz_archive_class lz_npz_class, lz_safetensors_class;
 
 /* Takes the buffer, also when it fails. name is for messages. */
 LZ_MUST_USE lz_err *lz_archive_create(lz_buffer *file, const char *name, lz_archive **out);

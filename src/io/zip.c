@@ -393,7 +393,7 @@ lz_err *lz_zip_peek(const lz_zip *z, const lz_zip_member *m, void *out, size_t r
 
 static lz_err *check_crc(const lz_zip *z, const lz_zip_member *m, lz_str bytes)
 {
-    uint32_t crc = lz_crc32(bytes);
+    uint32_t crc = lz_crc32(0, bytes);
     char name[LZ_NAME_CHARS];
     if (crc == m->crc)
         return NULL;

@@ -81,6 +81,25 @@ def npz(folder):
     mixed(os.path.join(folder, "mixed.npz"))
 
 
+def safetensors(folder):
+    import torch
+    from safetensors.torch import save_file
+
+    tensors = {"bf16": torch.from_numpy(elements("f4", 5)).to(torch.bfloat16)}
+    for name, dtype in [("f16", "f2"), ("f32", "f4"), ("f64", "f8"), ("c64", "c8"), ("i8", "i1"), ("u8", "u1"),
+                        ("i16", "i2"), ("i32", "i4"), ("i64", "i8"), ("bool", "?")]:
+        tensors[name] = torch.from_numpy(elements(dtype, 2, 3))
+    tensors["layer.0/größe"] = torch.from_numpy(elements("f4", 3, 1, 2))
+    tensors["scalar"] = torch.from_numpy(elements("f4"))
+    tensors["none"] = torch.from_numpy(elements("f4", 0, 3))
+    save_file(tensors, os.path.join(folder, "all.safetensors"), {"format": "pt", "step": "17", "größe": "\"ä\"\n"})
+    save_file({}, os.path.join(folder, "empty.safetensors"))
+    others = {"x": torch.from_numpy(elements("f4", 3)), "u32": torch.zeros(3, dtype=torch.uint32),
+              "f8": torch.zeros(5, dtype=torch.float8_e4m3fn)}
+    save_file(others, os.path.join(folder, "others.safetensors"))
+
+
 if __name__ == "__main__":
     os.makedirs(sys.argv[1], exist_ok=True)
     npz(sys.argv[1])
+    safetensors(sys.argv[1])
