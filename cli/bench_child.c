@@ -14,7 +14,12 @@
 
 lz_err *cli_folder_make(char path[CLI_FOLDER])
 {
-    snprintf(path, CLI_FOLDER, "/tmp/lazuli-bench.XXXXXX");
+    const char *under = getenv("TMPDIR");
+    under = under && *under ? under : "/tmp";
+    if (snprintf(path, CLI_FOLDER, "%s/lazuli-bench.XXXXXX", under) >= CLI_FOLDER) {
+        path[0] = '\0'; /* a part of it is no folder to be removed */
+        return lz_errf(LZ_ERR_IO, "TMPDIR is too long");
+    }
     if (!mkdtemp(path) || setenv("LAZULI_CACHE_DIR", path, 1) != 0 || setenv("LAZULI_CACHE", "on", 1) != 0)
         return lz_errf(LZ_ERR_IO, "%s: no folder can be made (%d)", path, errno);
     return NULL;

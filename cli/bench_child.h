@@ -4,9 +4,9 @@
 
 #include "base/err.h"
 
-enum { CLI_FOLDER = 64 };
+enum { CLI_FOLDER = 4096 };
 
-/* A new folder, which children then take for the user's cache folder. */
+/* A new folder in TMPDIR or /tmp, which children then take for the user's cache folder. */
 LZ_MUST_USE lz_err *cli_folder_make(char path[CLI_FOLDER]);
 void cli_folder_empty(const char *path);
 void cli_folder_remove(const char *path);

@@ -99,7 +99,15 @@ lz_err *lz_check_err(lz_err *e, lz_code code, const char *part)
     return NULL;
 }
 
-static char scratch[] = "/tmp/lazuli-test-XXXXXX";
+void lz_check_temp(const char *name, char path[4096])
+{
+    const char *under = getenv("TMPDIR");
+    int n = snprintf(path, 4096, "%s/%s", under && *under ? under : "/tmp", name);
+    if (n >= 4096)
+        fail_msg("TMPDIR is too long");
+}
+
+static char scratch[4096];
 
 static void remove_tree(const char *path)
 {
@@ -125,6 +133,8 @@ static void remove_scratch(void)
 const char *lz_check_dir(void)
 {
     static bool made;
+    if (!made)
+        lz_check_temp("lazuli-test-XXXXXX", scratch);
     if (!made && mkdtemp(scratch)) {
         made = true;
         atexit(remove_scratch);

@@ -52,6 +52,8 @@ LZ_MUST_USE lz_err *lz_check_err(lz_err *e, lz_code code, const char *part);
 
 /* A fresh directory, removed with everything in it when the process ends. */
 const char *lz_check_dir(void);
+/* Puts $TMPDIR/name, or /tmp/name, into path. */
+void lz_check_temp(const char *name, char path[4096]);
 
 /* The stack on which graphs of a million nodes must do. ThreadSanitizer keeps much of its own there. */
 #ifdef __SANITIZE_THREAD__

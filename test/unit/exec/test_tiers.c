@@ -49,7 +49,7 @@ static const source sources[] = {
 
 static bool whole; /* every case there is */
 static bool llvm;  /* there is a compiler */
-static char cache[] = "/tmp/lazuli-tiers-XXXXXX";
+static char cache[4096];
 
 typedef struct seen {
     uint64_t hash;
@@ -209,6 +209,7 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 static int make_cache(void **state)
 {
     (void)state;
+    lz_check_temp("lazuli-tiers-XXXXXX", cache);
     return mkdtemp(cache) ? 0 : -1;
 }
 
