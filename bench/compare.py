@@ -233,12 +233,12 @@ FIRST = {
 
 
 def least(f, threads, seconds):
-    """Seconds of one call: turns of a millisecond, as lz_measure has them."""
+    """Seconds of one call that follows others: turns of a millisecond for each thread, as lz_measure has them."""
     clock = time.process_time if threads == 1 else time.perf_counter
     f()
     best, start, turns = 1e9, clock(), 0
     while turns < 6 or clock() - start < seconds:
-        calls = 1 if turns == 0 else int(1e-3 / (best + 1e-8)) + 1
+        calls = 1 if turns == 0 else int(1e-3 * threads / (best + 1e-8)) + 1
         begin = clock()
         for _ in range(calls):
             f()

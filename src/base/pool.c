@@ -12,7 +12,15 @@ enum {
     STACK = 1 << 20,
     SPIN_NS = 50000, /* a sleeper takes 20 us or more to come; most loops follow sooner */
     SPINS_PER_LOOK = 16,
+    SHARES = 16,
 };
+
+/* A run of chunks for one worker: with the same loop over the same data it gets the same ones each
+ * time, and finds them in its caches. Who is through with its own takes from those of the others. */
+typedef struct share {
+    _Alignas(LINE) atomic_int_fast64_t next;
+    int64_t end;
+} share;
 
 /* One lz_pool_for, on its caller's stack. A worker counts as a guest from finding
  * it in the list to its last look at it; the caller unlists it and waits for them. */
@@ -22,11 +30,14 @@ struct task {
     lz_range_fn *fn;
     void *user;
     int64_t n, grain, chunks;
-    int64_t failed; /* the chunk err is of; with the pool's lock, as the next two */
-    lz_err *err;
+    lz_err *err;   /* of chunk `least`; with the pool's lock, as the next two */
+    int64_t came;  /* workers, the caller too */
     bool sleeping; /* the caller waits on `done` */
-    _Alignas(LINE) atomic_int_fast64_t claimed;
+    int n_shares;
+    _Alignas(LINE) atomic_int_fast64_t least; /* of those that failed: what is above is left out */
+    atomic_bool taken;                        /* every chunk is */
     atomic_uint guests;
+    share shares[SHARES];
 };
 
 typedef struct worker {
@@ -68,18 +79,30 @@ static lz_err *run_inline(const task *t, int w)
     return e;
 }
 
-/* Chunks are claimed in order, so all below a failed one have begun: cutting off the
- * rest cannot hide a lower failure. */
+/* What is below a failed chunk still runs: it may fail as well, and then counts instead. */
 static void fail(lz_pool *p, task *t, int64_t i, lz_err *e)
 {
-    atomic_store_explicit(&t->claimed, t->chunks, memory_order_relaxed);
     pthread_mutex_lock(&p->lock);
-    bool lower = !t->err || i < t->failed;
+    bool lower = i < atomic_load_explicit(&t->least, memory_order_relaxed);
     lz_err *lost = lower ? t->err : e;
     t->err = lower ? e : t->err;
-    t->failed = lower ? i : t->failed;
+    if (lower)
+        atomic_store_explicit(&t->least, i, memory_order_relaxed);
     pthread_mutex_unlock(&p->lock);
     lz_err_free(lost);
+}
+
+static void run_share(lz_pool *p, task *t, share *s, int w)
+{
+    if (atomic_load_explicit(&s->next, memory_order_relaxed) >= s->end)
+        return;
+    for (int64_t i; (i = atomic_fetch_add_explicit(&s->next, 1, memory_order_relaxed)) < s->end;) {
+        if (i > atomic_load_explicit(&t->least, memory_order_relaxed))
+            return; /* and so is the rest of them */
+        lz_err *e = run_chunk(t, i, w);
+        if (e)
+            fail(p, t, i, e);
+    }
 }
 
 static void run_chunks(lz_pool *p, task *t, int w)
@@ -88,11 +111,9 @@ static void run_chunks(lz_pool *p, task *t, int w)
     int outer_worker = here.worker;
     here.pool = p;
     here.worker = w;
-    for (int64_t i; (i = atomic_fetch_add_explicit(&t->claimed, 1, memory_order_relaxed)) < t->chunks;) {
-        lz_err *e = run_chunk(t, i, w);
-        if (e)
-            fail(p, t, i, e);
-    }
+    for (int i = 0; i < t->n_shares; i++)
+        run_share(p, t, &t->shares[(w + i) % t->n_shares], w);
+    atomic_store_explicit(&t->taken, true, memory_order_relaxed);
     here.pool = outer;
     here.worker = outer_worker;
 }
@@ -114,7 +135,7 @@ static void spin(const lz_pool *p, const atomic_uint *word, unsigned value, bool
 static task *open_task(const lz_pool *p)
 {
     task *t = p->tasks;
-    while (t && atomic_load_explicit(&t->claimed, memory_order_relaxed) >= t->chunks)
+    while (t && atomic_load_explicit(&t->taken, memory_order_relaxed))
         t = t->next;
     return t;
 }
@@ -143,10 +164,10 @@ static task *next_task(lz_pool *p)
 }
 
 /* Waking costs the waker a microsecond or two, so it is shared: everyone who comes
- * wakes two more while there are chunks beside the one it takes itself. */
-static int64_t to_wake(const lz_pool *p, const task *t)
+ * wakes two more while there may be chunks for them. */
+static int64_t to_wake(const lz_pool *p, task *t)
 {
-    int64_t left = t->chunks - 1 - atomic_load_explicit(&t->claimed, memory_order_relaxed);
+    int64_t left = t->chunks - ++t->came;
     int64_t most = p->sleepers < 2 ? p->sleepers : 2;
     return left < most ? left : most;
 }
@@ -208,15 +229,38 @@ static void finish(lz_pool *p, task *t)
     pthread_mutex_unlock(&p->lock);
 }
 
+static void share_out(task *t, int threads)
+{
+    t->err = NULL;
+    t->came = 0;
+    t->sleeping = false;
+    t->n_shares = threads < SHARES ? threads : SHARES;
+    atomic_init(&t->least, t->chunks);
+    atomic_init(&t->taken, false);
+    atomic_init(&t->guests, 0);
+    int64_t each = t->chunks / t->n_shares, more = t->chunks % t->n_shares, at = 0;
+    for (int i = 0; i < t->n_shares; i++) {
+        atomic_init(&t->shares[i].next, at);
+        at += each + (i < more);
+        t->shares[i].end = at;
+    }
+}
+
 lz_err *lz_pool_for(lz_pool *p, int64_t n, int64_t grain, lz_range_fn *fn, void *user)
 {
     if (n <= 0)
         return NULL;
     grain = grain < 1 ? 1 : grain;
-    task t = { .fn = fn, .user = user, .n = n, .grain = grain, .chunks = (n - 1) / grain + 1 };
+    task t;
+    t.fn = fn; /* shares are set when they are used */
+    t.user = user;
+    t.n = n;
+    t.grain = grain;
+    t.chunks = (n - 1) / grain + 1;
     bool nested = here.pool == p;
     if (nested || t.chunks == 1 || lz_pool_threads(p) == 1)
         return run_inline(&t, nested ? here.worker : 0);
+    share_out(&t, p->threads);
     post(p, &t);
     run_chunks(p, &t, 0);
     finish(p, &t);

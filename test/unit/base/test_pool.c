@@ -183,6 +183,38 @@ static lz_err *test_all_threads_come_each_time(void)
     return NULL;
 }
 
+typedef struct begun {
+    atomic_int missing;
+    int first[THREADS]; /* chunk of each worker, -1: none yet */
+} begun;
+
+static lz_err *begin_share(void *user, int64_t begin, int64_t end, int worker)
+{
+    begun *b = user;
+    if (b->first[worker] >= 0)
+        return NULL;
+    b->first[worker] = (int)begin;
+    return meet(&b->missing, begin, end, worker);
+}
+
+static lz_err *test_each_worker_begins_with_its_own_share(void)
+{
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        lz_pool *p;
+        LZ_TRY(lz_pool_create(sizes[s], &p));
+        for (int round = 0; round < 20; round++) {
+            begun b = { .missing = sizes[s] };
+            for (int w = 0; w < sizes[s]; w++)
+                b.first[w] = -1;
+            assert_null(lz_pool_for(p, 5 * sizes[s], 1, begin_share, &b));
+            for (int w = 0; w < sizes[s]; w++)
+                assert_int_equal(b.first[w], 5 * w);
+        }
+        lz_pool_destroy(p);
+    }
+    return NULL;
+}
+
 typedef struct nest {
     lz_pool *pools[2];
     int depth;
@@ -395,6 +427,7 @@ int main(void)
         LZ_TEST(test_the_lowest_error_is_returned),
         LZ_TEST(test_workers_have_their_own_numbers),
         LZ_TEST(test_all_threads_come_each_time),
+        LZ_TEST(test_each_worker_begins_with_its_own_share),
         LZ_TEST(test_nested_loops_run_where_they_are),
         LZ_TEST(test_pools_may_call_each_other),
         LZ_TEST(test_one_chunk_leaves_the_pool_to_loops_inside),
