@@ -42,6 +42,22 @@ LZ_API const char *lz_archive_metadata(const lz_archive *a, const char *key); /*
 
 LZ_API LZ_MUST_USE lz_err *lz_archive_array(const lz_archive *a, size_t i, lz_array **out);
 LZ_API lz_tensor *lz_archive_tensor(lz_ctx *c, const lz_archive *a, const char *name);
+/* All of them, in order; out has room for lz_archive_count. The names are the archive's. */
+LZ_API bool lz_archive_tensors(lz_ctx *c, const lz_archive *a, lz_named_tensor *out);
+
+/* ---- saving ---- */
+
+/* One sync for all. A file appears, or replaces the one that was there, only when it is whole
+ * and on the disk. Refused before that: names that are empty, no UTF-8, or there twice; dtypes
+ * that the format has not (npz: bf16, c32; safetensors: c32, c128). */
+LZ_API bool lz_save_safetensors(lz_ctx *c, const char *path, lz_named_tensors tensors,
+                                const lz_metadata *metadata, size_t n);
+LZ_API bool lz_save_npz(lz_ctx *c, const char *path, lz_named_tensors tensors);
+
+/* A run that can go on where it stopped: tensors, the number of the step and the state of the
+ * random numbers, in one safetensors file. Opening it sets the random state of the context. */
+LZ_API bool lz_save_checkpoint(lz_ctx *c, const char *path, lz_named_tensors tensors, int64_t step);
+LZ_API lz_archive *lz_open_checkpoint(lz_ctx *c, const char *path, int64_t *step);
 
 #ifdef __cplusplus
 }

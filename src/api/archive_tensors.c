@@ -27,15 +27,31 @@ static lz_tensor *tensor_of(lz_ctx *c, lz_array *a)
     return t;
 }
 
-lz_tensor *lz_archive_tensor(lz_ctx *c, const lz_archive *a, const char *name)
+/* Inert after an error. */
+static lz_tensor *load(lz_ctx *c, const lz_archive *a, size_t i, const char *name)
 {
     lz_array array;
-    if (!a)
-        return c->inert;
-    size_t i = lz_archive_find(a, name);
     lz_err *e = i == SIZE_MAX ? lz_archive_missing(a, name) : lz_archive_get(a, i, NULL, &array);
     if (!e)
         return tensor_of(c, &array);
     lz_ctx_fail(c, (lz_loc){ 0 }, NULL, e);
     return c->inert;
+}
+
+lz_tensor *lz_archive_tensor(lz_ctx *c, const lz_archive *a, const char *name)
+{
+    return a ? load(c, a, lz_archive_find(a, name), name) : c->inert;
+}
+
+bool lz_archive_tensors(lz_ctx *c, const lz_archive *a, lz_named_tensor *out)
+{
+    bool ok = a != NULL;
+    size_t n = 0;
+    while (ok && n < a->count) {
+        out[n] = (lz_named_tensor){ lz_archive_name(a, n), load(c, a, n, NULL) };
+        ok = !lz_tensor_is_inert(out[n++].tensor);
+    }
+    while (!ok && n > 0)
+        lz_release(out[--n].tensor);
+    return ok;
 }
