@@ -23,6 +23,6 @@ int cli_report(lz_err *e);
 /* The same for a wrong use; gives CLI_USAGE. */
 int cli_misuse(const char *fmt, ...) LZ_PRINTF(1, 2);
 
-cli_run_fn cli_bench, cli_cache, cli_devices, cli_env, cli_gen, cli_graph, cli_ops, cli_test;
+cli_run_fn cli_bench, cli_cache, cli_devices, cli_env, cli_gen, cli_graph, cli_io, cli_ops, cli_test;
 
 #endif

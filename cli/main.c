@@ -14,6 +14,8 @@ static const cli_command commands[] = {
     { "gen", "COMMAND ...", "operator files: checks them, writes code from them", cli_gen },
     { "graph", "FILE [--passes A,B] [--run]", "a graph as text: checks it, improves it, shows it, runs it",
       cli_graph },
+    { "io", "list FILE | copy FROM TO",
+      "files of tensors (.npz, safetensors): what is in them; as TO's name asks", cli_io },
     { "ops", "[--json] [NAME ...]", "the operators, and how each is supported", cli_ops },
     { "test", "ops FILE | graphs FOLDER | programs FILE | backend PLUGIN.so",
       "recorded cases: -v, --only NAME, --separate, --threads N, --mode statement|read|async|random, "

@@ -15,6 +15,7 @@ lz_system_test(graph_run ${CMAKE_BINARY_DIR})
 lz_system_test(bench $<TARGET_FILE:lazuli_cli>)
 lz_system_test(compare $<TARGET_FILE:lazuli_cli> ${CMAKE_SOURCE_DIR}/bench/compare.py)
 lz_system_test(cache ${CMAKE_BINARY_DIR})
+lz_system_test(io $<TARGET_FILE:lazuli_cli> ${CMAKE_SOURCE_DIR})
 if(LZ_SANITIZE MATCHES address) # LeakSanitizer itself crashes in a process that has loaded both LLVM and oneDNN
     set_property(TEST system/bench system/compare APPEND PROPERTY ENVIRONMENT LAZULI_BLAS=own)
 endif()
