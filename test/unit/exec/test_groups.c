@@ -122,6 +122,16 @@ static const shape shapes[] = {
       "  %v2 = aten::addcmul_(%v1, %g, %g, %tenth)\n  %d = aten::sqrt(%v2)\n"
       "  %de = aten::add_(%d, %eps, %i1)\n  %p1 = aten::addcdiv_(%p, %m2, %de, %tenth)\n",
       "%p1", 1, 0 },
+    { "the gradients of three slices, added up", "%x : Float(4, 8), %y : Float(4, 8), %z : Float(4, 48)",
+      "  %i8 : int = prim::Constant[value=8]()\n  %i16 : int = prim::Constant[value=16]()\n"
+      "  %s : int[] = prim::ListConstruct(%i4, %i64)\n"
+      "  %1 = aten::slice_backward(%x, %s, %i1, %i0, %i8, %i1)\n"
+      "  %2 = aten::slice_backward(%y, %s, %i1, %i8, %i16, %i1)\n"
+      "  %3 = aten::slice_backward(%z, %s, %i1, %i16, %i64, %i1)\n"
+      "  %4 = aten::add(%1, %2, %i1)\n  %5 = aten::add(%4, %3, %i1)\n",
+      "%5", 1, 0 },
+    { "a batch of rows times one matrix", "%x : Float(2, 3, 8), %w : Float(8, 5)",
+      "  %1 = aten::matmul(%x, %w)\n  %2 = aten::relu(%1)\n", "%2", 1, 1 },
 };
 
 static lz_err *text_of(const shape *s, lz_text *out)
