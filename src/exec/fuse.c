@@ -423,6 +423,8 @@ static lz_err *fuse(lz_fused *f, const lz_ln *const *outputs, size_t n)
     if (!f->separate)
         LZ_TRY(lz_fuse_siblings(f));
     LZ_TRY(lz_fuse_order(f));
+    if (!f->separate)
+        LZ_TRY(lz_fuse_free_soon(f, outputs, n));
     return lz_fuse_put_late(f);
 }
 

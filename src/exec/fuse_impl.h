@@ -2,6 +2,7 @@
 #ifndef LZ_EXEC_FUSE_IMPL_H
 #define LZ_EXEC_FUSE_IMPL_H
 
+#include "core/dtype.h"
 #include "core/shape.h"
 #include "exec/fuse.h"
 
@@ -23,6 +24,11 @@ struct lz_fuse_lists {
 static inline lz_fnode *lz_fnode_of(lz_fused *f, const lz_ln *n)
 {
     return &f->nodes[n->id];
+}
+
+static inline int64_t lz_ln_bytes(const lz_ln *n)
+{
+    return n->numel * (int64_t)lz_dtype_size((lz_dtype)n->dtype);
 }
 
 /* What n shows of the nearest buffer that it is a strided view of; that one is asked for,
@@ -53,6 +59,8 @@ LZ_MUST_USE lz_err *lz_fuse_reaches_around(lz_fused *f, uint32_t a, uint32_t b, 
 
 LZ_MUST_USE lz_err *lz_fuse_siblings(lz_fused *f);
 LZ_MUST_USE lz_err *lz_fuse_order(lz_fused *f);
+LZ_MUST_USE lz_err *lz_fuse_free_soon(lz_fused *f, const lz_ln *const *outputs,
+                                      size_t n);   /* of the order, what frees memory */
 LZ_MUST_USE lz_err *lz_fuse_put_late(lz_fused *f); /* of the order, what writes over inputs */
 
 #endif

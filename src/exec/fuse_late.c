@@ -1,13 +1,13 @@
 /* Launches that write over inputs come behind those that can fail. A run that fails must leave its
  * inputs as they were, so memory that was given away may be written only when nothing can go wrong
  * any more; in a training step that is the update of the parameters. */
-#include "core/dtype.h"
 #include "exec/fuse_impl.h"
 
-/* Matrix products run in memory that the plan takes beforehand. Others take their own. */
+/* Matrix products run in memory that the plan takes beforehand, scatter needs none. Others take
+ * their own. */
 static bool can_fail(const lz_gcall *c)
 {
-    return c->node->op != LZ_CALL_MATMUL;
+    return c->node->op != LZ_CALL_MATMUL && c->node->op != LZ_CALL_SCATTER;
 }
 
 const lz_ln *lz_step_risk(const lz_step *s)
@@ -78,11 +78,6 @@ static lz_err *find_reads(sorter *s)
 
 /* ---- updates ---- */
 
-static int64_t bytes_of(const lz_ln *n)
-{
-    return n->numel * (int64_t)lz_dtype_size((lz_dtype)n->dtype);
-}
-
 static bool is_read(const lz_group *g, size_t before, const lz_ln *base)
 {
     for (size_t i = 0; i < before; i++)
@@ -96,7 +91,7 @@ static bool is_replaced(const lz_fused *f, const lz_group *g, const lz_ln *base)
 {
     for (size_t k = 0; base->kind == LZ_L_INPUT && k < g->stores.len; k++) {
         const lz_ln *to = g->stores.data[k].target;
-        if (f->nodes[to->id].must && bytes_of(to) == bytes_of(base))
+        if (f->nodes[to->id].must && lz_ln_bytes(to) == lz_ln_bytes(base))
             return true;
     }
     return false;
@@ -128,8 +123,8 @@ static bool is_update(const lz_fused *f, const lz_step *s)
         const lz_ln *base = s->group->items.data[i].view.base;
         if (!base || is_read(s->group, i, base))
             continue;
-        kept += base->kind != LZ_L_INPUT ? bytes_of(base) : 0;
-        saved += is_replaced(f, s->group, base) ? bytes_of(base) : 0;
+        kept += base->kind != LZ_L_INPUT ? lz_ln_bytes(base) : 0;
+        saved += is_replaced(f, s->group, base) ? lz_ln_bytes(base) : 0;
     }
     return saved > 0 && kept <= saved;
 }

@@ -185,6 +185,42 @@ static lz_err *test_a_temporary_lies_where_the_output_will(void)
     return e;
 }
 
+/* Layers h = h * w, their gradients back again, and the gradient of each w, which nobody waits for:
+ * it comes as soon as it frees what it is made of. */
+static lz_err *plan_layers(dag *d, int n, lz_plan **out)
+{
+    const lz_ln *h[8], *w[8], *turned, *g, *grads[8];
+    LZ_TRY(dag_input(d, LZ_F32, D(1, 64, 8), &h[0]));
+    for (int i = 0; i < n; i++) {
+        LZ_TRY(dag_input(d, LZ_F32, D(1, 8, 8), &w[i]));
+        LZ_TRY(lz_low_matmul(&d->b, h[i], w[i], &h[i + 1]));
+    }
+    g = h[n];
+    for (int i = n; i-- > 0;) {
+        LZ_TRY(lz_low_permute(&d->b, h[i], (int64_t[]){ 0, 2, 1 }, &turned));
+        LZ_TRY(lz_low_matmul(&d->b, turned, g, &grads[i]));
+        LZ_TRY(lz_low_permute(&d->b, w[i], (int64_t[]){ 0, 2, 1 }, &turned));
+        LZ_TRY(lz_low_matmul(&d->b, g, turned, &g));
+    }
+    return lz_plan_create(&d->b, grads, (size_t)n, NULL, out);
+}
+
+static lz_err *test_what_frees_memory_comes_soon(void)
+{
+    enum { LAYERS = 6, BYTES = 64 * 8 * 4 };
+    dag d;
+    lz_plan *p = NULL;
+    dag_init(&d);
+    lz_err *e = plan_layers(&d, LAYERS, &p);
+    if (!e) {
+        assert_int_equal(lz_plan_launches(p), 3 * LAYERS - 1);
+        assert_true(p->temp_bytes <= (LAYERS + 1) * BYTES); /* all h, and a gradient */
+    }
+    lz_plan_destroy(p);
+    dag_deinit(&d);
+    return e;
+}
+
 /* ---- donation ---- */
 
 static lz_err *plan_chain(dag *d, lz_plan **out)
@@ -261,6 +297,7 @@ int main(void)
         LZ_TEST(test_a_chain_needs_two_buffers),
         LZ_TEST(test_results_take_the_place_of_operands),
         LZ_TEST(test_a_temporary_lies_where_the_output_will),
+        LZ_TEST(test_what_frees_memory_comes_soon),
         LZ_TEST(test_a_donated_chain_takes_nothing),
         LZ_TEST(test_a_donated_input_is_kept_while_it_is_read),
     };
