@@ -136,10 +136,34 @@ lz_err *lz_low_philox(lz_lower *b, int word, const lz_ln *seed, const lz_ln *str
                          out);
 }
 
-lz_err *lz_low_check_index(lz_lower *b, const lz_ln *index, int64_t size, int64_t dim, bool wrap,
-                           const lz_ln **out)
+/* Input dimensions have their own dimension of the result each, all of it, or one step. */
+static bool shows_all(const lz_ln *n)
 {
-    lz_lcheck attr = { size, dim, wrap };
+    const lz_ln *x = n->in[0];
+    const lz_lindex *a = n->attr;
+    uint64_t used = 0;
+    for (int64_t r = 0; r < x->ndim; r++) {
+        const int64_t *row = a->v + x->ndim + r * n->ndim;
+        bool found = x->sizes[r] == 1;
+        for (int64_t c = 0; c < n->ndim && !found; c++) {
+            found = row[c] == 1 && n->sizes[c] == x->sizes[r] && !a->v[r] && !(used >> c & 1);
+            used |= (uint64_t)found << c;
+        }
+        if (!found)
+            return false;
+    }
+    return !a->bounded;
+}
+
+/* Its elements are those of its input, each at least once. */
+static bool is_spread(const lz_ln *n)
+{
+    bool views = n->numel > 0 && n->nin == 1; /* where only sizes are wanted, there are no inputs */
+    return views && (n->kind == LZ_L_RESHAPE || (n->kind == LZ_L_INDEX && shows_all(n)));
+}
+
+static lz_err *check_elements(lz_lower *b, const lz_ln *index, lz_lcheck attr, const lz_ln **out)
+{
     LZ_TRY(lz_low_cast(b, index, LZ_I64, &index));
     return lz_low_intern(b,
                          &(lz_low_proto){ .kind = LZ_L_CHECK,
@@ -150,4 +174,26 @@ lz_err *lz_low_check_index(lz_lower *b, const lz_ln *index, int64_t size, int64_
                                           .attr = &attr,
                                           .attr_size = sizeof attr },
                          out);
+}
+
+/* An index that many elements share is checked once, and stays a view. */
+lz_err *lz_low_check_index(lz_lower *b, const lz_ln *index, int64_t size, int64_t dim, bool wrap,
+                           const lz_ln **out)
+{
+    enum { DEEP = 8 };
+    const lz_ln *views[DEEP];
+    int n = 0;
+    while (n < DEEP && is_spread(index)) {
+        views[n++] = index;
+        index = index->in[0];
+    }
+    LZ_TRY(check_elements(b, index, (lz_lcheck){ size, dim, wrap }, out));
+    while (n-- > 0) {
+        const lz_lindex *a = views[n]->attr;
+        lz_ints sizes = lz_ln_sizes(views[n]);
+        LZ_TRY(views[n]->kind == LZ_L_RESHAPE
+                   ? lz_low_reshape(b, *out, sizes, out)
+                   : lz_low_index(b, *out, sizes, a->v + (*out)->ndim, a->v, 0, NULL, out));
+    }
+    return NULL;
 }

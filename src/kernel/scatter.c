@@ -180,6 +180,43 @@ static lz_err *scatter_lines(void *user, int64_t begin, int64_t end, int worker)
     return NULL;
 }
 
+/* ---- whole rows ---- */
+
+/* One index for all elements of a row, and rows lie together: as the gradient of an embedding. */
+static bool is_by_rows(const scatter *s)
+{
+    const lz_strided *ix = &s->c->in[1];
+    int64_t last = ix->ndim - 1;
+    return last > 0 && s->dim != last && ix->strides[last] == 0 && s->c->out.strides[last] == 1
+           && s->c->in[2].strides[last] == 1 && s->c->out.dtype == LZ_F32 && s->c->params[0] == ADDS;
+}
+
+static void add_row(float *at, const float *v, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        at[i] += v[i];
+}
+
+/* Lines as above, those of a row together. */
+static lz_err *scatter_rows(void *user, int64_t begin, int64_t end, int worker)
+{
+    const scatter *s = user;
+    const lz_strided *out = &s->c->out, *ix = &s->c->in[1], *src = &s->c->in[2];
+    int64_t row = ix->sizes[ix->ndim - 1];
+    (void)worker;
+    for (int64_t line = begin, n; line < end; line += n) {
+        int64_t b, i, v;
+        n = row - line % row < end - line ? row - line % row : end - line;
+        offsets(s, line, &b, &i, &v);
+        for (int64_t k = 0; k < s->along; k++) {
+            int64_t at = *(const int64_t *)(const void *)lz_strided_at(ix, i + k * ix->strides[s->dim]);
+            add_row((void *)lz_strided_at(out, b + at * out->strides[s->dim]),
+                    (const void *)lz_strided_at(src, v + k * src->strides[s->dim]), n);
+        }
+    }
+    return NULL;
+}
+
 static void copy_base(const lz_kcall *c)
 {
     const lz_strided *base = &c->in[0], *out = &c->out;
@@ -204,7 +241,10 @@ lz_err *lz_scatter_into(const lz_kcall *c)
     s.along = ix->ndim ? ix->sizes[s.dim] : 1;
     copy_base(c);
     int64_t n = lz_strided_count(ix, ix->ndim), lines = s.along ? n / s.along : 0;
-    return lz_pool_for(c->pool, lines, 1 + 4096 / (s.along ? s.along : 1), scatter_lines, &s);
+    bool rows = is_by_rows(&s);
+    int64_t least = rows ? 64 : 1, grain = 4096 / (s.along ? s.along : 1);
+    return lz_pool_for(c->pool, lines, grain > least ? grain : least, rows ? scatter_rows : scatter_lines,
+                       &s);
 }
 
 /* ---- where x is not zero ---- */

@@ -190,6 +190,44 @@ static void test_scatter_every_dtype(void **state)
                 assert_null(scatter_one(dtypes[d], mode, dim));
 }
 
+/* One index for a row, with threads: each element is the sum in the order of the index, to the bit. */
+static lz_err *scatter_rows(lz_pool *pool)
+{
+    enum { ROWS = 64, KINDS = 5, WIDTH = 200 };
+    static float base[KINDS][WIDTH], src[ROWS][WIDTH], out[KINDS][WIDTH], want[KINDS][WIDTH];
+    int64_t index[ROWS], params[2] = { ADD, 0 };
+    for (int64_t i = 0; i < KINDS; i++)
+        for (int64_t k = 0; k < WIDTH; k++)
+            want[i][k] = base[i][k] = (float)below(1000) / 7;
+    for (int64_t i = 0; i < ROWS; i++) {
+        index[i] = below(KINDS);
+        for (int64_t k = 0; k < WIDTH; k++) {
+            src[i][k] = (float)below(1000) / 3;
+            want[index[i]][k] += src[i][k];
+        }
+    }
+    int64_t few[] = { KINDS, WIDTH }, many[] = { ROWS, WIDTH }, dense[] = { WIDTH, 1 }, same[] = { 1, 0 };
+    lz_kcall c = { .in = { { base, LZ_F32, 2, few, dense },
+                           { index, LZ_I64, 2, many, same },
+                           { src, LZ_F32, 2, many, dense } },
+                   .out = { out, LZ_F32, 2, few, dense },
+                   .params = params,
+                   .pool = pool };
+    LZ_TRY(lz_scatter_into(&c));
+    assert_memory_equal(out, want, sizeof want);
+    return NULL;
+}
+
+static lz_err *test_scatter_whole_rows(void)
+{
+    lz_pool *pool;
+    LZ_TRY(lz_pool_create(2, &pool));
+    lz_err *e = scatter_rows(pool);
+    e = e ? e : scatter_rows(NULL);
+    lz_pool_destroy(pool);
+    return e;
+}
+
 static lz_err *test_nonzero_lists_indices(void)
 {
     lz_array x = { 0 };
@@ -209,9 +247,13 @@ static lz_err *test_nonzero_lists_indices(void)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LZ_TEST(test_sort_is_stable_with_nan_greatest), cmocka_unit_test(test_sort_many),
-        LZ_TEST(test_search_agrees_with_counting),      LZ_TEST(test_scatter_in_every_mode),
-        cmocka_unit_test(test_scatter_every_dtype),     LZ_TEST(test_nonzero_lists_indices),
+        LZ_TEST(test_sort_is_stable_with_nan_greatest),
+        cmocka_unit_test(test_sort_many),
+        LZ_TEST(test_search_agrees_with_counting),
+        LZ_TEST(test_scatter_in_every_mode),
+        cmocka_unit_test(test_scatter_every_dtype),
+        LZ_TEST(test_scatter_whole_rows),
+        LZ_TEST(test_nonzero_lists_indices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
