@@ -51,6 +51,8 @@ typedef enum lz_lcall_op {
     LZ_CALL_CONV,   /* x [n, c, ...], w [o, c / groups, ...]; d, stride[d], padding[d], dilation[d], groups */
     LZ_CALL_CONV_INPUT,  /* the gradient for x: gy, w; the same and the sizes of x behind */
     LZ_CALL_CONV_WEIGHT, /* the gradient for w: gy, x; the same and the sizes of w behind */
+    LZ_CALL_POOL_MAX,    /* x: the greatest of each window; kernel[2], stride[2], padding[2], dilation[2] */
+    LZ_CALL_POOL_AT,     /* x: i64, where in its plane that lies; the same */
     LZ_CALL_SORT,        /* x: i64 indices in order along the last dimension, stable; descending */
     LZ_CALL_TOPK,        /* x: i64 indices of the k first along the last dimension; k, largest, sorted */
     LZ_CALL_SEARCH,      /* sequence [..., n], values [..., m]: i64 positions; right */

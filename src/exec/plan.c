@@ -16,6 +16,8 @@ static const struct {
     [LZ_CALL_CONV] = { "conv", lz_conv, NULL, NULL },
     [LZ_CALL_CONV_INPUT] = { "conv_input", lz_conv_input, NULL, NULL },
     [LZ_CALL_CONV_WEIGHT] = { "conv_weight", lz_conv_weight, NULL, NULL },
+    [LZ_CALL_POOL_MAX] = { "pool_max", lz_pool_greatest, NULL, NULL },
+    [LZ_CALL_POOL_AT] = { "pool_at", lz_pool_places, NULL, NULL },
     [LZ_CALL_SORT] = { "sort", lz_sort_indices, NULL, NULL },
     [LZ_CALL_TOPK] = { "topk", lz_topk_indices, NULL, NULL },
     [LZ_CALL_SEARCH] = { "search", lz_search_sorted, NULL, NULL },

@@ -156,6 +156,29 @@ static lz_err *positions(lz_lower *b, const lz_ln *x, const pool *p, const lz_ln
     return NULL;
 }
 
+/* By kernels of their own: planes of floats, where every window has an element inside. */
+static bool has_kernel(const lz_ln *x, const pool *p)
+{
+    bool ok = p->d == 2 && (x->dtype == LZ_F32 || x->dtype == LZ_F64) && x->numel > 0;
+    for (int64_t i = 0; i < p->d; i++)
+        ok = ok && (p->padding.v[i] == 0 || p->dilation.v[i] == 1);
+    return ok;
+}
+
+static lz_err *call_kernels(lz_lower *b, const lz_ln *x, const pool *p, const lz_ln **v, const lz_ln **at)
+{
+    const lz_ints *lists[] = { &p->kernel, &p->stride, &p->padding, &p->dilation };
+    int64_t params[8];
+    lz_shape sizes = { .n = x->ndim };
+    for (int i = 0; i < 8; i++)
+        params[i] = lists[i / 2]->v[i % 2];
+    for (int64_t i = 0; i < x->ndim; i++)
+        sizes.v[i] = i < p->lead ? x->sizes[i] : p->out[i - p->lead];
+    LZ_TRY(
+        lz_low_kernel(b, LZ_CALL_POOL_MAX, &x, 1, (lz_dtype)x->dtype, lz_shape_ints(&sizes), params, 8, v));
+    return lz_low_kernel(b, LZ_CALL_POOL_AT, &x, 1, LZ_I64, lz_shape_ints(&sizes), params, 8, at);
+}
+
 static lz_err *max_pool(lz_lower *b, const char *name, int64_t d, const lz_lv *args, lz_lv *results)
 {
     const lz_ln *x = args[0].node, *w, *fill, *v, *at;
@@ -165,11 +188,15 @@ static lz_err *max_pool(lz_lower *b, const char *name, int64_t d, const lz_lv *a
     LZ_TRY(lz_prim_spread_ints(b, &args[4], d, "dilation", &p.dilation));
     LZ_TRY(lz_lv_get_bool(&args[5], &ceil_mode));
     LZ_TRY(place_windows(name, x, ceil_mode, &p));
-    LZ_TRY(lowest(b, (lz_dtype)x->dtype, &fill));
-    LZ_TRY(windows(b, x, &p, fill, &w));
-    LZ_TRY(lz_low_reduce(b, LZ_K_RMAX, w, window_dims(x, &p), false, &v));
-    LZ_TRY(lz_low_reduce(b, LZ_K_RARGMAX, w, window_dims(x, &p), false, &at));
-    LZ_TRY(positions(b, x, &p, at, &at));
+    if (has_kernel(x, &p)) {
+        LZ_TRY(call_kernels(b, x, &p, &v, &at));
+    } else {
+        LZ_TRY(lowest(b, (lz_dtype)x->dtype, &fill));
+        LZ_TRY(windows(b, x, &p, fill, &w));
+        LZ_TRY(lz_low_reduce(b, LZ_K_RMAX, w, window_dims(x, &p), false, &v));
+        LZ_TRY(lz_low_reduce(b, LZ_K_RARGMAX, w, window_dims(x, &p), false, &at));
+        LZ_TRY(positions(b, x, &p, at, &at));
+    }
     results[0] = lz_prim_tensor(args[0].dtype, v);
     results[1] = lz_prim_tensor(LZ_I64, at);
     return NULL;

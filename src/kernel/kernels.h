@@ -53,6 +53,12 @@ LZ_MUST_USE lz_err *lz_conv(const lz_kcall *c);        /* in: x [n, c, ...], w [
 LZ_MUST_USE lz_err *lz_conv_input(const lz_kcall *c);  /* in: gy, w; out like x */
 LZ_MUST_USE lz_err *lz_conv_weight(const lz_kcall *c); /* in: gy, x; out like w */
 
+/* Windows in the last two dimensions of x, f32 or f64, each with some element inside: their greatest
+ * elements, and the numbers of those in their plane, i64. The first of equal ones; the first NaN wins.
+ * params: kernel[2], stride[2], padding[2], dilation[2]. */
+LZ_MUST_USE lz_err *lz_pool_greatest(const lz_kcall *c);
+LZ_MUST_USE lz_err *lz_pool_places(const lz_kcall *c);
+
 /* i64 indices along the last dimension: of all elements in order (params: descending), or
  * of the first k (out's last size; params: largest, sorted). Stable; NaN counts as greater
  * than any number. */

@@ -139,9 +139,20 @@ static combine_fn *const combiners[LZ_DTYPE_NUMBERS][MODES] = {
 
 /* ---- scattering ---- */
 
+typedef struct line {
+    void *out;
+    const void *base, *source;
+    int64_t size, step; /* of out; of base */
+    const int64_t *at;
+    int64_t n;
+} line;
+
+typedef void line_fn(const line *l);
+
 typedef struct scatter {
     const lz_kcall *c;
     combine_fn *combine;
+    line_fn *line;      /* a whole line at once, or NULL */
     int64_t dim, along; /* the size of the index there */
 } scatter;
 
@@ -161,6 +172,61 @@ static void offsets(const scatter *s, int64_t number, int64_t *base, int64_t *in
     }
 }
 
+/* ---- sums along lines that lie together ---- */
+
+#define LINE(name, T)                                                                                        \
+    static void line_##name(const line *l)                                                                   \
+    {                                                                                                        \
+        T *out = l->out;                                                                                     \
+        const T *base = l->base, *source = l->source;                                                        \
+        const int64_t *at = l->at;                                                                           \
+        T first = *base;                                                                                     \
+        for (int64_t k = 0; l->step == 0 && k < l->size; k++)                                                \
+            out[k] = first;                                                                                  \
+        for (int64_t k = 0; l->step != 0 && k < l->size; k++)                                                \
+            out[k] = base[k * l->step];                                                                      \
+        for (int64_t k = 0, n = l->n; k < n; k++)                                                            \
+            out[at[k]] += source[k];                                                                         \
+    }
+
+LINE(f32, float)
+LINE(f64, double)
+
+/* For all lines: base has a line for each of the index. */
+static line_fn *line_of(const scatter *s)
+{
+    const lz_kcall *c = s->c;
+    const lz_strided *ix = &c->in[1], *src = &c->in[2];
+    int64_t last = ix->ndim - 1;
+    bool ok = c->params[0] == ADDS && ix->ndim > 0 && s->dim == last && ix->strides[last] == 1
+              && src->strides[last] == 1 && src->dtype == c->out.dtype && c->in[0].dtype == c->out.dtype;
+    for (int64_t d = 0; ok && d < last; d++)
+        ok = ix->sizes[d] == c->out.sizes[d];
+    return !ok ? NULL : c->out.dtype == LZ_F32 ? line_f32 : c->out.dtype == LZ_F64 ? line_f64 : NULL;
+}
+
+/* Each line begins as that of the base. */
+static lz_err *add_lines(void *user, int64_t begin, int64_t end, int worker)
+{
+    const scatter *s = user;
+    const lz_strided *base = &s->c->in[0], *out = &s->c->out, *ix = &s->c->in[1], *src = &s->c->in[2];
+    (void)worker;
+    for (int64_t number = begin; number < end; number++) {
+        int64_t b, i, v;
+        offsets(s, number, &b, &i, &v);
+        s->line(&(line){ .out = lz_strided_at(out, b),
+                         .base = lz_strided_at(base, lz_strided_offset(base, s->dim, number)),
+                         .source = lz_strided_at(src, v),
+                         .size = out->sizes[s->dim],
+                         .step = base->strides[s->dim],
+                         .at = (const int64_t *)(const void *)lz_strided_at(ix, i),
+                         .n = s->along });
+    }
+    return NULL;
+}
+
+/* ---- anything else ---- */
+
 /* Lines along dim do not meet; within one the order is that of the index. */
 static lz_err *scatter_lines(void *user, int64_t begin, int64_t end, int worker)
 {
@@ -169,9 +235,9 @@ static lz_err *scatter_lines(void *user, int64_t begin, int64_t end, int worker)
     int64_t bs = out->ndim ? out->strides[s->dim] : 0, is = ix->ndim ? ix->strides[s->dim] : 0;
     int64_t ss = src->ndim ? src->strides[s->dim] : 0;
     (void)worker;
-    for (int64_t line = begin; line < end; line++) {
+    for (int64_t number = begin; number < end; number++) {
         int64_t b, i, v;
-        offsets(s, line, &b, &i, &v);
+        offsets(s, number, &b, &i, &v);
         for (int64_t k = 0; k < s->along; k++) {
             int64_t at = *(const int64_t *)(const void *)lz_strided_at(ix, i + k * is);
             s->combine(lz_strided_at(out, b + at * bs), lz_strided_at(src, v + k * ss));
@@ -239,12 +305,13 @@ lz_err *lz_scatter_into(const lz_kcall *c)
                        lz_dtype_get(c->out.dtype)->name);
     s.combine = fn;
     s.along = ix->ndim ? ix->sizes[s.dim] : 1;
-    copy_base(c);
     int64_t n = lz_strided_count(ix, ix->ndim), lines = s.along ? n / s.along : 0;
-    bool rows = is_by_rows(&s);
-    int64_t least = rows ? 64 : 1, grain = 4096 / (s.along ? s.along : 1);
-    return lz_pool_for(c->pool, lines, grain > least ? grain : least, rows ? scatter_rows : scatter_lines,
-                       &s);
+    int64_t grain = 1 + 4096 / (s.along ? s.along : 1);
+    s.line = lines ? line_of(&s) : NULL;
+    if (s.line)
+        return lz_pool_for(c->pool, lines, grain, add_lines, &s);
+    copy_base(c);
+    return lz_pool_for(c->pool, lines, grain, scatter_lines, &s);
 }
 
 /* ---- where x is not zero ---- */

@@ -656,6 +656,30 @@ static lz_err *eval_conv(lz_eval *e, const lz_ln *n, const lz_cell *const *in, l
     return NULL;
 }
 
+/* Greatest elements of windows, or where they are; out of bounds counts for nothing. */
+static lz_err *eval_pool(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    const int64_t *p = n->attr, *x = n->in[0]->sizes + n->ndim - 2, *y = n->sizes + n->ndim - 2;
+    (void)e;
+    for (int64_t i = 0; i < n->numel; i++) {
+        const lz_cell *plane = in[0] + i / (y[0] * y[1]) * x[0] * x[1];
+        int64_t top = i / y[1] % y[0] * p[2] - p[4], left = i % y[1] * p[3] - p[5], best = -1;
+        for (int64_t k = 0; k < p[0] * p[1]; k++) {
+            int64_t r = top + k / p[1] * p[6], c = left + k % p[1] * p[7];
+            bool inside = r >= 0 && r < x[0] && c >= 0 && c < x[1];
+            if (inside
+                && (best < 0 || plane[r * x[1] + c].f > plane[best].f
+                    || (isnan(plane[r * x[1] + c].f) && !isnan(plane[best].f))))
+                best = r * x[1] + c;
+        }
+        if (n->op == LZ_CALL_POOL_AT)
+            out[i].i = best;
+        else
+            out[i] = plane[best];
+    }
+    return NULL;
+}
+
 /* NaN is the greatest. */
 static bool before(const lz_ln *x, lz_cell a, lz_cell b)
 {
@@ -735,7 +759,8 @@ static lz_err *eval_call(lz_eval *e, const lz_ln *n, const lz_cell *const *in, l
     static eval_fn *const calls[LZ_CALLS] = {
         [LZ_CALL_MATMUL] = eval_matmul,    [LZ_CALL_CONV] = eval_conv,       [LZ_CALL_CONV_INPUT] = eval_conv,
         [LZ_CALL_CONV_WEIGHT] = eval_conv, [LZ_CALL_SORT] = eval_sort,       [LZ_CALL_TOPK] = eval_sort,
-        [LZ_CALL_SEARCH] = eval_search,    [LZ_CALL_SCATTER] = eval_scatter,
+        [LZ_CALL_SEARCH] = eval_search,    [LZ_CALL_SCATTER] = eval_scatter, [LZ_CALL_POOL_MAX] = eval_pool,
+        [LZ_CALL_POOL_AT] = eval_pool,
     };
     return calls[n->op](e, n, in, out);
 }
