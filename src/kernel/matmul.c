@@ -30,8 +30,13 @@
  *     8 x 1024 x 1024   328    791              184
  *     16 x 1024 x 1024  485    950              950
  *     64 x 1024 x 1024  1692   2029             1898
- *     128 x 512 x 784   966    1049             931 */
-enum { LIBRARY_FROM = 1 << 20, TURNED_LEAST = 16, TURNED_MOST = 96 };
+ *     128 x 512 x 784   966    1049             931
+ * A single product that is narrow somewhere, as those of a layer with a small batch, stays with us, too:
+ * oneDNN's first one of a process costs 33 ms, which is a thousand of them.
+ *     64 x 512 x 512    325                     301
+ *     512 x 784 x 64    511                     484
+ *     512 x 512 x 64    320                     318 */
+enum { LIBRARY_FROM = 1 << 20, TURNED_LEAST = 16, TURNED_MOST = 96, NARROW_BELOW = 1 << 26 };
 
 /* Libraries get blocks, whose sizes depend on the shape alone: a result is then the same for
  * any number of threads. Four of them from 2^22 products on, more when a side has more than 2048:
@@ -88,11 +93,23 @@ static bool own_is_slow(void)
     return lz_gemm_widths(widths) == 1; /* no fma */
 }
 
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool is_narrow(const lz_kcall *c, const lz_blas_product *p)
+{
+    int64_t side = least(p->m, least(p->n, p->k));
+    return c->in[0].sizes[0] == 1 && side >= TURNED_LEAST && side <= TURNED_MOST
+           && products(c) < NARROW_BELOW;
+}
+
 /* In the order of preference; the rest is ours. */
 static bool suits(lz_blas b, const lz_kcall *c, const lz_blas_product *p)
 {
     bool turned = p->yt && p->m >= TURNED_LEAST && p->m <= TURNED_MOST;
-    bool large = products(c) >= LIBRARY_FROM && !turned;
+    bool large = products(c) >= LIBRARY_FROM && !turned && !is_narrow(c, p);
     if (!lz_blas_can(b, p) || (b == LZ_BLAS_OPENBLAS && !own_is_slow()))
         return false;
     return (large || own_is_slow()) && lz_blas_has(b);
@@ -184,11 +201,6 @@ static lz_err *by_own(run *r, const lz_blas_product *p)
     lz_err *e = lz_gemm_run(&g, NULL);
     pthread_mutex_unlock(&r->scratch);
     return e;
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 static lz_err *do_block(run *r, int64_t number)
