@@ -163,9 +163,11 @@ lz_err *lz_lower_convolution(lz_lower *b, const lz_lv *args, lz_lv *results)
 
 /* ---- gradients ---- */
 
+/* Over what lies together first: images are far apart. */
 static lz_err *bias_gradient(lz_lower *b, const lz_ln *gy, const lz_ln **out)
 {
-    return lz_low_reduce(b, LZ_K_RSUM, gy, lz_prim_all_dims(gy->ndim) & ~UINT64_C(2), false, out);
+    LZ_TRY(lz_low_reduce(b, LZ_K_RSUM, gy, lz_prim_all_dims(gy->ndim) & ~UINT64_C(3), false, out));
+    return lz_low_reduce(b, LZ_K_RSUM, *out, 1, false, out);
 }
 
 /* grad_output, input, weight, bias_sizes, geometry..., output_mask. */
