@@ -44,6 +44,8 @@ LZ_API lz_code lz_code_of(const lz_ctx *c);
 LZ_API const char *lz_message(const lz_ctx *c); /* "" without an error; operator, reason and source line */
 LZ_API lz_loc lz_place(const lz_ctx *c);        /* the line that failed */
 LZ_API void lz_clear(lz_ctx *c);                /* forgets the error; inert tensors stay inert */
+/* An error of what is built on operators, told as theirs: the first stays. Returns an inert tensor. */
+LZ_API lz_tensor *lz_fail(lz_ctx *c, lz_loc at, lz_code code, const char *text);
 
 /* What was wrong with a call that was refused. The texts are the names of PyTorch's tests. */
 #define LZ_REASONS(X)                                                                                        \
@@ -102,6 +104,7 @@ LZ_API lz_ints lz_tensor_strides(const lz_tensor *t);
 LZ_API int64_t lz_tensor_offset(const lz_tensor *t); /* in elements of its storage */
 LZ_API int64_t lz_tensor_numel(const lz_tensor *t);
 LZ_API lz_device lz_tensor_device(const lz_tensor *t);
+LZ_API lz_ctx *lz_tensor_ctx(const lz_tensor *t);
 LZ_API int64_t lz_tensor_id(const lz_tensor *t);
 LZ_API bool lz_tensor_is_inert(const lz_tensor *t);
 LZ_API bool lz_tensor_is_held(const lz_tensor *t); /* its elements are there, or on their way */

@@ -207,6 +207,12 @@ void lz_clear(lz_ctx *c)
     c->reason = LZ_REASON_NONE;
 }
 
+lz_tensor *lz_fail(lz_ctx *c, lz_loc at, lz_code code, const char *text)
+{
+    lz_ctx_fail(c, at, NULL, code == LZ_ERR_MEMORY ? lz_err_oom() : lz_errf(code, "%s", text));
+    return c->inert;
+}
+
 lz_reason lz_reason_of(const lz_ctx *c)
 {
     return c->reason;

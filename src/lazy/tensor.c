@@ -388,6 +388,11 @@ lz_device lz_tensor_device(const lz_tensor *t)
     return t->alias ? t->alias->device : LZ_DEVICE_NONE;
 }
 
+lz_ctx *lz_tensor_ctx(const lz_tensor *t)
+{
+    return t->ctx;
+}
+
 int64_t lz_tensor_id(const lz_tensor *t)
 {
     return t->id;
