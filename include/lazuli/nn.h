@@ -1,0 +1,312 @@
+/* nn.h - models: trees of modules with named parameters and buffers, layers, initialisers.
+ *
+ *     lz_module *m = lz_module_create(c);
+ *     lz_module *c1 = lz_nn_conv2d(m, "c1", 1, 16, 3, .padding = 1);
+ *     lz_tensor *h = lz_relu(c, lz_forward(c1, x));
+ *
+ * Names, layouts, defaults and numbers are PyTorch's: "c1.weight" is [16, 1, 3, 3]. A child belongs
+ * to its parent, and the tree is freed as a whole, before its context is closed. What fails leaves
+ * its error in the context, as operators do: a layer that cannot be made is inert, it gives inert
+ * tensors. */
+#ifndef LAZULI_NN_H
+#define LAZULI_NN_H
+
+#include <lazuli/autograd.h>
+#include <lazuli/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct lz_module lz_module;
+
+/* ---- trees ---- */
+
+/* A root without layers. Its children are made as LZ_F32, and train. NULL: memory is out. */
+LZ_API lz_module *lz_module_create(lz_ctx *c);
+LZ_API void lz_module_free(lz_module *root); /* with its children; NULL does nothing */
+
+LZ_API lz_ctx *lz_module_ctx(const lz_module *m);
+LZ_API const char *lz_module_path(const lz_module *m); /* from the root: "blocks.0.attn"; the root's is "" */
+LZ_API lz_module *lz_module_find(lz_module *m, const char *path); /* "0.attn"; NULL: there is none */
+LZ_API bool lz_module_is_inert(const lz_module *m);
+
+/* A child that only holds others. As with all children: without a name it gets its number, "0", "1", ... */
+#define lz_nn_module(parent, name) lz_nn_module_at((parent), LZ_HERE, (name))
+LZ_API lz_module *lz_nn_module_at(lz_module *parent, lz_loc at, const char *name);
+
+/* Of layers that are added below from now on. */
+LZ_API void lz_module_set_dtype(lz_module *m, lz_dtype d);
+/* Dropout and batch normalisation do something else when they train; for m and all below. */
+LZ_API void lz_train(lz_module *m, bool on);
+LZ_API bool lz_is_training(const lz_module *m);
+LZ_API bool lz_module_set_requires_grad(lz_module *m, bool on);
+
+/* What a module does. Operators in it are told of the line that called it. */
+#define lz_forward(m, x) lz_forward_at((m), LZ_HERE, (x))
+LZ_API lz_tensor *lz_forward_at(lz_module *m, lz_loc at, lz_tensor *x);
+
+/* ---- parameters and buffers ---- */
+
+/* Names are seen from m. A tensor with several names is listed once, under the first. The lists are
+ * the module's, until something is added to the tree. */
+LZ_API lz_named_tensors lz_module_params(lz_module *m);
+LZ_API lz_named_tensors lz_module_buffers(lz_module *m);
+LZ_API lz_tensor *lz_module_param(lz_module *m, size_t i, const char **name); /* NULL: no such i */
+LZ_API lz_tensor *lz_module_get(lz_module *m, const char *name); /* parameter or buffer; NULL: none */
+LZ_API int64_t lz_module_numel(lz_module *m);                    /* elements of all parameters */
+/* Another tensor of the same sizes takes the place of a parameter or buffer; two layers share one so. */
+LZ_API bool lz_module_set(lz_module *m, const char *name, lz_tensor *t);
+
+/* ---- modules of one's own ---- */
+
+typedef struct lz_module_class {
+    const char *name;
+    lz_tensor *(*forward)(lz_module *m, lz_tensor *x); /* NULL: the program calls the children itself */
+    void (*drop)(void *data);                          /* when the tree is freed; may be NULL */
+} lz_module_class;
+
+/* The class is borrowed; data is dropped also if the module cannot be made. */
+#define lz_nn_custom(parent, name, cls, data) lz_nn_custom_at((parent), LZ_HERE, (name), (cls), (data))
+LZ_API lz_module *lz_nn_custom_at(lz_module *parent, lz_loc at, const char *name, const lz_module_class *cls,
+                                  void *data);
+LZ_API void *lz_module_data(const lz_module *m);
+/* t, which is retained. A parameter becomes a leaf that requires a gradient; a buffer that is not
+ * `saved` stays out of the state. */
+LZ_API lz_tensor *lz_module_add_param(lz_module *m, const char *name, lz_tensor *t);
+LZ_API lz_tensor *lz_module_add_buffer(lz_module *m, const char *name, lz_tensor *t, bool saved);
+
+/* ---- layers with weights ---- */
+
+typedef struct lz_linear_options {
+    bool bias;
+} lz_linear_options;
+
+/* weight [out, in], bias [out]: lz_nn_linear(m, "f1", 256, 10, .bias = false) */
+#define lz_nn_linear(parent, name, in, ...)                                                                  \
+    LZ_CALL(lz_nn_linear_at((parent), LZ_HERE, (name), (in), LZ_LAST(__VA_ARGS__),                           \
+                            &(const lz_linear_options){ .bias = true, LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API lz_module *lz_nn_linear_at(lz_module *parent, lz_loc at, const char *name, int64_t in, int64_t out,
+                                  const lz_linear_options *options);
+
+/* One number for all dimensions, or, in the plural, one for each. */
+typedef struct lz_conv_options {
+    int64_t stride, padding, dilation, groups, output_padding; /* the last: of transposed ones */
+    lz_ints kernels, strides, paddings, dilations, output_paddings;
+    bool bias;
+    bool same; /* as much padding as keeps the size; not for transposed ones */
+} lz_conv_options;
+
+/* weight [out, in / groups, kernel...]; transposed: [in, out / groups, kernel...] */
+#define lz_nn_conv1d(parent, name, in, out, ...)                                                             \
+    LZ_NN_CONV(lz_nn_conv_at, parent, name, 1, false, in, out, __VA_ARGS__)
+#define lz_nn_conv2d(parent, name, in, out, ...)                                                             \
+    LZ_NN_CONV(lz_nn_conv_at, parent, name, 2, false, in, out, __VA_ARGS__)
+#define lz_nn_conv_transpose1d(parent, name, in, out, ...)                                                   \
+    LZ_NN_CONV(lz_nn_conv_at, parent, name, 1, true, in, out, __VA_ARGS__)
+#define lz_nn_conv_transpose2d(parent, name, in, out, ...)                                                   \
+    LZ_NN_CONV(lz_nn_conv_at, parent, name, 2, true, in, out, __VA_ARGS__)
+#define LZ_NN_CONV(function, parent, name, ndim, transposed, in, out, ...)                                   \
+    LZ_CALL(function((parent), LZ_HERE, (name), (ndim), (transposed), (in), (out), LZ_LAST(__VA_ARGS__),     \
+                     &(const lz_conv_options){                                                               \
+                         .stride = 1, .dilation = 1, .groups = 1, .bias = true, LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API lz_module *lz_nn_conv_at(lz_module *parent, lz_loc at, const char *name, int64_t ndim, bool transposed,
+                                int64_t in, int64_t out, int64_t kernel, const lz_conv_options *options);
+
+typedef struct lz_embedding_options {
+    lz_opt_int padding_idx; /* this row starts as 0 and gets no gradient; -1: the last */
+    bool scale_grad_by_freq;
+} lz_embedding_options;
+
+/* weight [count, width] */
+#define lz_nn_embedding(parent, name, count, ...)                                                            \
+    LZ_CALL(lz_nn_embedding_at(                                                                              \
+        (parent), LZ_HERE, (name), (count), LZ_LAST(__VA_ARGS__),                                            \
+        &(const lz_embedding_options){ .scale_grad_by_freq = false, LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API lz_module *lz_nn_embedding_at(lz_module *parent, lz_loc at, const char *name, int64_t count,
+                                     int64_t width, const lz_embedding_options *options);
+
+/* ---- normalisation ---- */
+
+typedef struct lz_norm_options {
+    double eps, momentum;     /* momentum: of batch norm's running mean and variance */
+    bool affine, bias;        /* affine false: neither weight nor bias */
+    bool track_running_stats; /* of batch norm; false: the batch's own numbers, also in evaluation */
+} lz_norm_options;
+
+/* weight, bias, running_mean, running_var [channels], num_batches_tracked */
+#define lz_nn_batch_norm1d(parent, name, ...) LZ_NN_NORM(lz_nn_batch_norm1d_at, parent, name, __VA_ARGS__)
+#define lz_nn_batch_norm2d(parent, name, ...) LZ_NN_NORM(lz_nn_batch_norm2d_at, parent, name, __VA_ARGS__)
+/* over the last dimensions: lz_nn_layer_norm(m, "ln", LZ_INTS(64)) */
+#define lz_nn_layer_norm(parent, name, ...) LZ_NN_NORM(lz_nn_layer_norm_at, parent, name, __VA_ARGS__)
+#define lz_nn_group_norm(parent, name, groups, ...)                                                          \
+    LZ_CALL(lz_nn_group_norm_at((parent), LZ_HERE, (name), (groups), LZ_LAST(__VA_ARGS__),                   \
+                                &(const lz_norm_options){ LZ_NORM_DEFAULTS, LZ_KEYWORDS(__VA_ARGS__) }))
+#define LZ_NORM_DEFAULTS .eps = 1e-5, .momentum = 0.1, .affine = true, .bias = true, .track_running_stats = true
+#define LZ_NN_NORM(function, parent, name, ...)                                                              \
+    LZ_CALL(function((parent), LZ_HERE, (name), LZ_LAST(__VA_ARGS__),                                        \
+                     &(const lz_norm_options){ LZ_NORM_DEFAULTS, LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API lz_module *lz_nn_batch_norm1d_at(lz_module *parent, lz_loc at, const char *name, int64_t channels,
+                                        const lz_norm_options *options);
+LZ_API lz_module *lz_nn_batch_norm2d_at(lz_module *parent, lz_loc at, const char *name, int64_t channels,
+                                        const lz_norm_options *options);
+LZ_API lz_module *lz_nn_layer_norm_at(lz_module *parent, lz_loc at, const char *name, lz_ints shape,
+                                      const lz_norm_options *options);
+LZ_API lz_module *lz_nn_group_norm_at(lz_module *parent, lz_loc at, const char *name, int64_t groups,
+                                      int64_t channels, const lz_norm_options *options);
+
+/* ---- attention ---- */
+
+typedef struct lz_attention_options {
+    double dropout; /* of the weights, while training */
+    bool bias;
+    int64_t kdim, vdim; /* widths of key and value; 0: as the query's */
+    bool batch_first;   /* [batch, length, width] instead of [length, batch, width] */
+} lz_attention_options;
+
+/* in_proj_weight [3 * width, width], or q_proj_weight, k_proj_weight, v_proj_weight; in_proj_bias;
+ * out_proj.weight, out_proj.bias. lz_forward is attention of x to itself, without a mask. */
+#define lz_nn_multihead_attention(parent, name, width, ...)                                                  \
+    LZ_CALL(lz_nn_multihead_attention_at(                                                                    \
+        (parent), LZ_HERE, (name), (width), LZ_LAST(__VA_ARGS__),                                            \
+        &(const lz_attention_options){ .bias = true, LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API lz_module *lz_nn_multihead_attention_at(lz_module *parent, lz_loc at, const char *name, int64_t width,
+                                               int64_t heads, const lz_attention_options *options);
+
+typedef struct lz_attend_args {
+    lz_tensor *attn_mask;        /* [length, keys] or [batch * heads, length, keys]; bool: true is not seen */
+    lz_tensor *key_padding_mask; /* [batch, keys]; as above */
+    bool is_causal;              /* what comes later is not seen; needs no mask */
+    bool each_head;              /* weights are not averaged over heads */
+    lz_tensor **weights;         /* where they go, of the scope; NULL: nobody asks */
+} lz_attend_args;
+
+#define lz_attend(m, query, key, ...)                                                                        \
+    LZ_CALL(lz_attend_at((m), LZ_HERE, (query), (key), LZ_LAST(__VA_ARGS__),                                 \
+                         &(const lz_attend_args){ .attn_mask = NULL, LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API lz_tensor *lz_attend_at(lz_module *m, lz_loc at, lz_tensor *query, lz_tensor *key, lz_tensor *value,
+                               const lz_attend_args *args);
+
+/* ---- layers without weights: for lz_nn_sequential, and dropout for its switch ---- */
+
+/* Its children, one after the other. */
+#define lz_nn_sequential(parent, name) lz_nn_sequential_at((parent), LZ_HERE, (name))
+LZ_API lz_module *lz_nn_sequential_at(lz_module *parent, lz_loc at, const char *name);
+
+#define lz_nn_dropout(parent, name, p) lz_nn_dropout_at((parent), LZ_HERE, (name), (p))
+LZ_API lz_module *lz_nn_dropout_at(lz_module *parent, lz_loc at, const char *name, double p);
+
+/* Any operator of one tensor: lz_nn_op(m, NULL, lz_relu_at), lz_tanh_at, lz_sigmoid_at, lz_silu_at, ... */
+typedef lz_tensor *lz_unary_op(lz_ctx *c, lz_loc at, lz_tensor *x);
+#define lz_nn_op(parent, name, op) lz_nn_op_at((parent), LZ_HERE, (name), (op))
+LZ_API lz_module *lz_nn_op_at(lz_module *parent, lz_loc at, const char *name, lz_unary_op *op);
+#define lz_nn_gelu(parent, name) lz_nn_gelu_at((parent), LZ_HERE, (name), "none")
+LZ_API lz_module *lz_nn_gelu_at(lz_module *parent, lz_loc at, const char *name, const char *approximate);
+/* From dimension 1 on. */
+#define lz_nn_flatten(parent, name) lz_nn_flatten_at((parent), LZ_HERE, (name))
+LZ_API lz_module *lz_nn_flatten_at(lz_module *parent, lz_loc at, const char *name);
+
+typedef struct lz_pool_options {
+    int64_t stride, padding, dilation; /* stride 0: the kernel's size; dilation: of maxima */
+    lz_ints kernels, strides, paddings, dilations;
+    bool ceil_mode, count_include_pad; /* count_include_pad: of means */
+} lz_pool_options;
+
+typedef enum lz_pool { LZ_POOL_MAX, LZ_POOL_AVG } lz_pool;
+
+#define lz_nn_max_pool1d(parent, name, ...) LZ_NN_POOL(LZ_POOL_MAX, 1, parent, name, __VA_ARGS__)
+#define lz_nn_max_pool2d(parent, name, ...) LZ_NN_POOL(LZ_POOL_MAX, 2, parent, name, __VA_ARGS__)
+#define lz_nn_avg_pool1d(parent, name, ...) LZ_NN_POOL(LZ_POOL_AVG, 1, parent, name, __VA_ARGS__)
+#define lz_nn_avg_pool2d(parent, name, ...) LZ_NN_POOL(LZ_POOL_AVG, 2, parent, name, __VA_ARGS__)
+#define LZ_NN_POOL(pool, ndim, parent, name, ...)                                                            \
+    LZ_CALL(lz_nn_pool_at((parent), LZ_HERE, (name), (pool), (ndim), LZ_LAST(__VA_ARGS__),                   \
+                          &(const lz_pool_options){ .dilation = 1, .count_include_pad = true, LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API lz_module *lz_nn_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pool pool, int64_t ndim,
+                                int64_t kernel, const lz_pool_options *options);
+/* To these sizes: lz_nn_adaptive_pool(m, NULL, LZ_POOL_AVG, LZ_INTS(1, 1)) */
+#define lz_nn_adaptive_pool(parent, name, pool, sizes)                                                       \
+    lz_nn_adaptive_pool_at((parent), LZ_HERE, (name), (pool), (sizes))
+LZ_API lz_module *lz_nn_adaptive_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pool pool,
+                                         lz_ints sizes);
+
+/* ---- losses ---- */
+
+/* What the .reduction of operators means: lz_mse_loss(c, y, t, .reduction = LZ_REDUCTION_SUM). Most losses
+ * are operators: mse_loss, l1_loss, smooth_l1_loss, huber_loss, cross_entropy_loss, nll_loss,
+ * binary_cross_entropy, binary_cross_entropy_with_logits, kl_div, triplet_margin_loss, ... */
+typedef enum lz_reduction { LZ_REDUCTION_NONE, LZ_REDUCTION_MEAN, LZ_REDUCTION_SUM } lz_reduction;
+
+typedef struct lz_loss_options {
+    double margin, eps;
+    lz_reduction reduction;
+    bool full;       /* gaussian_nll_loss: with the constant */
+    bool log_target; /* kl_div_batchmean: target is a logarithm as well */
+} lz_loss_options;
+
+#define LZ_LOSS(function, c, a, b, ...)                                                                      \
+    LZ_CALL(function((c), LZ_HERE, (a), (b), LZ_LAST(__VA_ARGS__),                                           \
+                     &(const lz_loss_options){                                                               \
+                         .reduction = LZ_REDUCTION_MEAN, .eps = 1e-6, LZ_KEYWORDS(__VA_ARGS__) }))
+/* target: 1 for rows that should be alike, -1 for others. */
+#define lz_cosine_embedding_loss(c, x1, x2, ...) LZ_LOSS(lz_cosine_embedding_loss_at, c, x1, x2, __VA_ARGS__)
+LZ_API lz_tensor *lz_cosine_embedding_loss_at(lz_ctx *c, lz_loc at, lz_tensor *x1, lz_tensor *x2,
+                                              lz_tensor *target, const lz_loss_options *options);
+#define lz_gaussian_nll_loss(c, input, target, ...)                                                          \
+    LZ_LOSS(lz_gaussian_nll_loss_at, c, input, target, __VA_ARGS__)
+LZ_API lz_tensor *lz_gaussian_nll_loss_at(lz_ctx *c, lz_loc at, lz_tensor *input, lz_tensor *target,
+                                          lz_tensor *variance, const lz_loss_options *options);
+/* The sum of kl_div, divided by the number of rows. */
+#define lz_kl_div_batchmean(c, input, ...)                                                                   \
+    LZ_CALL(lz_kl_div_batchmean_at((c), LZ_HERE, (input), LZ_LAST(__VA_ARGS__),                              \
+                                   &(const lz_loss_options){ .log_target = false, LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API lz_tensor *lz_kl_div_batchmean_at(lz_ctx *c, lz_loc at, lz_tensor *input, lz_tensor *target,
+                                         const lz_loss_options *options);
+
+/* ---- initialisers: they write to a tensor, without the tape; t is returned ---- */
+
+LZ_API lz_tensor *lz_init_uniform(lz_ctx *c, lz_tensor *t, double low, double high);
+LZ_API lz_tensor *lz_init_normal(lz_ctx *c, lz_tensor *t, double mean, double std);
+LZ_API lz_tensor *lz_init_trunc_normal(lz_ctx *c, lz_tensor *t, double mean, double std, double low,
+                                       double high);
+LZ_API lz_tensor *lz_init_constant(lz_ctx *c, lz_tensor *t, double value);
+LZ_API lz_tensor *lz_init_zeros(lz_ctx *c, lz_tensor *t);
+LZ_API lz_tensor *lz_init_ones(lz_ctx *c, lz_tensor *t);
+LZ_API lz_tensor *lz_init_eye(lz_ctx *c, lz_tensor *t);                     /* of a matrix */
+LZ_API lz_tensor *lz_init_dirac(lz_ctx *c, lz_tensor *t, int64_t groups);   /* a convolution that copies */
+LZ_API lz_tensor *lz_init_xavier_uniform(lz_ctx *c, lz_tensor *t, double gain);
+LZ_API lz_tensor *lz_init_xavier_normal(lz_ctx *c, lz_tensor *t, double gain);
+
+typedef enum lz_fan { LZ_FAN_IN, LZ_FAN_OUT } lz_fan;
+/* gain: lz_init_gain(...) */
+LZ_API lz_tensor *lz_init_kaiming_uniform(lz_ctx *c, lz_tensor *t, double gain, lz_fan mode);
+LZ_API lz_tensor *lz_init_kaiming_normal(lz_ctx *c, lz_tensor *t, double gain, lz_fan mode);
+/* Rows or columns, whichever are fewer, are orthogonal and `gain` long. A sync. */
+LZ_API lz_tensor *lz_init_orthogonal(lz_ctx *c, lz_tensor *t, double gain);
+/* This part of every column of a matrix is 0, the rest normal. */
+LZ_API lz_tensor *lz_init_sparse(lz_ctx *c, lz_tensor *t, double sparsity, double std);
+
+/* Of "linear", "conv2d", "sigmoid", "tanh", "relu", "leaky_relu" (param: the slope), "selu"; NaN: none. */
+LZ_API double lz_init_gain(const char *nonlinearity, double param);
+/* What a weight of at least two dimensions sees, and is seen by; false: it has fewer. */
+LZ_API bool lz_init_fans(const lz_tensor *t, int64_t *in, int64_t *out);
+
+/* ---- state: what is saved ---- */
+
+/* Names and tensors in order: what files hold. Names are copied, tensors retained. */
+typedef struct lz_state lz_state;
+LZ_API lz_state *lz_state_create(lz_ctx *c); /* NULL: memory is out */
+LZ_API void lz_state_free(lz_state *s);      /* NULL does nothing */
+LZ_API bool lz_state_add(lz_state *s, const char *name, lz_tensor *t);
+LZ_API lz_named_tensors lz_state_list(const lz_state *s); /* until something is added */
+LZ_API lz_tensor *lz_find_tensor(lz_named_tensors list, const char *name); /* NULL: none */
+
+/* Adds parameters and saved buffers, as prefix + name. A tensor with several names comes once for each. */
+LZ_API bool lz_module_state(lz_module *m, const char *prefix, lz_state *out);
+/* Copies; a sync. Only names with the prefix are looked at. Names that are missing, unexpected (unless
+ * `partial`), or have other sizes are an error, which names them; then nothing was changed. */
+LZ_API bool lz_module_load_state(lz_module *m, const char *prefix, lz_named_tensors from, bool partial);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

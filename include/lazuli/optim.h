@@ -1,0 +1,173 @@
+/* optim.h - optimisers, clipping of gradients, learning rates.
+ *
+ *     lz_optim *opt = lz_adam(m, .lr = 1e-3, .betas = { 0.9, 0.99 });
+ *     lz_scope *s = lz_scope_push(c);
+ *     lz_tensor *loss = lz_retain(lz_cross_entropy_loss(c, lz_forward(m, x), y));
+ *     lz_backward(c, loss);
+ *     lz_clip_grad_norm(m, 1.0);
+ *     lz_optim_step(opt);
+ *     lz_scope_pop(s);
+ *     lz_mark_step(c);
+ *
+ * An update is recorded like everything else, as PyTorch's rule says it, with all that changes from
+ * step to step as numbers: every step is the same graph. An optimiser keeps its parameters alive; it
+ * is freed before its context is closed. */
+#ifndef LAZULI_OPTIM_H
+#define LAZULI_OPTIM_H
+
+#include <lazuli/nn.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct lz_optim lz_optim;
+typedef enum lz_optim_kind {
+    LZ_SGD,
+    LZ_ADAM,
+    LZ_ADAMW,
+    LZ_RMSPROP,
+    LZ_ADAGRAD,
+    LZ_OPTIM_KINDS
+} lz_optim_kind;
+
+/* Of all kinds; an option that a kind does not know must be left alone. */
+typedef struct lz_optim_options {
+    double lr, weight_decay;
+    double momentum, dampening; /* SGD; RMSprop: momentum */
+    double betas[2];            /* Adam, AdamW */
+    double alpha;               /* RMSprop */
+    double eps;
+    double lr_decay, initial_accumulator_value; /* Adagrad */
+    bool nesterov;                              /* SGD */
+    bool amsgrad;                               /* Adam, AdamW */
+    bool centered;                              /* RMSprop */
+    bool maximize;
+} lz_optim_options;
+
+/* Of the parameters of a module: lz_sgd(m, .lr = 0.1, .momentum = 0.9). What parameters and buffers wait
+ * for is run, so that the first step is the graph of all steps. On failure NULL, with the error in the
+ * context; calls on NULL do nothing. */
+#define lz_sgd(...)                                                                                          \
+    LZ_CALL(lz_optim_of_at(LZ_SGD, LZ_HERE, LZ_LAST(__VA_ARGS__),                                            \
+                           &(const lz_optim_options){ .lr = 1e-3, LZ_KEYWORDS(__VA_ARGS__) }))
+#define lz_adam(...)                                                                                         \
+    LZ_CALL(lz_optim_of_at(LZ_ADAM, LZ_HERE, LZ_LAST(__VA_ARGS__),                                           \
+                           &(const lz_optim_options){ .lr = 1e-3,                                            \
+                                                      .betas = { 0.9, 0.999 },                               \
+                                                      .eps = 1e-8,                                           \
+                                                      LZ_KEYWORDS(__VA_ARGS__) }))
+#define lz_adamw(...)                                                                                        \
+    LZ_CALL(lz_optim_of_at(LZ_ADAMW, LZ_HERE, LZ_LAST(__VA_ARGS__),                                          \
+                           &(const lz_optim_options){ .lr = 1e-3,                                            \
+                                                      .weight_decay = 1e-2,                                  \
+                                                      .betas = { 0.9, 0.999 },                               \
+                                                      .eps = 1e-8,                                           \
+                                                      LZ_KEYWORDS(__VA_ARGS__) }))
+#define lz_rmsprop(...)                                                                                      \
+    LZ_CALL(lz_optim_of_at(                                                                                  \
+        LZ_RMSPROP, LZ_HERE, LZ_LAST(__VA_ARGS__),                                                           \
+        &(const lz_optim_options){ .lr = 1e-2, .alpha = 0.99, .eps = 1e-8, LZ_KEYWORDS(__VA_ARGS__) }))
+#define lz_adagrad(...)                                                                                      \
+    LZ_CALL(lz_optim_of_at(LZ_ADAGRAD, LZ_HERE, LZ_LAST(__VA_ARGS__),                                        \
+                           &(const lz_optim_options){ .lr = 1e-2, .eps = 1e-10, LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API lz_optim *lz_optim_of_at(lz_optim_kind kind, lz_loc at, lz_module *m, const lz_optim_options *options);
+
+/* The same by hand: parameters come in groups, which have options of their own.
+ *
+ *     lz_optim_options o = lz_optim_defaults(LZ_ADAMW);
+ *     lz_optim *opt = lz_optim_create(c, LZ_ADAMW);
+ *     lz_optim_add_group(opt, lz_module_params(body), &o);
+ *     o.weight_decay = 0;
+ *     lz_optim_add_group(opt, lz_module_params(head), &o); */
+LZ_API lz_optim *lz_optim_create(lz_ctx *c, lz_optim_kind kind);
+LZ_API lz_optim_options lz_optim_defaults(lz_optim_kind kind);
+LZ_API bool lz_optim_add_group(lz_optim *o, lz_named_tensors params, const lz_optim_options *options);
+LZ_API void lz_optim_free(lz_optim *o); /* NULL does nothing */
+
+LZ_API size_t lz_optim_group_count(const lz_optim *o);
+LZ_API lz_optim_options *lz_optim_group(lz_optim *o, size_t i); /* to be changed; NULL: no such i */
+LZ_API void lz_optim_set_lr(lz_optim *o, double lr);            /* of all groups */
+LZ_API double lz_optim_lr(const lz_optim *o);                   /* of the first */
+
+/* Records the update of all parameters that have a gradient, and forgets the gradients: what lives at
+ * lz_mark_step is computed for its own sake. */
+#define lz_optim_step(o) lz_optim_step_at((o), LZ_HERE)
+LZ_API bool lz_optim_step_at(lz_optim *o, lz_loc at);
+LZ_API void lz_optim_zero_grad(lz_optim *o); /* without an update */
+
+/* ---- gradients ---- */
+
+typedef struct lz_clip_options {
+    double norm_type; /* INFINITY: the largest */
+} lz_clip_options;
+
+/* Gradients of m are made smaller together, if their norm is above max_norm. The norm from before, of
+ * the scope; before lz_optim_step. */
+#define lz_clip_grad_norm(m, ...)                                                                            \
+    LZ_CALL(lz_clip_grad_norm_at((m), LZ_HERE, LZ_LAST(__VA_ARGS__),                                         \
+                                 &(const lz_clip_options){ .norm_type = 2, LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API lz_tensor *lz_clip_grad_norm_at(lz_module *m, lz_loc at, double max_norm,
+                                       const lz_clip_options *options);
+/* Each element is kept between -value and value. */
+#define lz_clip_grad_value(m, value) lz_clip_grad_value_at((m), LZ_HERE, (value))
+LZ_API bool lz_clip_grad_value_at(lz_module *m, lz_loc at, double value);
+
+/* ---- learning rates: PyTorch's, after t steps, from a base rate ---- */
+
+LZ_API double lz_schedule_step(double base, int64_t t, int64_t size, double gamma);
+LZ_API double lz_schedule_multistep(double base, int64_t t, lz_ints milestones, double gamma);
+LZ_API double lz_schedule_exponential(double base, int64_t t, double gamma);
+LZ_API double lz_schedule_cosine(double base, int64_t t, int64_t period, double least);
+LZ_API double lz_schedule_cosine_restarts(double base, int64_t t, int64_t period, int64_t grow, double least);
+LZ_API double lz_schedule_constant(double base, int64_t t, double factor, int64_t steps);
+/* From one factor to another: warm-up. */
+LZ_API double lz_schedule_linear(double base, int64_t t, double from, double to, int64_t steps);
+LZ_API double lz_schedule_polynomial(double base, int64_t t, int64_t steps, double power);
+
+typedef struct lz_one_cycle {
+    double pct_start, div_factor, final_div_factor;
+    bool linear, three_phase;
+} lz_one_cycle;
+
+/* lz_schedule_one_cycle(max_lr, t, total_steps, .pct_start = 0.1) */
+#define lz_schedule_one_cycle(max_lr, t, ...)                                                                \
+    LZ_CALL(lz_schedule_one_cycle_of((max_lr), (t), LZ_LAST(__VA_ARGS__),                                    \
+                                     &(const lz_one_cycle){ .pct_start = 0.3,                                \
+                                                            .div_factor = 25,                                \
+                                                            .final_div_factor = 1e4,                         \
+                                                            LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API double lz_schedule_one_cycle_of(double max_lr, int64_t t, int64_t steps, const lz_one_cycle *o);
+
+/* The one that looks at results: lz_plateau p = LZ_PLATEAU; rate = lz_schedule_plateau(&p, rate, loss) */
+typedef struct lz_plateau {
+    double factor, threshold, least, eps;
+    int64_t patience, cooldown;
+    bool upwards;  /* more is better */
+    bool absolute; /* the threshold is a difference, not a part */
+    double best;   /* from here on: what it has seen */
+    int64_t seen, bad, cooling;
+} lz_plateau;
+
+#define LZ_PLATEAU                                                                                           \
+    {                                                                                                        \
+        .factor = 0.1, .threshold = 1e-4, .eps = 1e-8, .patience = 10                                        \
+    }
+LZ_API double lz_schedule_plateau(lz_plateau *p, double rate, double metric);
+
+/* ---- state ---- */
+
+/* Adds the state of all parameters and the options of all groups: prefix + "c1.weight.exp_avg". */
+LZ_API bool lz_optim_state(lz_optim *o, const char *prefix, lz_state *out);
+/* Copies; a sync. Refuses what does not belong to this optimiser and its parameters. */
+LZ_API bool lz_optim_load_state(lz_optim *o, const char *prefix, lz_named_tensors from);
+
+/* All that a run needs to go on to the last bit: model ("model."), optimiser ("optim."; may be NULL) and
+ * the random generator ("random"). To be freed; NULL on failure. */
+LZ_API lz_state *lz_training_state(lz_module *m, lz_optim *o);
+LZ_API bool lz_training_load_state(lz_module *m, lz_optim *o, lz_named_tensors from);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

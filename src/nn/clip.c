@@ -1,0 +1,88 @@
+#include "base/mem.h"
+#include "nn/module.h"
+#include <lazuli/optim.h>
+#include <math.h>
+
+/* All gradients of m; the list is the caller's. */
+static lz_err *list_grads(lz_module *m, lz_tensor ***out, lz_tensor ***owners, size_t *n)
+{
+    lz_named_tensors list = lz_module_params(m);
+    *n = 0;
+    *out = lz_mem_zalloc(2 * list.n + 1, sizeof **out);
+    if (!*out)
+        return lz_err_oom();
+    *owners = *out + list.n;
+    for (size_t i = 0; i < list.n; i++) {
+        lz_tensor *g = lz_grad_of(list.v[i].tensor);
+        if (g) {
+            (*owners)[*n] = list.v[i].tensor;
+            (*out)[(*n)++] = g;
+        }
+    }
+    return NULL;
+}
+
+/* The norm of norms. */
+static lz_tensor *total_norm(lz_module *m, lz_tensor **grads, size_t n, double type, lz_tensor **norms)
+{
+    for (size_t i = 0; i < n; i++)
+        norms[i] = lz_linalg_vector_norm(m->ctx, grads[i], .ord = LZ_S(type));
+    lz_tensor *all = lz_stack(m->ctx, ((lz_tensors){ norms, (int64_t)n }));
+    return lz_linalg_vector_norm(m->ctx, all, .ord = LZ_S(type));
+}
+
+static void scale(lz_module *m, lz_tensor **owners, lz_tensor **grads, size_t n, lz_tensor *norm,
+                  double max_norm)
+{
+    lz_tensor *by = lz_mul_Scalar(m->ctx, lz_reciprocal(m->ctx, lz_add_Scalar(m->ctx, norm, 1e-6)), max_norm);
+    by = lz_clamp_max(m->ctx, by, 1.0);
+    for (size_t i = 0; i < n; i++)
+        lz_set_grad(owners[i], lz_mul_Tensor(m->ctx, grads[i], by));
+}
+
+lz_tensor *lz_clip_grad_norm_at(lz_module *m, lz_loc at, double max_norm, const lz_clip_options *options)
+{
+    lz_tensor **grads = NULL, **owners = NULL, *norm = NULL;
+    size_t n = 0;
+    if (!m)
+        return NULL;
+    m->at = at;
+    lz_err *e = list_grads(m, &grads, &owners, &n);
+    lz_tensor **norms = e ? NULL : lz_mem_zalloc(n + 1, sizeof *norms);
+    if (!e && !norms)
+        e = lz_err_oom();
+    LZ_NO_GRAD(m->ctx)
+    {
+        if (e) {
+            norm = lz_refuse(m->ctx, at, e);
+        } else if (n == 0) {
+            norm = lz_zeros(m->ctx, ((lz_ints){ NULL, 0 }));
+        } else {
+            norm = total_norm(m, grads, n, options->norm_type, norms);
+            scale(m, owners, grads, n, norm, max_norm);
+        }
+    }
+    lz_mem_free(norms);
+    lz_mem_free(grads);
+    return norm;
+}
+
+bool lz_clip_grad_value_at(lz_module *m, lz_loc at, double value)
+{
+    lz_tensor **grads = NULL, **owners = NULL;
+    size_t n = 0;
+    if (!m)
+        return false;
+    m->at = at;
+    if (!lz_told(m->ctx, at, list_grads(m, &grads, &owners, &n)))
+        return false;
+    lz_scope *s = lz_scope_push(m->ctx);
+    LZ_NO_GRAD(m->ctx)
+    {
+        for (size_t i = 0; i < n; i++)
+            lz_set_grad(owners[i], lz_clamp(m->ctx, grads[i], .min = LZ_S(-value), .max = LZ_S(value)));
+    }
+    lz_scope_pop(s);
+    lz_mem_free(grads);
+    return !lz_failed(m->ctx);
+}

@@ -1,0 +1,159 @@
+#include "nn/module.h"
+
+/* Batch, layer and group normalisation. */
+typedef struct norm {
+    lz_norm_options o;
+    lz_ints shape; /* of the weights */
+    int64_t groups, least_dims, most_dims;
+    lz_slot *weight, *bias, *mean, *var, *seen;
+} norm;
+
+static lz_err *check_shape(const norm *o)
+{
+    for (int64_t i = 0; i < o->shape.n; i++)
+        if (o->shape.v[i] < 0)
+            return lz_errf(LZ_ERR_ARG, "sizes must not be negative");
+    return NULL;
+}
+
+static lz_err *build(lz_module *m)
+{
+    norm *o = m->data;
+    LZ_TRY(check_shape(o));
+    LZ_TRY(lz_module_keep_ints(m, &o->shape));
+    if (!o->o.affine)
+        return NULL;
+    LZ_TRY(lz_slot_add(m, "weight", LZ_SLOT_PARAM, lz_weight_full(m, o->shape, 1), &o->weight));
+    if (!o->o.bias)
+        return NULL;
+    return lz_slot_add(m, "bias", LZ_SLOT_PARAM, lz_weight_full(m, o->shape, 0), &o->bias);
+}
+
+/* ---- layer norm ---- */
+
+static lz_tensor *forward_layer(lz_module *m, lz_tensor *x)
+{
+    const norm *o = m->data;
+    return lz_layer_norm(m->ctx, x, o->shape, .weight = lz_slot_tensor(o->weight),
+                         .bias = lz_slot_tensor(o->bias), .eps = o->o.eps);
+}
+
+lz_module *lz_nn_layer_norm_at(lz_module *parent, lz_loc at, const char *name, lz_ints shape,
+                               const lz_norm_options *options)
+{
+    static const lz_layer layer = { { "LayerNorm", forward_layer, NULL }, build };
+    norm o = { .o = *options, .shape = shape };
+    return lz_layer_make(parent, at, name, &layer, &o, sizeof o);
+}
+
+/* ---- group norm ---- */
+
+static lz_err *build_group(lz_module *m)
+{
+    const norm *o = m->data;
+    if (o->groups < 1 || o->shape.v[0] % o->groups)
+        return lz_errf(LZ_ERR_ARG, "channels must be divisible by groups");
+    return build(m);
+}
+
+static lz_tensor *forward_group(lz_module *m, lz_tensor *x)
+{
+    const norm *o = m->data;
+    return lz_group_norm(m->ctx, x, o->groups, .weight = lz_slot_tensor(o->weight),
+                         .bias = lz_slot_tensor(o->bias), .eps = o->o.eps);
+}
+
+lz_module *lz_nn_group_norm_at(lz_module *parent, lz_loc at, const char *name, int64_t groups,
+                               int64_t channels, const lz_norm_options *options)
+{
+    static const lz_layer layer = { { "GroupNorm", forward_group, NULL }, build_group };
+    norm o = { .o = *options, .shape = { &channels, 1 }, .groups = groups };
+    return lz_layer_make(parent, at, name, &layer, &o, sizeof o);
+}
+
+/* ---- batch norm ---- */
+
+static lz_err *build_batch(lz_module *m)
+{
+    norm *o = m->data;
+    LZ_TRY(build(m));
+    if (!o->o.track_running_stats)
+        return NULL;
+    LZ_TRY(lz_slot_add(m, "running_mean", LZ_SLOT_BUFFER, lz_weight_full(m, o->shape, 0), &o->mean));
+    LZ_TRY(lz_slot_add(m, "running_var", LZ_SLOT_BUFFER, lz_weight_full(m, o->shape, 1), &o->var));
+    lz_tensor *none = lz_zeros(m->ctx, ((lz_ints){ NULL, 0 }), .dtype = LZ_I64);
+    return lz_slot_add(m, "num_batches_tracked", LZ_SLOT_BUFFER, none, &o->seen);
+}
+
+/* The running variance is that of a sample. Mean and variance are asked for as the operator asks for
+ * them, so they are computed once. */
+static void update_stats(lz_module *m, lz_tensor *x)
+{
+    const norm *o = m->data;
+    lz_ctx *c = m->ctx;
+    int64_t dims[8], n = 0, ndim = lz_tensor_ndim(x);
+    for (int64_t i = 0; i < ndim; i++)
+        if (i != 1)
+            dims[n++] = i;
+    double count = (double)(lz_tensor_numel(x) / o->shape.v[0]);
+    lz_scope *s = lz_scope_push(c);
+    LZ_NO_GRAD(c)
+    {
+        lz_var_mean_correction_result r =
+            lz_var_mean_correction(c, x, .dim = { dims, n }, .correction = LZ_S(0));
+        lz_tensor *var = lz_mul_Scalar(c, r.out0, count / (count - 1));
+        lz_tensor *old = lz_mul_Scalar(c, o->var->tensor, 1 - o->o.momentum);
+        lz_copy_(c, o->var->tensor, lz_add_Tensor(c, old, var, .alpha = LZ_S(o->o.momentum)));
+        old = lz_mul_Scalar(c, o->mean->tensor, 1 - o->o.momentum);
+        lz_copy_(c, o->mean->tensor, lz_add_Tensor(c, old, r.out1, .alpha = LZ_S(o->o.momentum)));
+        lz_add__Scalar(c, o->seen->tensor, 1);
+    }
+    lz_scope_pop(s);
+}
+
+static lz_tensor *refuse(lz_module *m, const char *why)
+{
+    return lz_fail(m->ctx, m->at, LZ_ERR_ARG, why);
+}
+
+static lz_tensor *forward_batch(lz_module *m, lz_tensor *x)
+{
+    const norm *o = m->data;
+    bool batch = m->training || !o->mean;
+    if (!x || lz_tensor_is_inert(x))
+        return x;
+    lz_ints sizes = lz_tensor_sizes(x);
+    if (sizes.n < o->least_dims || sizes.n > o->most_dims)
+        return refuse(m, o->most_dims == 4 ? "batch_norm2d: expected 4 dimensions"
+                                           : "batch_norm1d: expected 2 or 3 dimensions");
+    if (sizes.v[1] != o->shape.v[0])
+        return refuse(m, "batch norm: size mismatch: dimension 1 is not the number of channels");
+    if (m->training && lz_tensor_numel(x) <= sizes.v[1])
+        return refuse(m, "batch norm: expected more than 1 value per channel when training");
+    lz_tensor *y = lz_batch_norm(m->ctx, x, lz_slot_tensor(o->weight), lz_slot_tensor(o->bias),
+                                 lz_slot_tensor(o->mean), lz_slot_tensor(o->var), batch, o->o.momentum,
+                                 o->o.eps, false);
+    if (m->training && o->mean)
+        update_stats(m, x);
+    return y;
+}
+
+static lz_module *make_batch(lz_module *parent, lz_loc at, const char *name, int64_t channels,
+                             const lz_norm_options *options, int64_t least, int64_t most)
+{
+    static const lz_layer layer = { { "BatchNorm", forward_batch, NULL }, build_batch };
+    norm o = { .o = *options, .shape = { &channels, 1 }, .least_dims = least, .most_dims = most };
+    return lz_layer_make(parent, at, name, &layer, &o, sizeof o);
+}
+
+lz_module *lz_nn_batch_norm1d_at(lz_module *parent, lz_loc at, const char *name, int64_t channels,
+                                 const lz_norm_options *options)
+{
+    return make_batch(parent, at, name, channels, options, 2, 3);
+}
+
+lz_module *lz_nn_batch_norm2d_at(lz_module *parent, lz_loc at, const char *name, int64_t channels,
+                                 const lz_norm_options *options)
+{
+    return make_batch(parent, at, name, channels, options, 4, 4);
+}

@@ -1,0 +1,175 @@
+/* Layers without weights. */
+#include "nn/module.h"
+
+/* ---- sequential ---- */
+
+static lz_tensor *forward_sequential(lz_module *m, lz_tensor *x)
+{
+    for (lz_module *k = m->first; k; k = k->next)
+        x = lz_forward_at(k, m->at, x);
+    return x;
+}
+
+lz_module *lz_nn_sequential_at(lz_module *parent, lz_loc at, const char *name)
+{
+    static const lz_layer layer = { { "Sequential", forward_sequential, NULL }, NULL };
+    return lz_layer_make(parent, at, name, &layer, NULL, 0);
+}
+
+/* ---- dropout ---- */
+
+static lz_err *build_dropout(lz_module *m)
+{
+    double p = *(const double *)m->data;
+    return p >= 0 && p <= 1 ? NULL : lz_errf(LZ_ERR_ARG, "a probability is between 0 and 1");
+}
+
+static lz_tensor *forward_dropout(lz_module *m, lz_tensor *x)
+{
+    return lz_dropout(m->ctx, x, *(const double *)m->data, m->training);
+}
+
+lz_module *lz_nn_dropout_at(lz_module *parent, lz_loc at, const char *name, double p)
+{
+    static const lz_layer layer = { { "Dropout", forward_dropout, NULL }, build_dropout };
+    return lz_layer_make(parent, at, name, &layer, &p, sizeof p);
+}
+
+/* ---- operators ---- */
+
+typedef struct unary {
+    lz_unary_op *op;
+} unary;
+
+static lz_tensor *forward_op(lz_module *m, lz_tensor *x)
+{
+    return ((const unary *)m->data)->op(m->ctx, m->at, x);
+}
+
+lz_module *lz_nn_op_at(lz_module *parent, lz_loc at, const char *name, lz_unary_op *op)
+{
+    static const lz_layer layer = { { "Op", forward_op, NULL }, NULL };
+    unary o = { op };
+    return lz_layer_make(parent, at, name, &layer, &o, sizeof o);
+}
+
+typedef struct gelu {
+    bool tanh;
+} gelu;
+
+static lz_tensor *forward_gelu(lz_module *m, lz_tensor *x)
+{
+    return lz_gelu(m->ctx, x, .approximate = ((const gelu *)m->data)->tanh ? "tanh" : "none");
+}
+
+lz_module *lz_nn_gelu_at(lz_module *parent, lz_loc at, const char *name, const char *approximate)
+{
+    static const lz_layer layer = { { "GELU", forward_gelu, NULL }, NULL };
+    gelu o = { !strcmp(approximate, "tanh") };
+    return lz_layer_make(parent, at, name, &layer, &o, sizeof o);
+}
+
+static lz_tensor *forward_flatten(lz_module *m, lz_tensor *x)
+{
+    return lz_flatten_using_ints(m->ctx, x, .start_dim = 1);
+}
+
+lz_module *lz_nn_flatten_at(lz_module *parent, lz_loc at, const char *name)
+{
+    static const lz_layer layer = { { "Flatten", forward_flatten, NULL }, NULL };
+    return lz_layer_make(parent, at, name, &layer, NULL, 0);
+}
+
+/* ---- pooling ---- */
+
+typedef struct pool {
+    lz_pool kind;
+    int64_t ndim, kernel;
+    lz_pool_options o;
+} pool;
+
+/* A list for all dimensions, in the tree's arena. */
+static lz_err *fill(lz_module *m, int64_t all, lz_ints *each)
+{
+    const pool *o = m->data;
+    int64_t same[2] = { all, all };
+    if (each->n > 0 && each->n != o->ndim)
+        return lz_errf(LZ_ERR_ARG, "%d numbers for %d dimensions", (int)each->n, (int)o->ndim);
+    if (each->n <= 0)
+        *each = (lz_ints){ same, o->ndim };
+    return lz_module_keep_ints(m, each);
+}
+
+static lz_err *build_pool(lz_module *m)
+{
+    pool *o = m->data;
+    if (o->ndim < 1 || o->ndim > 2)
+        return lz_errf(LZ_ERR_ARG, "pooling has 1 or 2 dimensions");
+    LZ_TRY(fill(m, o->kernel, &o->o.kernels));
+    if (o->o.strides.n <= 0 && o->o.stride == 0)
+        o->o.strides = o->o.kernels;
+    LZ_TRY(fill(m, o->o.stride, &o->o.strides));
+    LZ_TRY(fill(m, o->o.padding, &o->o.paddings));
+    return fill(m, o->o.dilation, &o->o.dilations);
+}
+
+static lz_tensor *forward_max(lz_module *m, lz_tensor *x)
+{
+    const pool *o = m->data;
+    lz_max_pool2d_args args = { .stride = o->o.strides,
+                                .padding = o->o.paddings,
+                                .dilation = o->o.dilations,
+                                .ceil_mode = o->o.ceil_mode };
+    return (o->ndim == 1 ? lz_max_pool1d_at : lz_max_pool2d_at)(m->ctx, m->at, x, o->o.kernels, &args);
+}
+
+static lz_tensor *forward_avg(lz_module *m, lz_tensor *x)
+{
+    const pool *o = m->data;
+    if (o->ndim == 1)
+        return lz_avg_pool1d(m->ctx, x, o->o.kernels, .stride = o->o.strides, .padding = o->o.paddings,
+                             .ceil_mode = o->o.ceil_mode, .count_include_pad = o->o.count_include_pad);
+    return lz_avg_pool2d(m->ctx, x, o->o.kernels, .stride = o->o.strides, .padding = o->o.paddings,
+                         .ceil_mode = o->o.ceil_mode, .count_include_pad = o->o.count_include_pad);
+}
+
+lz_module *lz_nn_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pool kind, int64_t ndim,
+                         int64_t kernel, const lz_pool_options *options)
+{
+    static const lz_layer layers[] = {
+        [LZ_POOL_MAX] = { { "MaxPool", forward_max, NULL }, build_pool },
+        [LZ_POOL_AVG] = { { "AvgPool", forward_avg, NULL }, build_pool },
+    };
+    pool o = { .kind = kind, .ndim = ndim, .kernel = kernel, .o = *options };
+    return lz_layer_make(parent, at, name, &layers[kind == LZ_POOL_AVG], &o, sizeof o);
+}
+
+typedef struct adaptive {
+    lz_pool kind;
+    lz_ints sizes;
+} adaptive;
+
+static lz_err *build_adaptive(lz_module *m)
+{
+    adaptive *o = m->data;
+    if (o->sizes.n < 1 || o->sizes.n > 2)
+        return lz_errf(LZ_ERR_ARG, "pooling has 1 or 2 dimensions");
+    return lz_module_keep_ints(m, &o->sizes);
+}
+
+static lz_tensor *forward_adaptive(lz_module *m, lz_tensor *x)
+{
+    const adaptive *o = m->data;
+    lz_ctx *c = m->ctx;
+    if (o->kind == LZ_POOL_MAX)
+        return o->sizes.n == 1 ? lz_adaptive_max_pool1d(c, x, o->sizes).out0
+                               : lz_adaptive_max_pool2d(c, x, o->sizes).out0;
+    return o->sizes.n == 1 ? lz_adaptive_avg_pool1d(c, x, o->sizes) : lz_adaptive_avg_pool2d(c, x, o->sizes);
+}
+
+lz_module *lz_nn_adaptive_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pool kind, lz_ints sizes)
+{
+    static const lz_layer layer = { { "AdaptivePool", forward_adaptive, NULL }, build_adaptive };
+    adaptive o = { kind, sizes };
+    return lz_layer_make(parent, at, name, &layer, &o, sizeof o);
+}
