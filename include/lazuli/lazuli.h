@@ -9,8 +9,10 @@
 #include <lazuli/graph.h>
 #include <lazuli/io.h>
 #include <lazuli/kernel_cache.h>
+#include <lazuli/nn.h>
 #include <lazuli/operator.h>
 #include <lazuli/ops.h>
+#include <lazuli/optim.h>
 #include <lazuli/run.h>
 #include <lazuli/tensor.h>
 #include <lazuli/value.h>

@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Records what PyTorch's layers, losses, optimisers and schedules compute, for test/unit/nn.
+
+    python test/torch/nn_facts.py test/data/nn
+
+layers.npz    NAME/x (input), NAME/p/... (state before), NAME/y, NAME/w (y is weighted by it and summed),
+              NAME/gx, NAME/g/... (gradients), NAME/b/... (buffers afterwards)
+optim.npz     NAME/p (start), NAME/g (a gradient for each step), NAME/s (parameters after each step)
+schedules.npz NAME: a rate for each step
+"""
+import sys
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+torch.set_default_dtype(torch.float64)
+
+
+def array(t):
+    return t.detach().clone().numpy()
+
+
+class Facts(dict):
+    def save(self, path):
+        np.savez_compressed(path, **self)
+
+
+# ---- layers ----
+
+
+def record_layer(out, name, module, inputs, call=None, eval_too=False):
+    for p in module.parameters():
+        if p.dim() < 2:
+            p.data = torch.randn_like(p)
+    for k, v in module.state_dict().items():
+        out[f"{name}/p/{k}"] = array(v)
+    xs = [x.clone().requires_grad_() if x.is_floating_point() else x for x in inputs]
+    y = call(module, *xs) if call else module(*xs)
+    w = torch.randn_like(y)
+    (y * w).sum().backward()
+    out[f"{name}/y"], out[f"{name}/w"] = array(y), array(w)
+    for i, x in enumerate(xs):
+        out[f"{name}/x{i or ''}"] = array(x)
+        if x.requires_grad:
+            out[f"{name}/gx{i or ''}"] = array(x.grad)
+    for k, p in module.named_parameters():
+        out[f"{name}/g/{k}"] = array(p.grad)
+    for k, b in module.named_buffers():
+        out[f"{name}/b/{k}"] = array(b)
+    if eval_too:
+        module.eval()
+        out[f"{name}/eval"] = array(module(*inputs))
+
+
+def layers():
+    out, r = Facts(), torch.randn
+    record_layer(out, "linear", nn.Linear(5, 3), [r(4, 5)])
+    record_layer(out, "linear_plain", nn.Linear(5, 3, bias=False), [r(2, 4, 5)])
+    record_layer(out, "conv1d", nn.Conv1d(4, 6, 3, stride=2, padding=1, groups=2), [r(2, 4, 9)])
+    record_layer(out, "conv2d", nn.Conv2d(2, 4, 3, padding=1), [r(2, 2, 5, 6)])
+    record_layer(out, "conv2d_each", nn.Conv2d(2, 3, (3, 2), (2, 1), (1, 0), (1, 2), bias=False), [r(2, 2, 7, 6)])
+    record_layer(out, "conv2d_same", nn.Conv2d(2, 3, 4, padding="same", dilation=2), [r(1, 2, 6, 5)])
+    record_layer(out, "conv_transpose1d", nn.ConvTranspose1d(3, 4, 3, stride=2, padding=1, output_padding=1), [r(2, 3, 5)])
+    record_layer(out, "conv_transpose2d", nn.ConvTranspose2d(4, 6, 3, stride=2, groups=2), [r(1, 4, 3, 4)])
+    record_layer(out, "batch_norm1d", nn.BatchNorm1d(3), [r(6, 3)], eval_too=True)
+    record_layer(out, "batch_norm1d_long", nn.BatchNorm1d(3, momentum=0.3, eps=1e-3), [r(4, 3, 5)], eval_too=True)
+    record_layer(out, "batch_norm2d", nn.BatchNorm2d(3), [r(2, 3, 4, 4) * 2 + 1], eval_too=True)
+    record_layer(out, "batch_norm2d_plain", nn.BatchNorm2d(3, affine=False, track_running_stats=False), [r(2, 3, 4, 4)],
+                 eval_too=True)
+    record_layer(out, "layer_norm", nn.LayerNorm((3, 4)), [r(2, 3, 4)])
+    record_layer(out, "layer_norm_plain", nn.LayerNorm(4, bias=False), [r(2, 3, 4)])
+    record_layer(out, "group_norm", nn.GroupNorm(2, 6), [r(2, 6, 3, 3)])
+    record_layer(out, "embedding", nn.Embedding(7, 3), [torch.tensor([[1, 2, 6], [0, 2, 2]])])
+    record_layer(out, "embedding_pad", nn.Embedding(7, 3, padding_idx=2), [torch.tensor([[1, 2, 6], [0, 2, 1]])])
+    record_layer(out, "max_pool1d", nn.MaxPool1d(3, stride=2, padding=1), [r(2, 3, 8)])
+    record_layer(out, "max_pool2d", nn.MaxPool2d(2), [r(2, 3, 6, 5)])
+    record_layer(out, "avg_pool1d", nn.AvgPool1d(3, padding=1), [r(2, 3, 8)])
+    record_layer(out, "avg_pool2d", nn.AvgPool2d((3, 2), stride=(2, 1), padding=1, count_include_pad=False), [r(2, 3, 6, 5)])
+    record_layer(out, "adaptive_avg", nn.AdaptiveAvgPool2d((2, 3)), [r(2, 3, 5, 7)])
+    record_layer(out, "adaptive_max", nn.AdaptiveMaxPool2d((2, 3)), [r(2, 3, 5, 7)])
+    seq = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.LayerNorm(5), nn.GELU(), nn.Linear(5, 2))
+    record_layer(out, "sequential", seq, [r(3, 4)])
+    attention(out)
+    losses(out)
+    return out
+
+
+def first(m, q, k, v, **kw):
+    return m(q, k, v, need_weights=False, **kw)[0]
+
+
+def attention(out):
+    r = torch.randn
+    x = r(5, 2, 8)
+    self_ = lambda m, x: first(m, x, x, x)
+    record_layer(out, "attention", nn.MultiheadAttention(8, 2), [x], self_)
+    causal = torch.triu(torch.ones(5, 5, dtype=torch.bool), 1)
+    record_layer(out, "attention_causal", nn.MultiheadAttention(8, 4, batch_first=True), [r(2, 5, 8)],
+                 lambda m, x: first(m, x, x, x, attn_mask=causal))
+    mask = r(4, 5, 5)
+    pad = torch.tensor([[False, False, False, True, True], [False] * 5])
+    out["attention_masks/mask"], out["attention_masks/pad"] = array(mask), array(pad)
+    bias = torch.zeros(2, 5).masked_fill(pad, float("-inf"))
+    record_layer(out, "attention_masks", nn.MultiheadAttention(8, 2, bias=False), [x],
+                 lambda m, x: first(m, x, x, x, attn_mask=mask, key_padding_mask=bias))
+    record_layer(out, "attention_other", nn.MultiheadAttention(8, 2, kdim=6, vdim=7), [r(3, 2, 8), r(4, 2, 6), r(4, 2, 7)], first)
+    record_layer(out, "attention_single", nn.MultiheadAttention(8, 2), [r(3, 8), r(4, 8)], lambda m, q, k: first(m, q, k, k))
+    m = nn.MultiheadAttention(8, 2)
+    record_layer(out, "attention_weights", m, [x], lambda m, x: m(x, x, x)[0])
+    out["attention_weights/mean"] = array(m(x, x, x)[1])
+    out["attention_weights/each"] = array(m(x, x, x, average_attn_weights=False)[1])
+
+
+class Nothing(nn.Module):
+    pass
+
+
+def losses(out):
+    r = torch.randn
+    t = torch.tensor([1.0, -1, -1, 1])
+    for how in ("none", "mean", "sum"):
+        record_layer(out, f"cosine_embedding_{how}", Nothing(), [r(4, 3), r(4, 3), t],
+                     lambda m, a, b, t: F.cosine_embedding_loss(a, b, t.detach(), margin=0.1, reduction=how) + 0 * t.sum())
+    record_layer(out, "gaussian_nll", Nothing(), [r(4, 3), r(4, 3), torch.rand(4, 3)],
+                 lambda m, a, b, v: F.gaussian_nll_loss(a, b, v, full=True, eps=0.3))
+    record_layer(out, "kl_batchmean", Nothing(), [r(4, 3), torch.rand(4, 3)],
+                 lambda m, a, b: F.kl_div(F.log_softmax(a, 1), b, reduction="batchmean"))
+
+
+# ---- optimisers ----
+
+STEPS = 12
+OPTIMS = {
+    "sgd": (torch.optim.SGD, dict(lr=0.1)),
+    "sgd_momentum": (torch.optim.SGD, dict(lr=0.05, momentum=0.9, weight_decay=0.01)),
+    "sgd_dampened": (torch.optim.SGD, dict(lr=0.05, momentum=0.8, dampening=0.3, maximize=True)),
+    "sgd_nesterov": (torch.optim.SGD, dict(lr=0.05, momentum=0.9, nesterov=True, weight_decay=0.1)),
+    "adam": (torch.optim.Adam, dict()),
+    "adam_all": (torch.optim.Adam, dict(lr=0.02, betas=(0.8, 0.95), eps=1e-3, weight_decay=0.1, amsgrad=True)),
+    "adamw": (torch.optim.AdamW, dict()),
+    "adamw_all": (torch.optim.AdamW, dict(lr=0.02, betas=(0.8, 0.95), weight_decay=0.2, amsgrad=True, maximize=True)),
+    "rmsprop": (torch.optim.RMSprop, dict()),
+    "rmsprop_all": (torch.optim.RMSprop, dict(lr=0.02, alpha=0.9, momentum=0.7, centered=True, weight_decay=0.1, eps=1e-4)),
+    "adagrad": (torch.optim.Adagrad, dict()),
+    "adagrad_all": (torch.optim.Adagrad, dict(lr=0.1, lr_decay=0.05, weight_decay=0.1, initial_accumulator_value=0.3, eps=1e-4)),
+}
+
+
+def optimisers():
+    """The third gradient is missing, and the rate halves after half of the steps."""
+    out = Facts()
+    for name, (kind, options) in OPTIMS.items():
+        p = nn.Parameter(torch.randn(3, 4))
+        o = kind([p], **options)
+        grads, seen = torch.randn(STEPS, 3, 4), []
+        out[f"{name}/p"], out[f"{name}/g"] = array(p), array(grads)
+        for i in range(STEPS):
+            if i == STEPS // 2:
+                o.param_groups[0]["lr"] *= 0.5
+            p.grad = None if i == 2 else grads[i].clone()
+            o.step()
+            seen.append(array(p))
+        out[f"{name}/s"] = np.stack(seen)
+    out["clip/g0"], out["clip/g1"] = array(torch.randn(3, 4)), array(torch.randn(5))
+    for name, kind in (("2", 2.0), ("1", 1.0), ("inf", float("inf"))):
+        ps = [nn.Parameter(torch.zeros(3, 4)), nn.Parameter(torch.zeros(5))]
+        for p, k in zip(ps, ("g0", "g1")):
+            p.grad = torch.from_numpy(out["clip/" + k].copy())
+        out[f"clip/norm_{name}"] = array(torch.nn.utils.clip_grad_norm_(ps, 0.7, norm_type=kind))
+        out[f"clip/c0_{name}"], out[f"clip/c1_{name}"] = array(ps[0].grad), array(ps[1].grad)
+    return out
+
+
+# ---- schedules ----
+
+
+def rates(make, steps=300, metric=None):
+    o = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.3)
+    s, seen = make(o), []
+    for i in range(steps):
+        seen.append(o.param_groups[0]["lr"])
+        o.step()
+        s.step(metric[i]) if metric is not None else s.step()
+    return np.array(seen)
+
+
+def schedules():
+    L, out = torch.optim.lr_scheduler, Facts()
+    out["step"] = rates(lambda o: L.StepLR(o, 30, 0.5))
+    out["multistep"] = rates(lambda o: L.MultiStepLR(o, [20, 90, 91, 250], 0.3))
+    out["exponential"] = rates(lambda o: L.ExponentialLR(o, 0.97))
+    out["cosine"] = rates(lambda o: L.CosineAnnealingLR(o, 100, 0.01), 101)
+    out["restarts"] = rates(lambda o: L.CosineAnnealingWarmRestarts(o, 40, 1, 0.02))
+    out["restarts_grow"] = rates(lambda o: L.CosineAnnealingWarmRestarts(o, 10, 2, 0.02))
+    out["constant"] = rates(lambda o: L.ConstantLR(o, 0.25, 17))
+    out["linear"] = rates(lambda o: L.LinearLR(o, 0.1, 0.9, 50))
+    out["polynomial"] = rates(lambda o: L.PolynomialLR(o, 120, 2.0))
+    cycle = lambda **k: rates(lambda o: L.OneCycleLR(o, 0.3, 300, cycle_momentum=False, **k))
+    out["one_cycle"] = cycle()
+    out["one_cycle_linear"] = cycle(anneal_strategy="linear", pct_start=0.21, div_factor=10, final_div_factor=100)
+    out["one_cycle_three"] = cycle(three_phase=True, pct_start=0.4)
+    metric = np.abs(np.random.default_rng(1).normal(size=300)) * np.linspace(3, 0.2, 300) + 1
+    out["metric"] = metric
+    plateau = lambda **k: rates(lambda o: L.ReduceLROnPlateau(o, **k), metric=metric)
+    out["plateau"] = plateau()
+    out["plateau_all"] = plateau(factor=0.5, patience=3, threshold=0.01, threshold_mode="abs", cooldown=4, min_lr=1e-3)
+    out["plateau_max"] = plateau(mode="max", factor=0.7, patience=5)
+    return out
+
+
+if __name__ == "__main__":
+    torch.manual_seed(1)
+    layers().save(sys.argv[1] + "/layers.npz")
+    optimisers().save(sys.argv[1] + "/optim.npz")
+    schedules().save(sys.argv[1] + "/schedules.npz")
