@@ -142,7 +142,8 @@ typedef struct lz_norm_options {
 #define lz_nn_group_norm(parent, name, groups, ...)                                                          \
     LZ_CALL(lz_nn_group_norm_at((parent), LZ_HERE, (name), (groups), LZ_LAST(__VA_ARGS__),                   \
                                 &(const lz_norm_options){ LZ_NORM_DEFAULTS, LZ_KEYWORDS(__VA_ARGS__) }))
-#define LZ_NORM_DEFAULTS .eps = 1e-5, .momentum = 0.1, .affine = true, .bias = true, .track_running_stats = true
+#define LZ_NORM_DEFAULTS                                                                                     \
+    .eps = 1e-5, .momentum = 0.1, .affine = true, .bias = true, .track_running_stats = true
 #define LZ_NN_NORM(function, parent, name, ...)                                                              \
     LZ_CALL(function((parent), LZ_HERE, (name), LZ_LAST(__VA_ARGS__),                                        \
                      &(const lz_norm_options){ LZ_NORM_DEFAULTS, LZ_KEYWORDS(__VA_ARGS__) }))
@@ -212,21 +213,22 @@ typedef struct lz_pool_options {
     bool ceil_mode, count_include_pad; /* count_include_pad: of means */
 } lz_pool_options;
 
-typedef enum lz_pool { LZ_POOL_MAX, LZ_POOL_AVG } lz_pool;
+typedef enum lz_pool_kind { LZ_POOL_MAX, LZ_POOL_AVG } lz_pool_kind;
 
 #define lz_nn_max_pool1d(parent, name, ...) LZ_NN_POOL(LZ_POOL_MAX, 1, parent, name, __VA_ARGS__)
 #define lz_nn_max_pool2d(parent, name, ...) LZ_NN_POOL(LZ_POOL_MAX, 2, parent, name, __VA_ARGS__)
 #define lz_nn_avg_pool1d(parent, name, ...) LZ_NN_POOL(LZ_POOL_AVG, 1, parent, name, __VA_ARGS__)
 #define lz_nn_avg_pool2d(parent, name, ...) LZ_NN_POOL(LZ_POOL_AVG, 2, parent, name, __VA_ARGS__)
 #define LZ_NN_POOL(pool, ndim, parent, name, ...)                                                            \
-    LZ_CALL(lz_nn_pool_at((parent), LZ_HERE, (name), (pool), (ndim), LZ_LAST(__VA_ARGS__),                   \
-                          &(const lz_pool_options){ .dilation = 1, .count_include_pad = true, LZ_KEYWORDS(__VA_ARGS__) }))
-LZ_API lz_module *lz_nn_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pool pool, int64_t ndim,
-                                int64_t kernel, const lz_pool_options *options);
+    LZ_CALL(lz_nn_pool_at(                                                                                   \
+        (parent), LZ_HERE, (name), (pool), (ndim), LZ_LAST(__VA_ARGS__),                                     \
+        &(const lz_pool_options){ .dilation = 1, .count_include_pad = true, LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API lz_module *lz_nn_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pool_kind pool,
+                                int64_t ndim, int64_t kernel, const lz_pool_options *options);
 /* To these sizes: lz_nn_adaptive_pool(m, NULL, LZ_POOL_AVG, LZ_INTS(1, 1)) */
 #define lz_nn_adaptive_pool(parent, name, pool, sizes)                                                       \
     lz_nn_adaptive_pool_at((parent), LZ_HERE, (name), (pool), (sizes))
-LZ_API lz_module *lz_nn_adaptive_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pool pool,
+LZ_API lz_module *lz_nn_adaptive_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pool_kind pool,
                                          lz_ints sizes);
 
 /* ---- losses ---- */
@@ -234,19 +236,19 @@ LZ_API lz_module *lz_nn_adaptive_pool_at(lz_module *parent, lz_loc at, const cha
 /* What the .reduction of operators means: lz_mse_loss(c, y, t, .reduction = LZ_REDUCTION_SUM). Most losses
  * are operators: mse_loss, l1_loss, smooth_l1_loss, huber_loss, cross_entropy_loss, nll_loss,
  * binary_cross_entropy, binary_cross_entropy_with_logits, kl_div, triplet_margin_loss, ... */
-typedef enum lz_reduction { LZ_REDUCTION_NONE, LZ_REDUCTION_MEAN, LZ_REDUCTION_SUM } lz_reduction;
+typedef enum lz_loss_reduction { LZ_REDUCTION_NONE, LZ_REDUCTION_MEAN, LZ_REDUCTION_SUM } lz_loss_reduction;
 
 typedef struct lz_loss_options {
     double margin, eps;
-    lz_reduction reduction;
+    lz_loss_reduction reduction;
     bool full;       /* gaussian_nll_loss: with the constant */
     bool log_target; /* kl_div_batchmean: target is a logarithm as well */
 } lz_loss_options;
 
 #define LZ_LOSS(function, c, a, b, ...)                                                                      \
-    LZ_CALL(function((c), LZ_HERE, (a), (b), LZ_LAST(__VA_ARGS__),                                           \
-                     &(const lz_loss_options){                                                               \
-                         .reduction = LZ_REDUCTION_MEAN, .eps = 1e-6, LZ_KEYWORDS(__VA_ARGS__) }))
+    LZ_CALL(function(                                                                                        \
+        (c), LZ_HERE, (a), (b), LZ_LAST(__VA_ARGS__),                                                        \
+        &(const lz_loss_options){ .reduction = LZ_REDUCTION_MEAN, .eps = 1e-6, LZ_KEYWORDS(__VA_ARGS__) }))
 /* target: 1 for rows that should be alike, -1 for others. */
 #define lz_cosine_embedding_loss(c, x1, x2, ...) LZ_LOSS(lz_cosine_embedding_loss_at, c, x1, x2, __VA_ARGS__)
 LZ_API lz_tensor *lz_cosine_embedding_loss_at(lz_ctx *c, lz_loc at, lz_tensor *x1, lz_tensor *x2,
@@ -257,8 +259,9 @@ LZ_API lz_tensor *lz_gaussian_nll_loss_at(lz_ctx *c, lz_loc at, lz_tensor *input
                                           lz_tensor *variance, const lz_loss_options *options);
 /* The sum of kl_div, divided by the number of rows. */
 #define lz_kl_div_batchmean(c, input, ...)                                                                   \
-    LZ_CALL(lz_kl_div_batchmean_at((c), LZ_HERE, (input), LZ_LAST(__VA_ARGS__),                              \
-                                   &(const lz_loss_options){ .log_target = false, LZ_KEYWORDS(__VA_ARGS__) }))
+    LZ_CALL(                                                                                                 \
+        lz_kl_div_batchmean_at((c), LZ_HERE, (input), LZ_LAST(__VA_ARGS__),                                  \
+                               &(const lz_loss_options){ .log_target = false, LZ_KEYWORDS(__VA_ARGS__) }))
 LZ_API lz_tensor *lz_kl_div_batchmean_at(lz_ctx *c, lz_loc at, lz_tensor *input, lz_tensor *target,
                                          const lz_loss_options *options);
 
@@ -271,8 +274,8 @@ LZ_API lz_tensor *lz_init_trunc_normal(lz_ctx *c, lz_tensor *t, double mean, dou
 LZ_API lz_tensor *lz_init_constant(lz_ctx *c, lz_tensor *t, double value);
 LZ_API lz_tensor *lz_init_zeros(lz_ctx *c, lz_tensor *t);
 LZ_API lz_tensor *lz_init_ones(lz_ctx *c, lz_tensor *t);
-LZ_API lz_tensor *lz_init_eye(lz_ctx *c, lz_tensor *t);                     /* of a matrix */
-LZ_API lz_tensor *lz_init_dirac(lz_ctx *c, lz_tensor *t, int64_t groups);   /* a convolution that copies */
+LZ_API lz_tensor *lz_init_eye(lz_ctx *c, lz_tensor *t);                   /* of a matrix */
+LZ_API lz_tensor *lz_init_dirac(lz_ctx *c, lz_tensor *t, int64_t groups); /* a convolution that copies */
 LZ_API lz_tensor *lz_init_xavier_uniform(lz_ctx *c, lz_tensor *t, double gain);
 LZ_API lz_tensor *lz_init_xavier_normal(lz_ctx *c, lz_tensor *t, double gain);
 
@@ -297,7 +300,7 @@ typedef struct lz_state lz_state;
 LZ_API lz_state *lz_state_create(lz_ctx *c); /* NULL: memory is out */
 LZ_API void lz_state_free(lz_state *s);      /* NULL does nothing */
 LZ_API bool lz_state_add(lz_state *s, const char *name, lz_tensor *t);
-LZ_API lz_named_tensors lz_state_list(const lz_state *s); /* until something is added */
+LZ_API lz_named_tensors lz_state_list(const lz_state *s);                  /* until something is added */
 LZ_API lz_tensor *lz_find_tensor(lz_named_tensors list, const char *name); /* NULL: none */
 
 /* Adds parameters and saved buffers, as prefix + name. A tensor with several names comes once for each. */

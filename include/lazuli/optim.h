@@ -52,11 +52,10 @@ typedef struct lz_optim_options {
     LZ_CALL(lz_optim_of_at(LZ_SGD, LZ_HERE, LZ_LAST(__VA_ARGS__),                                            \
                            &(const lz_optim_options){ .lr = 1e-3, LZ_KEYWORDS(__VA_ARGS__) }))
 #define lz_adam(...)                                                                                         \
-    LZ_CALL(lz_optim_of_at(LZ_ADAM, LZ_HERE, LZ_LAST(__VA_ARGS__),                                           \
-                           &(const lz_optim_options){ .lr = 1e-3,                                            \
-                                                      .betas = { 0.9, 0.999 },                               \
-                                                      .eps = 1e-8,                                           \
-                                                      LZ_KEYWORDS(__VA_ARGS__) }))
+    LZ_CALL(                                                                                                 \
+        lz_optim_of_at(LZ_ADAM, LZ_HERE, LZ_LAST(__VA_ARGS__),                                               \
+                       &(const lz_optim_options){                                                            \
+                           .lr = 1e-3, .betas = { 0.9, 0.999 }, .eps = 1e-8, LZ_KEYWORDS(__VA_ARGS__) }))
 #define lz_adamw(...)                                                                                        \
     LZ_CALL(lz_optim_of_at(LZ_ADAMW, LZ_HERE, LZ_LAST(__VA_ARGS__),                                          \
                            &(const lz_optim_options){ .lr = 1e-3,                                            \
@@ -132,11 +131,10 @@ typedef struct lz_one_cycle {
 
 /* lz_schedule_one_cycle(max_lr, t, total_steps, .pct_start = 0.1) */
 #define lz_schedule_one_cycle(max_lr, t, ...)                                                                \
-    LZ_CALL(lz_schedule_one_cycle_of((max_lr), (t), LZ_LAST(__VA_ARGS__),                                    \
-                                     &(const lz_one_cycle){ .pct_start = 0.3,                                \
-                                                            .div_factor = 25,                                \
-                                                            .final_div_factor = 1e4,                         \
-                                                            LZ_KEYWORDS(__VA_ARGS__) }))
+    LZ_CALL(lz_schedule_one_cycle_of(                                                                        \
+        (max_lr), (t), LZ_LAST(__VA_ARGS__),                                                                 \
+        &(const lz_one_cycle){                                                                               \
+            .pct_start = 0.3, .div_factor = 25, .final_div_factor = 1e4, LZ_KEYWORDS(__VA_ARGS__) }))
 LZ_API double lz_schedule_one_cycle_of(double max_lr, int64_t t, int64_t steps, const lz_one_cycle *o);
 
 /* The one that looks at results: lz_plateau p = LZ_PLATEAU; rate = lz_schedule_plateau(&p, rate, loss) */

@@ -4,8 +4,8 @@
 typedef struct attention {
     int64_t width, heads;
     lz_attention_options o;
-    bool packed;                       /* one weight for query, key and value */
-    lz_slot *in[3], *bias;             /* packed: in[0] only */
+    bool packed;           /* one weight for query, key and value */
+    lz_slot *in[3], *bias; /* packed: in[0] only */
     lz_module *out;
 } attention;
 
@@ -47,8 +47,8 @@ static lz_err *build(lz_module *m)
     if (o->o.bias)
         LZ_TRY(lz_slot_add(m, "in_proj_bias", LZ_SLOT_PARAM, lz_weight_full(m, LZ_INTS(3 * o->width), 0),
                            &o->bias));
-    o->out = lz_nn_linear_at(m, m->at, "out_proj", o->width, o->width,
-                             &(lz_linear_options){ .bias = o->o.bias });
+    o->out =
+        lz_nn_linear_at(m, m->at, "out_proj", o->width, o->width, &(lz_linear_options){ .bias = o->o.bias });
     if (lz_module_is_inert(o->out))
         return lz_errf(LZ_ERR_ARG, "out_proj cannot be made");
     if (o->o.bias)

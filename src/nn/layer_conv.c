@@ -112,8 +112,9 @@ lz_module *lz_nn_conv_at(lz_module *parent, lz_loc at, const char *name, int64_t
     static const lz_layer plain = { { "Conv", forward, NULL }, build };
     static const lz_layer same = { { "Conv", forward_same, NULL }, build };
     static const lz_layer back = { { "ConvTranspose", forward_transposed, NULL }, build };
-    conv o = { .ndim = ndim, .transposed = transposed, .in = in, .out = out, .options = options,
-               .kernel = kernel };
+    conv o = {
+        .ndim = ndim, .transposed = transposed, .in = in, .out = out, .options = options, .kernel = kernel
+    };
     const lz_layer *layer = transposed ? &back : options->same ? &same : &plain;
     return lz_layer_make(parent, at, name, layer, &o, sizeof o);
 }

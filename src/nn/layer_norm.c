@@ -131,8 +131,8 @@ static lz_tensor *forward_batch(lz_module *m, lz_tensor *x)
     if (m->training && lz_tensor_numel(x) <= sizes.v[1])
         return refuse(m, "batch norm: expected more than 1 value per channel when training");
     lz_tensor *y = lz_batch_norm(m->ctx, x, lz_slot_tensor(o->weight), lz_slot_tensor(o->bias),
-                                 lz_slot_tensor(o->mean), lz_slot_tensor(o->var), batch, o->o.momentum,
-                                 o->o.eps, false);
+                                 batch ? NULL : o->mean->tensor, batch ? NULL : o->var->tensor, batch,
+                                 o->o.momentum, o->o.eps, false);
     if (m->training && o->mean)
         update_stats(m, x);
     return y;

@@ -6,7 +6,7 @@
 #undef LZ_HERE
 #define LZ_HERE at
 
-static lz_tensor *reduce(lz_ctx *c, lz_loc at, lz_tensor *each, lz_reduction how)
+static lz_tensor *reduce(lz_ctx *c, lz_loc at, lz_tensor *each, lz_loss_reduction how)
 {
     return how == LZ_REDUCTION_NONE ? each : how == LZ_REDUCTION_SUM ? lz_sum(c, each) : lz_mean(c, each);
 }

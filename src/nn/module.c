@@ -37,9 +37,8 @@ lz_module *lz_module_create(lz_ctx *c)
         return NULL;
     }
     lz_arena_init(&t->arena);
-    t->root = (lz_module){
-        .tree = t, .ctx = c, .path = "", .cls = &container, .dtype = LZ_F32, .training = true
-    };
+    t->root =
+        (lz_module){ .tree = t, .ctx = c, .path = "", .cls = &container, .dtype = LZ_F32, .training = true };
     t->inert = t->root;
     t->inert.cls = &inert;
     return &t->root;

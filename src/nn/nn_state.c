@@ -1,10 +1,10 @@
 /* What is saved: names and tensors, out of modules and optimisers and back into them. */
+#include "nn/nn_state.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "nn/module.h"
-#include "nn/nn_state.h"
 
 #undef LZ_HERE
 #define LZ_HERE ((lz_loc){ 0 })

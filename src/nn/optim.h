@@ -18,9 +18,9 @@ enum { LZ_OPTIM_STATES = 3 };
 
 typedef struct lz_optim_param {
     const char *name;
-    lz_tensor *p;                       /* one count each */
-    lz_tensor *state[LZ_OPTIM_STATES];  /* NULL: not needed yet */
-    int64_t steps;                      /* updates so far */
+    lz_tensor *p;                      /* one count each */
+    lz_tensor *state[LZ_OPTIM_STATES]; /* NULL: not needed yet */
+    int64_t steps;                     /* updates so far */
 } lz_optim_param;
 
 typedef struct lz_optim_group_data {

@@ -115,9 +115,12 @@ static void adagrad_update(lz_ctx *c, lz_loc at, const lz_optim_options *o, lz_o
 
 /* ---- the table ---- */
 
-#define COMMON     (LZ_HAS(LR) | LZ_HAS(WEIGHT_DECAY) | LZ_HAS(MAXIMIZE))
-#define ADAM       (COMMON | LZ_HAS(BETA1) | LZ_HAS(BETA2) | LZ_HAS(EPS) | LZ_HAS(AMSGRAD))
-#define ADAM_NAMES { "exp_avg", "exp_avg_sq", "max_exp_avg_sq" }
+#define COMMON (LZ_HAS(LR) | LZ_HAS(WEIGHT_DECAY) | LZ_HAS(MAXIMIZE))
+#define ADAM   (COMMON | LZ_HAS(BETA1) | LZ_HAS(BETA2) | LZ_HAS(EPS) | LZ_HAS(AMSGRAD))
+#define ADAM_NAMES                                                                                           \
+    {                                                                                                        \
+        "exp_avg", "exp_avg_sq", "max_exp_avg_sq"                                                            \
+    }
 
 const lz_optim_rule lz_optim_rules[LZ_OPTIM_KINDS] = {
     [LZ_SGD] = { "SGD",

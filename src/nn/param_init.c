@@ -73,7 +73,8 @@ static double normal_cdf(double x)
 /* The inverse of the distribution, at places between what belongs to low and high. */
 static lz_tensor *make_trunc_normal(const recipe *r)
 {
-    double from = 2 * normal_cdf((r->low - r->a) / r->b) - 1, to = 2 * normal_cdf((r->high - r->a) / r->b) - 1;
+    double from = 2 * normal_cdf((r->low - r->a) / r->b) - 1,
+           to = 2 * normal_cdf((r->high - r->a) / r->b) - 1;
     lz_tensor *x = draw_uniform(r->c, lz_tensor_sizes(r->t), lz_tensor_dtype(r->t), from, to);
     x = lz_mul_Scalar(r->c, lz_erfinv(r->c, x), r->b * sqrt(2.0));
     return lz_clamp(r->c, lz_add_Scalar(r->c, x, r->a), .min = LZ_S(r->low), .max = LZ_S(r->high));
@@ -218,9 +219,9 @@ double lz_init_gain(const char *nonlinearity, double param)
         const char *name;
         double gain;
     } rows[] = {
-        { "linear", 1 },           { "conv1d", 1 },           { "conv2d", 1 },
-        { "conv_transpose1d", 1 }, { "conv_transpose2d", 1 }, { "sigmoid", 1 },
-        { "tanh", 5.0 / 3 },       { "relu", 0 },             { "selu", 0.75 },
+        { "linear", 1 },           { "conv1d", 1 },  { "conv2d", 1 },     { "conv_transpose1d", 1 },
+        { "conv_transpose2d", 1 }, { "sigmoid", 1 }, { "tanh", 5.0 / 3 }, { "relu", 0 },
+        { "selu", 0.75 },
     };
     if (!strcmp(nonlinearity, "leaky_relu"))
         return sqrt(2 / (1 + param * param));
@@ -286,8 +287,7 @@ static lz_err *write_orthogonal(lz_ctx *c, lz_tensor *t, lz_ints rows, bool flip
     double *v = lz_mem_zalloc((size_t)(rows.v[0] * rows.v[1]), sizeof *v);
     if (!v)
         return lz_err_oom();
-    bool ok = lz_read(lz_randn(c, rows, .dtype = LZ_F64), v,
-                      (size_t)(rows.v[0] * rows.v[1]) * sizeof *v)
+    bool ok = lz_read(lz_randn(c, rows, .dtype = LZ_F64), v, (size_t)(rows.v[0] * rows.v[1]) * sizeof *v)
               && make_orthogonal(v, rows.v[0], rows.v[1], gain);
     if (ok) {
         lz_tensor *q = lz_from_memory(c, LZ_F64, rows, v);
@@ -295,7 +295,8 @@ static lz_err *write_orthogonal(lz_ctx *c, lz_tensor *t, lz_ints rows, bool flip
         lz_copy_(c, t, q);
     }
     lz_mem_free(v);
-    return ok || lz_failed(c) ? NULL : lz_errf(LZ_ERR_ARG, "lz_init_orthogonal: the rows are not independent");
+    return ok || lz_failed(c) ? NULL
+                              : lz_errf(LZ_ERR_ARG, "lz_init_orthogonal: the rows are not independent");
 }
 
 lz_tensor *lz_init_orthogonal(lz_ctx *c, lz_tensor *t, double gain)

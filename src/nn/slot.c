@@ -72,8 +72,8 @@ static lz_tensor *add(lz_module *m, const char *name, lz_slot_kind kind, lz_tens
 {
     if (lz_module_is_inert(m))
         return t;
-    lz_err *e = name ? lz_slot_add(m, name, kind, t, NULL)
-                     : lz_errf(LZ_ERR_ARG, "parameters and buffers have names");
+    lz_err *e =
+        name ? lz_slot_add(m, name, kind, t, NULL) : lz_errf(LZ_ERR_ARG, "parameters and buffers have names");
     return e ? lz_refuse(m->ctx, m->at, lz_err_wrap(e, "%s '%s'", m->cls->name, m->path)) : t;
 }
 

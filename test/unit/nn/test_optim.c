@@ -1,0 +1,356 @@
+/* Optimisers, clipping and schedules against PyTorch's (test/torch/nn_facts.py), and what a step records. */
+#include "check.h"
+#include <lazuli/lazuli.h>
+#include <math.h>
+#include <stdio.h>
+
+enum { STEPS = 12, ROWS = 3, COLUMNS = 4, SIZE = ROWS * COLUMNS, RATES = 300 };
+
+static lz_archive *open_facts(lz_ctx *c, const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/test/data/nn/%s", LZ_SOURCE_DIR, name);
+    lz_archive *a = lz_archive_open(c, path);
+    assert_non_null(a);
+    return a;
+}
+
+static void read_fact(lz_ctx *c, const lz_archive *a, const char *name, const char *part, double *out,
+                      size_t n)
+{
+    char full[64];
+    snprintf(full, sizeof full, "%s%s", name, part);
+    assert_true(lz_read(lz_archive_tensor(c, a, full), out, n * sizeof *out));
+}
+
+static void expect_close(const char *name, int step, const double *got, const double *want, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (!(fabs(got[i] - want[i]) <= 1e-13 * (1 + fabs(want[i]))))
+            print_message("%s, step %d: %.17g, not %.17g\n", name, step, got[i], want[i]);
+        assert_true(fabs(got[i] - want[i]) <= 1e-13 * (1 + fabs(want[i])));
+    }
+}
+
+/* ---- updates ---- */
+
+static const struct {
+    const char *name;
+    lz_optim_kind kind;
+    lz_optim_options o; /* all 0: the defaults */
+} cases[] = {
+    { "sgd", LZ_SGD, { .lr = 0.1 } },
+    { "sgd_momentum", LZ_SGD, { .lr = 0.05, .momentum = 0.9, .weight_decay = 0.01 } },
+    { "sgd_dampened", LZ_SGD, { .lr = 0.05, .momentum = 0.8, .dampening = 0.3, .maximize = true } },
+    { "sgd_nesterov", LZ_SGD, { .lr = 0.05, .momentum = 0.9, .nesterov = true, .weight_decay = 0.1 } },
+    { "adam", LZ_ADAM, { .lr = 0 } },
+    { "adam_all",
+      LZ_ADAM,
+      { .lr = 0.02, .betas = { 0.8, 0.95 }, .eps = 1e-3, .weight_decay = 0.1, .amsgrad = true } },
+    { "adamw", LZ_ADAMW, { .lr = 0 } },
+    { "adamw_all",
+      LZ_ADAMW,
+      { .lr = 0.02,
+        .betas = { 0.8, 0.95 },
+        .eps = 1e-8,
+        .weight_decay = 0.2,
+        .amsgrad = true,
+        .maximize = true } },
+    { "rmsprop", LZ_RMSPROP, { .lr = 0 } },
+    { "rmsprop_all",
+      LZ_RMSPROP,
+      { .lr = 0.02, .alpha = 0.9, .momentum = 0.7, .centered = true, .weight_decay = 0.1, .eps = 1e-4 } },
+    { "adagrad", LZ_ADAGRAD, { .lr = 0 } },
+    { "adagrad_all",
+      LZ_ADAGRAD,
+      { .lr = 0.1, .lr_decay = 0.05, .weight_decay = 0.1, .initial_accumulator_value = 0.3, .eps = 1e-4 } },
+};
+
+static void run_case(lz_ctx *c, const lz_archive *file, size_t i)
+{
+    static double grads[STEPS][SIZE], want[STEPS][SIZE], got[SIZE];
+    char name[64];
+    read_fact(c, file, cases[i].name, "/g", grads[0], STEPS * SIZE);
+    read_fact(c, file, cases[i].name, "/s", want[0], STEPS * SIZE);
+    snprintf(name, sizeof name, "%s/p", cases[i].name);
+    lz_tensor *p = lz_clone(c, lz_archive_tensor(c, file, name));
+    assert_true(lz_set_requires_grad(p, true));
+    lz_optim *o = lz_optim_create(c, cases[i].kind);
+    lz_named_tensor list[] = { { "p", p } };
+    assert_true(lz_optim_add_group(o, (lz_named_tensors){ list, 1 }, cases[i].o.lr > 0 ? &cases[i].o : NULL));
+    for (int k = 0; k < STEPS; k++) {
+        lz_scope *s = lz_scope_push(c);
+        if (k == STEPS / 2)
+            lz_optim_set_lr(o, lz_optim_lr(o) * 0.5);
+        if (k != 2)
+            assert_true(lz_set_grad(p, lz_from_memory(c, LZ_F64, LZ_DIMS(ROWS, COLUMNS), grads[k])));
+        assert_true(lz_optim_step(o));
+        assert_null(lz_grad_of(p));
+        lz_scope_pop(s);
+        assert_true(lz_mark_step(c));
+        assert_true(lz_read(p, got, sizeof got));
+        expect_close(cases[i].name, k, got, want[k], SIZE);
+    }
+    lz_optim_free(o);
+}
+
+static void test_updates(void **state)
+{
+    (void)state;
+    lz_ctx *c = lz_open(NULL);
+    lz_archive *file = open_facts(c, "optim.npz");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lz_scope *s = lz_scope_push(c);
+        run_case(c, file, i);
+        lz_scope_pop(s);
+    }
+    lz_archive_close(file);
+    lz_close(c);
+}
+
+static void test_clipping(void **state)
+{
+    static const struct {
+        const char *name;
+        double type;
+    } norms[] = { { "2", 2 }, { "1", 1 }, { "inf", INFINITY } };
+    (void)state;
+    lz_ctx *c = lz_open(NULL);
+    lz_archive *file = open_facts(c, "optim.npz");
+    lz_module *m = lz_module_create(c);
+    lz_tensor *p[2] = { lz_zeros(c, LZ_DIMS(ROWS, COLUMNS), .dtype = LZ_F64),
+                        lz_zeros(c, LZ_DIMS(5), .dtype = LZ_F64) };
+    lz_module_add_param(m, "a", p[0]);
+    lz_module_add_param(m, "b", p[1]);
+    lz_module_add_param(m, "unused", lz_zeros(c, LZ_DIMS(5), .dtype = LZ_F64));
+    for (int i = 0; i < 3; i++) {
+        double want[SIZE], got[SIZE];
+        char name[32];
+        assert_true(lz_set_grad(p[0], lz_archive_tensor(c, file, "clip/g0")));
+        assert_true(lz_set_grad(p[1], lz_archive_tensor(c, file, "clip/g1")));
+        lz_tensor *norm = lz_clip_grad_norm(m, 0.7, .norm_type = norms[i].type);
+        assert_true(lz_read(norm, got, sizeof got));
+        read_fact(c, file, "clip/norm_", norms[i].name, want, 1);
+        expect_close("norm", i, got, want, 1);
+        for (int k = 0; k < 2; k++) {
+            snprintf(name, sizeof name, "clip/c%d_", k);
+            read_fact(c, file, name, norms[i].name, want, SIZE);
+            assert_true(lz_read(lz_grad_of(p[k]), got, sizeof got));
+            expect_close("gradient", i, got, want, k ? 5 : SIZE);
+        }
+    }
+    assert_true(lz_clip_grad_value(m, 0.01));
+    assert_true(lz_item(lz_max(c, lz_abs(c, lz_grad_of(p[0])))).re <= 0.01);
+    lz_module_free(m);
+    lz_archive_close(file);
+    lz_close(c);
+}
+
+/* ---- schedules ---- */
+
+static double metric[RATES];
+
+static double step(int t, double was)
+{
+    (void)was;
+    return lz_schedule_step(0.3, t, 30, 0.5);
+}
+
+static double multistep(int t, double was)
+{
+    (void)was;
+    return lz_schedule_multistep(0.3, t, LZ_INTS(20, 90, 91, 250), 0.3);
+}
+
+static double exponential(int t, double was)
+{
+    (void)was;
+    return lz_schedule_exponential(0.3, t, 0.97);
+}
+
+static double cosine(int t, double was)
+{
+    (void)was;
+    return lz_schedule_cosine(0.3, t, 100, 0.01);
+}
+
+static double restarts(int t, double was)
+{
+    (void)was;
+    return lz_schedule_cosine_restarts(0.3, t, 40, 1, 0.02);
+}
+
+static double restarts_grow(int t, double was)
+{
+    (void)was;
+    return lz_schedule_cosine_restarts(0.3, t, 10, 2, 0.02);
+}
+
+static double constant(int t, double was)
+{
+    (void)was;
+    return lz_schedule_constant(0.3, t, 0.25, 17);
+}
+
+static double linear(int t, double was)
+{
+    (void)was;
+    return lz_schedule_linear(0.3, t, 0.1, 0.9, 50);
+}
+
+static double polynomial(int t, double was)
+{
+    (void)was;
+    return lz_schedule_polynomial(0.3, t, 120, 2);
+}
+
+static double one_cycle(int t, double was)
+{
+    (void)was;
+    return lz_schedule_one_cycle(0.3, t, RATES);
+}
+
+static double one_cycle_linear(int t, double was)
+{
+    (void)was;
+    return lz_schedule_one_cycle(0.3, t, RATES, .linear = true, .pct_start = 0.21, .div_factor = 10,
+                                 .final_div_factor = 100);
+}
+
+static double one_cycle_three(int t, double was)
+{
+    (void)was;
+    return lz_schedule_one_cycle(0.3, t, RATES, .three_phase = true, .pct_start = 0.4);
+}
+
+static double plateau(int t, double was)
+{
+    static lz_plateau p = LZ_PLATEAU;
+    return t == 0 ? 0.3 : lz_schedule_plateau(&p, was, metric[t - 1]);
+}
+
+static double plateau_all(int t, double was)
+{
+    static lz_plateau p = { .factor = 0.5,
+                            .patience = 3,
+                            .threshold = 0.01,
+                            .absolute = true,
+                            .cooldown = 4,
+                            .least = 1e-3,
+                            .eps = 1e-8 };
+    return t == 0 ? 0.3 : lz_schedule_plateau(&p, was, metric[t - 1]);
+}
+
+static double plateau_max(int t, double was)
+{
+    static lz_plateau p = { .factor = 0.7, .patience = 5, .threshold = 1e-4, .eps = 1e-8, .upwards = true };
+    return t == 0 ? 0.3 : lz_schedule_plateau(&p, was, metric[t - 1]);
+}
+
+static void test_schedules(void **state)
+{
+    static const struct {
+        const char *name;
+        double (*rate)(int t, double was);
+    } schedules[] = {
+        { "step", step },
+        { "multistep", multistep },
+        { "exponential", exponential },
+        { "cosine", cosine },
+        { "restarts", restarts },
+        { "restarts_grow", restarts_grow },
+        { "constant", constant },
+        { "linear", linear },
+        { "polynomial", polynomial },
+        { "one_cycle", one_cycle },
+        { "one_cycle_linear", one_cycle_linear },
+        { "one_cycle_three", one_cycle_three },
+        { "plateau", plateau },
+        { "plateau_all", plateau_all },
+        { "plateau_max", plateau_max },
+    };
+    static double want[RATES];
+    (void)state;
+    lz_ctx *c = lz_open(NULL);
+    lz_archive *file = open_facts(c, "schedules.npz");
+    read_fact(c, file, "metric", "", metric, RATES);
+    for (size_t i = 0; i < sizeof schedules / sizeof *schedules; i++) {
+        size_t at = lz_archive_find(file, schedules[i].name);
+        double rate = 0;
+        int64_t n = lz_archive_sizes(file, at).v[0];
+        read_fact(c, file, schedules[i].name, "", want, RATES);
+        for (int t = 0; t < n; t++) {
+            rate = schedules[i].rate(t, rate);
+            if (!(fabs(rate - want[t]) <= 1e-12))
+                print_message("%s(%d): %.17g, not %.17g\n", schedules[i].name, t, rate, want[t]);
+            assert_true(fabs(rate - want[t]) <= 1e-12);
+        }
+    }
+    lz_archive_close(file);
+    lz_close(c);
+}
+
+/* ---- graphs ---- */
+
+static int64_t count(const char *name)
+{
+    int64_t n = 0;
+    lz_counter_value(name, &n);
+    return n;
+}
+
+static void train_once(lz_ctx *c, lz_module *m, lz_optim *o, const float *data, int t)
+{
+    lz_scope *s = lz_scope_push(c);
+    lz_tensor *x = lz_from_memory(c, LZ_F32, LZ_DIMS(8, 1, 6, 6), data);
+    lz_tensor *y = lz_forward(m, x);
+    lz_tensor *loss = lz_mean(c, lz_mul_Tensor(c, y, y));
+    assert_true(lz_backward(c, loss));
+    lz_clip_grad_norm(m, 1.0);
+    lz_optim_set_lr(o, lz_schedule_cosine(1e-2, t, 20, 0));
+    assert_true(lz_optim_step(o));
+    lz_scope_pop(s);
+    assert_true(lz_mark_step(c));
+}
+
+/* One graph for all steps, from the first on, whatever changes in numbers. */
+static void test_one_graph(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < LZ_OPTIM_KINDS; kind++) {
+        float data[8 * 36];
+        for (int i = 0; i < 8 * 36; i++)
+            data[i] = (float)(i % 13) / 13;
+        lz_ctx *c = lz_open(NULL);
+        lz_module *root = lz_module_create(c), *m = lz_nn_sequential(root, "net");
+        lz_nn_conv2d(m, NULL, 1, 3, 3);
+        lz_nn_batch_norm2d(m, NULL, 3);
+        lz_nn_op(m, NULL, lz_relu_at);
+        lz_nn_dropout(m, NULL, 0.25);
+        lz_nn_flatten(m, NULL);
+        lz_nn_linear(m, NULL, 48, 4);
+        lz_optim *o = lz_optim_of_at((lz_optim_kind)kind, LZ_HERE, root,
+                                     &(lz_optim_options){ .lr = 1e-3,
+                                                          .eps = kind == LZ_SGD ? 0 : 1e-8,
+                                                          .momentum = kind == LZ_SGD ? 0.9 : 0 });
+        assert_false(lz_failed(c));
+        int64_t before = count("UncachedCompile");
+        for (int t = 0; t < 6; t++)
+            train_once(c, m, o, data, t);
+        assert_int_equal(count("UncachedCompile") - before, 1);
+        lz_optim_free(o);
+        lz_module_free(root);
+        lz_close(c);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_updates),
+        cmocka_unit_test(test_clipping),
+        cmocka_unit_test(test_schedules),
+        cmocka_unit_test(test_one_graph),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
