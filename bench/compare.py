@@ -11,6 +11,7 @@ programs do not count; on more it is the clock's. A peer that is missing is said
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -28,13 +29,17 @@ CASES = [
     ("matmul", [64, 256, 1024, 2048], "us"),
     ("shapes", [30], "ms"),
     ("start", [3], "ms"),
+    ("mlp", [64], "ms"),
+    ("lenet", [64], "ms"),
+    ("gpt", [8], "ms"),
 ]
+TRAINING = ["mlp", "lenet", "gpt"]
 IN_WORKER = ["fused", "softmax", "layernorm", "sum0", "sum1", "matmul"]
 COLS = 1024
 WIDE, HIDDEN = 784, 512
 
 
-# ---- peers: each gives, for a suite and n, a function of no arguments that computes it once ----
+# ---- inputs ----
 
 
 def shapes_of(suite, n):
@@ -56,6 +61,189 @@ def elements(np, shape):
         n *= s
     i = np.arange(n, dtype=np.int64)
     return ((i * 7919 % 8191).astype(np.float32) / 2048 - 2).reshape(shape)
+
+
+# ---- training: models as docs/performance.md describes them; one call is one step ----
+
+
+class TorchTraining:
+    """The three models in torch, eager or compiled."""
+
+    def __init__(self, torch, compiled):
+        self.torch, self.compiled = torch, compiled
+
+    def mlp(self, n):
+        nn, torch = self.torch.nn, self.torch
+        model = nn.Sequential(
+            nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)
+        )
+        return model, torch.optim.SGD(model.parameters(), lr=0.01), torch.randn(n, 784), torch.randint(0, 10, (n,))
+
+    def lenet(self, n):
+        nn, torch = self.torch.nn, self.torch
+        model = nn.Sequential(
+            nn.Conv2d(1, 32, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(32, 64, 5), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Flatten(), nn.Linear(1024, 128), nn.ReLU(), nn.Linear(128, 10),
+        )  # fmt: skip
+        x, y = torch.randn(n, 1, 28, 28), torch.randint(0, 10, (n,))
+        return model, torch.optim.SGD(model.parameters(), lr=0.01), x, y
+
+    def gpt(self, n):
+        torch = self.torch
+        nn, f = torch.nn, torch.nn.functional
+
+        class Block(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.ln1, self.ln2 = nn.LayerNorm(256), nn.LayerNorm(256)
+                self.qkv, self.proj = nn.Linear(256, 768), nn.Linear(256, 256)
+                self.fc, self.fc2 = nn.Linear(256, 1024), nn.Linear(1024, 256)
+
+            def forward(self, x):
+                parts = self.qkv(self.ln1(x)).split(256, 2)
+                q, k, v = (p.view(n, 128, 4, 64).transpose(1, 2) for p in parts)
+                o = f.scaled_dot_product_attention(q, k, v, is_causal=True)
+                x = x + self.proj(o.transpose(1, 2).reshape(n, 128, 256))
+                return x + self.fc2(f.gelu(self.fc(self.ln2(x))))
+
+        class Gpt(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.wte, self.wpe = nn.Embedding(96, 256), nn.Parameter(torch.randn(128, 256) * 0.02)
+                self.blocks = nn.Sequential(*(Block() for _ in range(4)))
+                self.lnf, self.head = nn.LayerNorm(256), nn.Linear(256, 96, bias=False)
+
+            def forward(self, x):
+                return self.head(self.lnf(self.blocks(self.wte(x) + self.wpe))).view(n * 128, 96)
+
+        model = Gpt()
+        x, y = torch.randint(0, 96, (n, 128)), torch.randint(0, 96, (n * 128,))
+        return model, torch.optim.Adam(model.parameters(), lr=3e-4), x, y
+
+    def make(self, suite, n):
+        torch = self.torch
+        torch.set_grad_enabled(True)
+        torch.manual_seed(1)
+        model, optimiser, x, y = getattr(self, suite)(n)
+        call = torch.compile(model) if self.compiled else model
+
+        def step():
+            optimiser.zero_grad()
+            loss = torch.nn.functional.cross_entropy(call(x), y)
+            loss.backward()
+            optimiser.step()
+            return loss.item()
+
+        return step
+
+
+class JaxTraining:
+    """The same in JAX: parameters are a list of arrays, a step is one compiled function."""
+
+    def __init__(self, jax, np):
+        self.jax, self.np, self.random = jax, np, np.random.RandomState(1)
+
+    def weight(self, *shape):
+        fan = 1
+        for s in shape[:-1] if len(shape) == 2 else shape[1:]:
+            fan *= s
+        return ((self.random.rand(*shape) * 2 - 1) / fan**0.5).astype("float32")
+
+    def dense(self, a, b):
+        return [self.weight(a, b), self.np.zeros(b, "float32")]
+
+    def mlp(self, n):
+        jax = self.jax
+        params = self.dense(784, 512) + self.dense(512, 512) + self.dense(512, 10)
+
+        def forward(p, x):
+            x = jax.nn.relu(x @ p[0] + p[1])
+            x = jax.nn.relu(x @ p[2] + p[3])
+            return x @ p[4] + p[5]
+
+        return params, forward, self.random.randn(n, 784).astype("float32"), self.random.randint(0, 10, n)
+
+    def lenet(self, n):
+        jax, jnp, np = self.jax, self.jax.numpy, self.np
+        params = [self.weight(32, 1, 5, 5), np.zeros(32, "float32"), self.weight(64, 32, 5, 5), np.zeros(64, "float32")]
+        params += self.dense(1024, 128) + self.dense(128, 10)
+
+        def layer(x, w, b):
+            x = jax.nn.relu(jax.lax.conv_general_dilated(x, w, (1, 1), "VALID") + b[None, :, None, None])
+            return jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
+
+        def forward(p, x):
+            x = layer(layer(x, p[0], p[1]), p[2], p[3]).reshape(n, 1024)
+            return jax.nn.relu(x @ p[4] + p[5]) @ p[6] + p[7]
+
+        return params, forward, self.random.randn(n, 1, 28, 28).astype("float32"), self.random.randint(0, 10, n)
+
+    def gpt(self, n):
+        jax, jnp, np = self.jax, self.jax.numpy, self.np
+        ones = [np.ones(256, "float32"), np.zeros(256, "float32")]
+        block = lambda: ones + self.dense(256, 768) + self.dense(256, 256) + ones + self.dense(256, 1024) + self.dense(1024, 256)
+        blocks = [block() for _ in range(4)]
+        params = [self.weight(96, 256), self.weight(128, 256) * 0.02, blocks, ones, self.weight(256, 96)]
+
+        def norm(x, w, b):
+            d = x - x.mean(-1, keepdims=True)
+            return d * jax.lax.rsqrt((d * d).mean(-1, keepdims=True) + 1e-5) * w + b
+
+        def attend(qkv):
+            q, k, v = (p.reshape(n, 128, 4, 64).transpose(0, 2, 1, 3) for p in jnp.split(qkv, 3, axis=2))
+            a = jnp.where(jnp.tril(jnp.ones((128, 128), bool)), q @ k.transpose(0, 1, 3, 2) / 8, -jnp.inf)
+            return (jax.nn.softmax(a, -1) @ v).transpose(0, 2, 1, 3).reshape(n, 128, 256)
+
+        def forward(p, x):
+            h = p[0][x] + p[1]
+            for b in p[2]:
+                h = h + attend(norm(h, b[0], b[1]) @ b[2] + b[3]) @ b[4] + b[5]
+                h = h + jax.nn.gelu(norm(h, b[6], b[7]) @ b[8] + b[9], approximate=False) @ b[10] + b[11]
+            return (norm(h, *p[3]) @ p[4]).reshape(n * 128, 96)
+
+        return params, forward, self.random.randint(0, 96, (n, 128)), self.random.randint(0, 96, n * 128)
+
+    def update(self, suite):
+        """(parameters, state, gradients, step) -> (parameters, state); SGD, or Adam for gpt."""
+        jnp, tree = self.jax.numpy, self.jax.tree_util.tree_map
+        if suite != "gpt":
+            return lambda p, s, g, t: (tree(lambda w, d: w - 0.01 * d, p, g), s)
+
+        def adam(p, s, g, t):
+            m = tree(lambda a, d: 0.9 * a + 0.1 * d, s[0], g)
+            v = tree(lambda a, d: 0.999 * a + 0.001 * d * d, s[1], g)
+            rate, scale = 3e-4 / (1 - 0.9**t), jnp.sqrt(1 - 0.999**t)
+            return tree(lambda w, a, b: w - rate * a / (jnp.sqrt(b) / scale + 1e-8), p, m, v), (m, v)
+
+        return adam
+
+    def make(self, suite, n):
+        jax, jnp = self.jax, self.jax.numpy
+        params, forward, x, y = getattr(self, suite)(n)
+        x, y, update = jnp.asarray(x), jnp.asarray(y), self.update(suite)
+        params = jax.tree_util.tree_map(jnp.array, params)
+        zeros = lambda: jax.tree_util.tree_map(jnp.zeros_like, params)
+        now = {"p": params, "s": (zeros(), zeros()) if suite == "gpt" else (), "t": 0}
+
+        def loss(p):
+            return -jnp.take_along_axis(jax.nn.log_softmax(forward(p, x)), y[:, None], 1).mean()
+
+        def step(p, s, t):
+            value, g = jax.value_and_grad(loss)(p)
+            return value, update(p, s, g, t)
+
+        compiled = jax.jit(step, donate_argnums=(0, 1))
+
+        def run():
+            now["t"] += 1
+            value, (now["p"], now["s"]) = compiled(now["p"], now["s"], float(now["t"]))
+            jax.block_until_ready(now["p"])
+            return float(value)
+
+        return run
+
+
+# ---- peers: each gives, for a suite and n, a function of no arguments that computes it once ----
 
 
 class Numpy:
@@ -93,6 +281,8 @@ class Numpy:
 
 
 class Torch:
+    compiled = False
+
     def __init__(self, threads):
         import numpy as np
         import torch
@@ -102,6 +292,8 @@ class Torch:
         self.np, self.torch, self.version = np, torch, torch.__version__
 
     def make(self, suite, n):
+        if suite in TRAINING:
+            return TorchTraining(self.torch, self.compiled).make(suite, n)
         torch = self.torch
         nn = torch.nn.functional
         x = [torch.from_numpy(elements(self.np, s)) for s in shapes_of(suite, n)]
@@ -121,6 +313,10 @@ class Torch:
         return lambda b: (lambda x=torch.from_numpy(elements(self.np, (b, WIDE))): torch.softmax(x @ w, -1))
 
 
+class TorchCompile(Torch):
+    compiled = True
+
+
 class Jax:
     def __init__(self, threads):
         os.environ["JAX_PLATFORMS"] = "cpu"
@@ -131,6 +327,8 @@ class Jax:
 
     def make(self, suite, n):
         jax, jnp = self.jax, self.jax.numpy
+        if suite in TRAINING:
+            return JaxTraining(jax, self.np).make(suite, n)
         x = [jnp.asarray(elements(self.np, s)) for s in shapes_of(suite, n)]
 
         def layernorm(x, w, b):
@@ -218,8 +416,15 @@ class Stub:
         return lambda: time.sleep(1e-4)
 
 
-PEERS = {"torch": Torch, "jax": Jax, "numpy": Numpy, "onnxruntime": Onnxruntime}
-NEEDS = {"torch": "torch, numpy", "jax": "jax", "numpy": "numpy", "onnxruntime": "onnxruntime, onnx"}
+PEERS = {"torch": Torch, "torch.compile": TorchCompile, "jax": Jax, "numpy": Numpy, "onnxruntime": Onnxruntime}
+NEEDS = {
+    "torch": "torch, numpy",
+    "torch.compile": "torch, numpy",
+    "jax": "jax",
+    "numpy": "numpy",
+    "onnxruntime": "onnxruntime, onnx",
+}
+TRAINERS = ["torch", "torch.compile", "jax", "stub"]
 
 FIRST = {
     "torch": "import torch; x = torch.rand(256); print((torch.tanh((x*x+x)*torch.sigmoid(x)).exp()+torch.relu(x)).abs().sqrt()-x)",
@@ -263,7 +468,8 @@ def first_calls(peer, threads, n):
 
 def work(name, threads):
     peer = (PEERS | {"stub": Stub})[name](threads)
-    made = {}
+    made, first = {}, 0
+    clock = time.process_time if threads == 1 else time.perf_counter
     print(json.dumps({"version": peer.version}), flush=True)
     for line in sys.stdin:
         q = json.loads(line)
@@ -275,7 +481,12 @@ def work(name, threads):
         if key not in made:
             made.clear()  # of the large ones only one at a time
             made[key] = peer.make(*key)
-        print(json.dumps({"seconds": least(made[key], threads, q["seconds"])}), flush=True)
+            start = clock()
+            made[key]()
+            first = clock() - start
+        best = least(made[key], threads, q["seconds"])
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(json.dumps({"seconds": best, "first": first, "memory": memory}), flush=True)
 
 
 # ---- the driver ----
@@ -386,22 +597,50 @@ def compare(o, workers, suite, n, unit):
     return times
 
 
+def train(o, peers, suite, n):
+    """Steps, first steps and memory of a model. Each system has a process of its own for it; ours a new one each time."""
+    step, first, memory = {}, {}, {}
+    workers = [Worker(p.python, p.name, o.threads) for p in peers if p.name in TRAINERS]
+    for _ in range(o.rounds):
+        ours = {f["metric"]: f["value"] for f in lazuli(o.lazuli, suite, n, o.threads, o.seconds)}
+        put(step, "lazuli", ours["time"] / 1e3)
+        put(first, "lazuli", ours["first"] / 1e3)
+        memory["lazuli"] = max(memory.get("lazuli", 0), ours["peak_memory"])
+        for w in workers:
+            got = w.ask(suite, n, o.seconds)
+            put(step, w.name, got and got["seconds"])
+            put(first, w.name, got and got["first"])
+            if got:
+                memory[w.name] = got["memory"]
+    for w in workers:
+        w.close()
+    return [(suite, "ms", 1e3, step), (suite + " first step", "ms", 1e3, first), (suite + " memory", "MB", 1, memory)]
+
+
+def measured(o, workers, suite, n, unit):
+    """Tables of a suite: (name, unit, units in a value, values by system)."""
+    if suite in TRAINING:
+        return train(o, workers, suite, n)
+    others = [w for w in workers if w.name != "torch.compile"]
+    return [(suite, unit, SCALE[unit], compare(o, others, suite, n, unit))]
+
+
 def rows_of(o, workers):
     for suite, sizes, unit in CASES:
         for n in sizes if not o.n else [o.n]:
             if o.suites and suite not in o.suites:
                 continue
-            times = compare(o, workers, suite, n, unit)
-            for system, seconds in times.items():
-                yield {
-                    "suite": suite,
-                    "n": n,
-                    "system": system,
-                    "value": seconds * SCALE[unit],
-                    "unit": unit,
-                    "threads": o.threads,
-                    "ratio": times["lazuli"] / seconds,
-                }
+            for name, shown, scale, values in measured(o, workers, suite, n, unit):
+                for system, value in values.items():
+                    yield {
+                        "suite": name,
+                        "n": n,
+                        "system": system,
+                        "value": value * scale,
+                        "unit": shown,
+                        "threads": o.threads,
+                        "ratio": values["lazuli"] / value,
+                    }
 
 
 def table(rows, peers):
@@ -453,12 +692,20 @@ def setup(folder):
     subprocess.run([os.path.join(folder, "bin", "pip"), "install", *PACKAGES], check=True)
 
 
+def train_stub(o, w):
+    o.threads, o.rounds, o.seconds = 1, 1, 0.001
+    return train(o, [w], "mlp", 3)
+
+
 def selftest(o):
     """Without any peer: our own figures, a worker that sleeps, and the table."""
     w = Worker(sys.executable, "stub", 2)
     assert w.version == "0"
     got = w.ask("sum0", 3, 0.001)
     assert 1e-4 <= got["seconds"] < 1, got
+    rows = list(train_stub(o, w))
+    assert [r[0] for r in rows] == ["mlp", "mlp first step", "mlp memory"], rows
+    assert all(set(r[3]) == {"lazuli", "stub"} and min(r[3].values()) > 0 for r in rows), rows
     w.close()
     o.pythons, o.peers, o.suites, o.n, o.rounds, o.seconds = [], list(PEERS), ["sum0", "shapes", "start"], 3, 2, 0.001
     rows = run(o)

@@ -20,6 +20,9 @@ static const row rows[] = {
     { { "start", "the first result of a process", true }, lz_bench_start },
     { { "shapes", "two graphs at n batch sizes each", true }, lz_bench_shapes },
     { { "compile", "machine code for the kernel of `fused`", true }, lz_bench_compile },
+    { { "mlp", "a training step: 784-512-512-10, n rows, SGD", true }, lz_bench_mlp },
+    { { "lenet", "a training step: two convolutions, n images of 28 x 28, SGD", true }, lz_bench_lenet },
+    { { "gpt", "a training step: 4 layers of width 256, n texts of 128, Adam", true }, lz_bench_gpt },
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };

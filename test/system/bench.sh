@@ -13,20 +13,33 @@ figure="\"system\":$text,\"name\":$text,\"metric\":$text,\"value\":$number,\"uni
 end="\"ratio\":(null,\"against\":null|$number,\"against\":$text),\"threads\":[12]"
 
 # SUITE OPTION...: its figures, checked
+n=12
 run() {
-    lines=$("$command" bench "$@" --n 12 --seconds 0.01 --json) || fail "$1 ends with status $?"
+    lines=$("$command" bench "$@" --n "$n" --seconds 0.01 --json) || fail "$1 ends with status $?"
     other=$(printf '%s\n' "$lines" | grep -Ev "^\{\"suite\":\"$1\",$figure,$end\}\$") && fail "$1 says '$other'"
     printf '%s\n' "$lines" | grep -q '"system":"lazuli"' || fail "$1 does not tell about us"
 }
 
 command=$1
 names=$("$command" bench | awk '{ print $1 }')
-for suite in record sync fused softmax layernorm sum0 sum1 matmul start shapes compile; do
+for suite in record sync fused softmax layernorm sum0 sum1 matmul start shapes compile mlp lenet gpt; do
     printf '%s\n' "$names" | grep -qx "$suite" || fail "$suite is not listed"
 done
 for suite in $names; do
-    run "$suite"
+    case $suite in
+        mlp | lenet | gpt) ;;
+        *) run "$suite" ;;
+    esac
 done
+n=2
+for suite in mlp lenet gpt; do
+    run "$suite"
+    for metric in first time median longest peak_memory late_compiles kernels plan_compiles kernel_compiles; do
+        printf '%s\n' "$lines" | grep -q "\"name\":\"step\",\"metric\":\"$metric\"" || fail "$suite: no $metric"
+    done
+    printf '%s\n' "$lines" | grep -q '"metric":"late_compiles","value":0[.,]' || fail "$suite compiles after its second step"
+done
+n=12
 run fused --threads 2
 printf '%s\n' "$lines" | grep -q '"threads":2' || fail "fused: two threads are told as another number"
 run record
