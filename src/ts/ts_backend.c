@@ -17,7 +17,8 @@ typedef struct backend {
     atomic_size_t users;
     atomic_int type, ordinal; /* of the default device */
     atomic_int_fast64_t compiled, run, uploaded, launches;
-    atomic_size_t planned; /* by the last graph that ran */
+    atomic_size_t planned;   /* by the last graph that ran */
+    atomic_size_t predicted; /* with what was held before it: the most of all graphs so far */
 } backend;
 
 static backend the_backend = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -183,14 +184,34 @@ static lz_err *compile(void *self, lz_lowering *const *instances, size_t n, void
     return NULL;
 }
 
+static lz_buffer_stats stats_of(backend *b)
+{
+    pthread_mutex_lock(&b->lock);
+    lz_buffer_stats s = b->env.memory ? lz_buffer_pool_stats(b->env.memory) : (lz_buffer_stats){ 0 };
+    pthread_mutex_unlock(&b->lock);
+    return s;
+}
+
+static void raise_to(atomic_size_t *most, size_t n)
+{
+    size_t now = atomic_load_explicit(most, memory_order_relaxed);
+    while (
+        now < n
+        && !atomic_compare_exchange_weak_explicit(most, &now, n, memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
 static lz_err *execute_computation(void *self, void *computation, const lz_execution *x)
 {
     backend *b = self;
     atomic_fetch_add_explicit(&b->run, 1, memory_order_relaxed);
     lz_ts_figures f;
+    size_t held = stats_of(b).live;
     lz_err *e = lz_ts_execute(computation, &b->env, x, &f);
     atomic_fetch_add_explicit(&b->launches, (int_fast64_t)f.launches, memory_order_relaxed);
     atomic_store_explicit(&b->planned, f.planned, memory_order_relaxed);
+    if (f.planned)
+        raise_to(&b->predicted, held + f.planned);
     LZ_TRY(e);
     atomic_fetch_add(&b->users, x->n_results);
     return NULL;
@@ -274,14 +295,6 @@ static const char *device_type_name(void *self, int8_t type)
 
 /* ---- reports ---- */
 
-static lz_buffer_stats stats_of(backend *b)
-{
-    pthread_mutex_lock(&b->lock);
-    lz_buffer_stats s = b->env.memory ? lz_buffer_pool_stats(b->env.memory) : (lz_buffer_stats){ 0 };
-    pthread_mutex_unlock(&b->lock);
-    return s;
-}
-
 static size_t get_metrics(void *self, lz_metric_value *out, size_t room)
 {
     backend *b = self;
@@ -296,6 +309,7 @@ static size_t get_metrics(void *self, lz_metric_value *out, size_t room)
         { "TsBuffersReused", (int64_t)s.reused },
         { "TsLaunches", atomic_load(&b->launches) },
         { "TsBytesPlanned", (int64_t)atomic_load(&b->planned) },
+        { "TsBytesPredicted", (int64_t)atomic_load(&b->predicted) },
     };
     size_t n = sizeof all / sizeof *all;
     for (size_t i = 0; i < n && i < room; i++)

@@ -54,6 +54,7 @@ static void test_steady_steps(void **state)
     }
     assert_in_range(figure("TsBytesPlanned"), BYTES, 5 * BYTES);
     assert_int_equal(figure("TsBytesPeak"), bytes + figure("TsBytesPlanned"));
+    assert_int_equal(figure("TsBytesPredicted"), figure("TsBytesPeak"));
     if (lz_failed(c))
         fail_msg("%s", lz_message(c));
     lz_close(c);
