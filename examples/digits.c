@@ -5,9 +5,7 @@
  * Three networks, each from another seed, learn from 1,437 images of 8x8 points and are tested
  * with 360 others. Forward pass, backward pass and update are one graph, compiled once. */
 #include <lazuli/lazuli.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -107,7 +105,7 @@ static double train(digits *d, int seed)
         for (int64_t at = 0; at < TRAIN; at += BATCH) {
             int64_t left = TRAIN - at;
             lz_release(loss);
-            lz_optim_set_lr(optim, 0.002 * (1 + cos(M_PI * step++ / steps)));
+            lz_optim_set_lr(optim, lz_schedule_cosine(0.004, step++, steps, 0));
             loss = learn(d, &n, optim, d->order + at, left < BATCH ? left : BATCH);
         }
         show(seed, epoch, lz_item(loss).re);

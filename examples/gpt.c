@@ -5,7 +5,6 @@
  * Four lines of text come out of it in the end, and what it cost. */
 #include <glob.h>
 #include <lazuli/lazuli.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,9 +114,9 @@ static void train(lz_ctx *c, const gpt *g, const text *t, int steps)
     double start = seconds();
     lz_optim *optim = lz_adamw(g->all, .lr = 0, .weight_decay = 0.01);
     for (int i = 0; i < steps && !lz_failed(c); i++) {
-        double warm = fmin(1, (i + 1) / 20.0);
+        double warm = lz_schedule_linear(2e-3, i, 0.05, 1, 20);
         pick(t, &dice, in, next);
-        lz_optim_set_lr(optim, warm * 1e-3 * (1 + cos(M_PI * i / steps)));
+        lz_optim_set_lr(optim, lz_schedule_cosine(warm, i, steps, 0));
         lz_tensor *loss = learn(c, g, optim, in, next);
         if (i % 50 == 0 || i + 1 == steps)
             printf("step %4d of %d  loss %.3f  %5.1f s\n", i + 1, steps, lz_item(loss).re, seconds() - start);
@@ -163,24 +162,24 @@ static void write_text(lz_ctx *c, const gpt *g, const text *t)
 
 /* ---- files ---- */
 
+/* Characters that are no ASCII are left out. */
 static void add_file(text *t, const char *path)
 {
+    char piece[4096];
     FILE *f = fopen(path, "rb");
-    int ch;
-    if (!f) {
+    if (!f)
         fprintf(stderr, "gpt: %s cannot be read\n", path);
-        return;
+    for (size_t n; f && (n = fread(piece, 1, sizeof piece, f)) > 0;) {
+        char *more = realloc(t->ptr, t->len + n);
+        if (!more)
+            break;
+        t->ptr = more;
+        for (size_t i = 0; i < n; i++)
+            if (piece[i] >= 0)
+                t->ptr[t->len++] = piece[i];
     }
-    while ((ch = getc(f)) != EOF) {
-        if (ch >= CHARACTERS || (t->len & (t->len - 1)) == 0) {
-            char *more = ch >= CHARACTERS ? NULL : realloc(t->ptr, 2 * t->len + 16);
-            if (!more)
-                continue; /* no ASCII, or no memory */
-            t->ptr = more;
-        }
-        t->ptr[t->len++] = (char)ch;
-    }
-    fclose(f);
+    if (f)
+        fclose(f);
 }
 
 static void add_default(text *t)
