@@ -7,7 +7,6 @@
 #include "exec/op_lower.h"
 #include "exec/straight_impl.h"
 #include "exec/views.h"
-#include "graph/effects.h"
 #include <string.h>
 
 enum { AT_THE_END = UINT32_MAX };
@@ -51,9 +50,7 @@ static known *known_of(const maker *m, const lz_ir_value *v)
 static lz_err *check_node(const maker *m, const lz_ir_node *n)
 {
     if (n->op && !(n->op->flags & LZ_OPF_MUTABLE))
-        return lz_ir_effects(n) & LZ_EFFECT_RANDOM && !lz_ir_attr_find(n, LZ_STRAIGHT_RANDOM)
-                   ? unsupported(m, n, "a random operator without a position")
-                   : NULL;
+        return NULL;
     if (lz_ir_is(n, LZ_PRIM_CONSTANT) || lz_ir_is(n, LZ_PRIM_LIST) || lz_ir_is(n, LZ_PRIM_LIST_UNPACK))
         return NULL;
     return unsupported(m, n, "no operator of a straight graph");
@@ -217,6 +214,7 @@ static lz_err *find_args(maker *m, const lz_ir_node *n, lz_lv *args)
 static lz_err *set_random(maker *m, const lz_ir_node *n)
 {
     const lz_ir_attr *a = n->nattrs ? lz_ir_attr_find(n, LZ_STRAIGHT_RANDOM) : NULL;
+    m->b.next_stream = 0;
     if (!a)
         return NULL;
     int64_t seed = a->value.kind == LZ_GV_INT ? a->value.i : -1;
@@ -224,7 +222,6 @@ static lz_err *set_random(maker *m, const lz_ir_node *n)
         || !m->x->places.data[seed + 1].is_number)
         return lz_errf(LZ_ERR_MODEL, "%s: no such numbers", LZ_STRAIGHT_RANDOM);
     m->x->places.data[seed + 1].is_position = true;
-    m->b.next_stream = 0;
     LZ_TRY(lz_low_scalar(&m->b, seed, LZ_I64, &m->b.seed));
     return lz_low_scalar(&m->b, seed + 1, LZ_I64, &m->b.stream);
 }
@@ -261,6 +258,8 @@ static lz_err *lower_op(maker *m, const lz_ir_node *n)
         LZ_TRY(lz_op_lower_as_is(&m->b, n->op, args, results, &count));
     else
         LZ_TRY(lz_op_lower(&m->b, n->op, args, results, &count));
+    if (m->b.next_stream && !lz_ir_attr_find(n, LZ_STRAIGHT_RANDOM)) /* dropout in evaluation draws nothing */
+        return lz_errf(LZ_ERR_UNSUPPORTED, "a random operator without a position");
     for (uint32_t i = 0; i < n->nout && i < count; i++)
         LZ_TRY(keep_result(m, n->out[i], &results[i]));
     return NULL;

@@ -312,6 +312,29 @@ static lz_err *refuse(const char *text, const char *part)
     return e;
 }
 
+/* Dropout draws while it trains, and only then. */
+static lz_err *test_dropout(void)
+{
+    static const char form[] = "graph(%%x : Tensor):\n"
+                               "  %%p : float = prim::Constant[value=0.5]()\n"
+                               "  %%t : bool = prim::Constant[value=%s]()\n"
+                               "  %%y : Tensor = aten::dropout(%%x, %%p, %%t)\n"
+                               "  return (%%y)\n";
+    char text[512];
+    lz_straight_input in = F32(2);
+    lz_straight *x;
+    lz_graph *g;
+    snprintf(text, sizeof text, form, "True");
+    LZ_TRY(refuse(text, "without a position"));
+    snprintf(text, sizeof text, form, "False");
+    LZ_TRY(lz_graph_parse(NULL, lz_str_of(text), &g));
+    lz_err *e = lz_straight_create(g, &in, NULL, &x);
+    if (!e)
+        lz_straight_destroy(x);
+    lz_graph_release(g);
+    return e;
+}
+
 static lz_err *test_refusals(void)
 {
     LZ_TRY(refuse("graph(%p0 : Tensor):\n  %1 : Tensor = aten::neg_(%p0)\n  return (%1)\n", "straight"));
@@ -328,6 +351,7 @@ int main(void)
         LZ_TEST(test_views_of_views),
         LZ_TEST(test_results_made_of_nothing),
         LZ_TEST(test_random_positions),
+        LZ_TEST(test_dropout),
         LZ_TEST(test_donation),
         LZ_TEST(test_failing_node),
         LZ_TEST(test_refusals),
