@@ -28,6 +28,7 @@ demo: build ## the main job
 	build/lazuli --version
 	build/examples/run_graph
 	build/examples/lazy
+	build/examples/digits
 
 test: setup ## gcc and clang builds, every test in release, asan and tsan, lint
 	@tools/test.sh

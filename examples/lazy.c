@@ -19,8 +19,8 @@ static void step(lz_ctx *c, lz_tensor *x, lz_tensor *y, lz_tensor *slope, lz_ten
     lz_tensor *error = lz_sub_Tensor(c, lz_add_Tensor(c, lz_mul_Tensor(c, x, slope), offset), y);
     lz_sub__Tensor(c, slope, lz_mean(c, lz_mul_Tensor(c, error, x)), .alpha = LZ_S(rate));
     lz_sub__Tensor(c, offset, lz_mean(c, error), .alpha = LZ_S(rate));
-    lz_mark_step(c);
     lz_scope_pop(s);
+    lz_mark_step(c);
 }
 
 int main(void)

@@ -6,3 +6,9 @@ add_test(NAME examples/run_graph COMMAND ${CMAKE_COMMAND} -Dcommand=$<TARGET_FIL
     -Dexpect=${CMAKE_SOURCE_DIR}/test/examples/run_graph.txt -P ${CMAKE_SOURCE_DIR}/test/examples/compare.cmake)
 add_test(NAME examples/lazy COMMAND ${CMAKE_COMMAND} -Dcommand=$<TARGET_FILE:lazy>
     -Dexpect=${CMAKE_SOURCE_DIR}/test/examples/lazy.txt -P ${CMAKE_SOURCE_DIR}/test/examples/compare.cmake)
+# Three seeds, 98 % each, or the status is not 0. Under sanitizers it would take long, and test nothing that others do not.
+if(NOT LZ_SANITIZE)
+    add_test(NAME examples/digits COMMAND digits ${CMAKE_SOURCE_DIR}/examples/data)
+    add_test(NAME examples/gpt COMMAND gpt -n 3 ${CMAKE_SOURCE_DIR}/README.md)
+    set_tests_properties(examples/digits PROPERTIES TIMEOUT 300)
+endif()
