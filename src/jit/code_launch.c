@@ -9,7 +9,8 @@ enum {
     SHORT = 16,              /* rows of fewer are taken together, by tables */
     TABLE = 1024,            /* elements of such a table, about */
     LONG_ROW = 1 << 16,      /* rows of fewer elements are not cut for threads, where they could be */
-    CHUNK_WORK = 1 << 15,    /* elements a thread takes at once */
+    CHUNK_WORK = 1 << 15,    /* elements a thread takes at once, ... */
+    CHUNKS_MOST = 128,       /* ... or so many times in all, if that is more */
     SHARE_LEAST = 1 << 17,   /* a row of fewer is not shared by threads */
     STREAM_LEAST = 16 << 20, /* bytes of an output that goes past the caches */
     ROOM = 16 << 10,         /* scratch on the stack; more is allocated */
@@ -483,8 +484,9 @@ static lz_err *run_threads(job *j, lz_pool *pool)
     int64_t row = at_least_one(c->vectors.total);
     if (shares(j, lz_pool_threads(pool)))
         return run_shared(j, pool);
+    int64_t work = c->elements / CHUNKS_MOST > CHUNK_WORK ? c->elements / CHUNKS_MOST : CHUNK_WORK;
     if (!c->flat || row < LONG_ROW)
-        return lz_pool_for(pool, c->around.total, CHUNK_WORK / row, run_rows, j);
+        return lz_pool_for(pool, c->around.total, work / row, run_rows, j);
     j->piece = CHUNK_WORK;
     j->pieces = (row + CHUNK_WORK - 1) / CHUNK_WORK;
     return lz_pool_for(pool, c->around.total * j->pieces, 1, run_pieces, j);

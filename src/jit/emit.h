@@ -142,8 +142,6 @@ typedef struct lz_eloop {
 
 /* for (i = from; i < to; i += step); the values it makes are not to be had after it. */
 lz_eloop lz_em_loop(lz_em *e, lz_lvalue *from, lz_lvalue *to, lz_lvalue *step);
-/* The same, at least once; what it makes last can be read after it. */
-lz_eloop lz_em_loop_once(lz_em *e, lz_lvalue *from, lz_lvalue *to, lz_lvalue *step);
 void lz_em_loop_end(lz_em *e, lz_eloop *l);
 
 /* emit_op.c: operations */

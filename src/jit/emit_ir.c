@@ -188,15 +188,6 @@ lz_eloop lz_em_loop(lz_em *e, lz_lvalue *from, lz_lvalue *to, lz_lvalue *step)
     return l;
 }
 
-lz_eloop lz_em_loop_once(lz_em *e, lz_lvalue *from, lz_lvalue *to, lz_lvalue *step)
-{
-    lz_lblock *before = e->l->GetInsertBlock(e->b);
-    lz_eloop l = { .body = lz_em_block(e, "body"), .exit = lz_em_block(e, "exit"), .to = to, .step = step };
-    lz_em_go(e, l.body);
-    enter_loop(e, &l, from, before);
-    return l;
-}
-
 void lz_em_loop_end(lz_em *e, lz_eloop *l)
 {
     lz_lvalue *next = e->l->BuildAdd(e->b, l->i, l->step, "");

@@ -58,7 +58,7 @@ static void step(lz_em *e, uint32_t v)
     if (e->held) {
         lz_ebest x = lz_em_join(e, n, (lz_ebest){ *e->held, NULL },
                                 (lz_ebest){ lz_em_value(e, n->in[0]), NULL }, false);
-        *e->held = e->l->BuildSelect(e->b, e->mask, x.x, *e->held, "");
+        *e->held = e->mask ? e->l->BuildSelect(e->b, e->mask, x.x, *e->held, "") : x.x;
         e->held++;
         return;
     }
@@ -284,7 +284,7 @@ static void turn(lz_em *e, int walk, lz_lvalue *to, lz_lvalue **held, int n)
     for (int i = 0; i < n; i += PIECES)
         first[i / PIECES] = held[i];
     e->lanes = e->p->vec;
-    e->mask = lz_em_mask(e, to);
+    e->mask = to ? lz_em_mask(e, to) : NULL;
     e->held = first;
     body(e, walk);
     e->held = NULL;
@@ -297,16 +297,15 @@ static void turn(lz_em *e, int walk, lz_lvalue *to, lz_lvalue **held, int n)
     }
 }
 
-/* Elements [from, to); there are some. Whole turns: the last vectors may have no lane that counts. */
-static void turns(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to, int n)
+/* Vectors from `from` to `end`, whole turns. to: the elements from there on do not count; NULL: all do. */
+static void turn_loop(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *end, lz_lvalue *to, lz_lvalue **held,
+                      int n)
 {
-    lz_lvalue *held[HELD_MOST] = { NULL }, *phi[HELD_MOST];
+    lz_lvalue *before[HELD_MOST], *phi[HELD_MOST];
     lz_lblock *enter = e->l->GetInsertBlock(e->b);
-    lz_lvalue *up = e->l->BuildAdd(e->b, to, lz_em_i64(e, LZ_ROW_LANES - 1), "");
-    lz_lvalue *end = e->l->BuildAnd(e->b, up, lz_em_i64(e, -(int64_t)LZ_ROW_LANES), "");
-    move_held(e, walk, held, false);
-    lz_eloop l = lz_em_loop_once(e, from, end, lz_em_i64(e, e->p->vec));
+    lz_eloop l = lz_em_loop(e, from, end, lz_em_i64(e, e->p->vec));
     for (int i = 0; i < n; i++) {
+        before[i] = held[i];
         phi[i] = e->l->BuildPhi(e->b, e->l->TypeOf(held[i]), "");
         e->l->AddIncoming(phi[i], &held[i], &enter, 1);
         held[i] = phi[i];
@@ -317,6 +316,38 @@ static void turns(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to, int n)
     for (int i = 0; i < n; i++)
         e->l->AddIncoming(phi[i], &held[i], &last, 1);
     lz_em_loop_end(e, &l);
+    for (int i = 0; i < n; i++)
+        held[i] = lz_em_phi(e, before[i], enter, held[i], last);
+}
+
+/* Is there so little to do for an element that masks are a good part of it? Then whole vectors
+ * have a loop of their own: a sum reads the second cache at 96 instead of 75 GB/s. */
+static bool does_little(const lz_em *e, int walk)
+{
+    enum { LITTLE = 8 };
+    int n = 0;
+    for (uint32_t v = 0; v < e->ir->nodes.len; v++)
+        n += made_in(e, v, walk) && node(e, v)->op != LZ_N_CONST;
+    return n <= LITTLE;
+}
+
+static lz_lvalue *down_to(lz_em *e, lz_lvalue *x, int64_t multiple)
+{
+    return e->l->BuildAnd(e->b, x, lz_em_i64(e, -multiple), "");
+}
+
+/* Elements [from, to). Whole turns: the last vectors may have no lane that counts. */
+static void turns(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to, int n)
+{
+    lz_lvalue *held[HELD_MOST] = { NULL };
+    lz_lvalue *up = e->l->BuildAdd(e->b, to, lz_em_i64(e, LZ_ROW_LANES - 1), "");
+    move_held(e, walk, held, false);
+    if (does_little(e, walk)) {
+        lz_lvalue *whole = down_to(e, to, LZ_ROW_LANES);
+        turn_loop(e, walk, from, whole, NULL, held, n);
+        from = whole;
+    }
+    turn_loop(e, walk, from, down_to(e, up, LZ_ROW_LANES), to, held, n);
     move_held(e, walk, held, true);
 }
 
@@ -328,13 +359,11 @@ void lz_em_row_stretch(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to)
         turns(e, walk, from, to, held);
         return;
     }
-    if (e->t->masked) {
-        body_loop(e, walk, from, to, e->p->vec, true);
-        return;
-    }
-    lz_lvalue *whole = e->l->BuildAnd(e->b, to, lz_em_i64(e, -(int64_t)e->p->vec), "");
-    body_loop(e, walk, from, whole, e->p->vec, false);
-    body_loop(e, walk, whole, to, 1, false);
+    bool split = !e->t->masked || does_little(e, walk);
+    lz_lvalue *whole = split ? down_to(e, to, e->p->vec) : from;
+    if (split)
+        body_loop(e, walk, from, whole, e->p->vec, false);
+    body_loop(e, walk, whole, to, e->t->masked ? e->p->vec : 1, e->t->masked);
 }
 
 bool lz_em_row_reduces(const lz_em *e, int walk)
