@@ -39,6 +39,11 @@ typedef struct lz_codes_counts {
 void lz_codes_count(lz_codes_counts *out);
 void lz_codes_wait(void); /* until the thread has nothing more to do */
 
+/* Between the two the thread begins to compile nothing, though it still looks on the disk: a graph's
+ * first run needs the CPUs more than its code is needed. They nest. */
+void lz_codes_pause(void);
+void lz_codes_resume(void);
+
 /* The code to run, or NULL: interpret. `elements` is how much this run is. */
 LZ_MUST_USE lz_err *lz_codes_find(const lz_kernel *k, const lz_variant *v, int64_t elements, lz_jit_mode mode,
                                   const lz_ccode **out);

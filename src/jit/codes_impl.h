@@ -39,6 +39,7 @@ typedef struct lz_codes {
     lz_centry *queue, **queue_end; /* queue_end NULL: empty */
     size_t count, holders;
     uint64_t clock;
+    int paused; /* how often */
     struct lz_code_thread *thread; /* NULL: none */
     struct lz_code_hold *holds;
     _Atomic(lz_code_source *) source;

@@ -95,6 +95,7 @@ static void after_fork_in_child(void)
     lz_codes *c = &lz_codes_all;
     lz_mem_free(c->thread);
     c->thread = NULL;
+    c->paused = 0;
     c->queue = NULL;
     c->queue_end = NULL;
     for (size_t b = 0; b < LZ_CODE_BUCKETS; b++) {
@@ -203,10 +204,50 @@ static lz_centry *next_entry(const lz_code_thread *t)
     return e;
 }
 
+void lz_codes_pause(void)
+{
+    pthread_mutex_lock(&lz_codes_all.lock);
+    lz_codes_all.paused++;
+    pthread_mutex_unlock(&lz_codes_all.lock);
+}
+
+void lz_codes_resume(void)
+{
+    pthread_mutex_lock(&lz_codes_all.lock);
+    if (lz_codes_all.paused > 0 && --lz_codes_all.paused == 0)
+        pthread_cond_broadcast(&lz_codes_all.change);
+    pthread_mutex_unlock(&lz_codes_all.lock);
+}
+
+static bool is_paused(void)
+{
+    pthread_mutex_lock(&lz_codes_all.lock);
+    bool paused = lz_codes_all.paused > 0;
+    pthread_mutex_unlock(&lz_codes_all.lock);
+    return paused;
+}
+
+/* False: it must stop. */
+static bool outlast_pause(const lz_code_thread *t)
+{
+    lz_codes *c = &lz_codes_all;
+    pthread_mutex_lock(&c->lock);
+    while (c->paused > 0 && !t->stop)
+        pthread_cond_wait(&c->change, &c->lock);
+    bool go = !t->stop;
+    pthread_mutex_unlock(&c->lock);
+    return go;
+}
+
 /* True if more has been asked for meanwhile. */
-static bool serve(lz_centry *e)
+static bool serve(const lz_code_thread *t, lz_centry *e)
 {
     int want = atomic_load(&e->asked);
+    if (want == LZ_WANT_CODE && is_paused()) {
+        lz_code_make(e, LZ_WANT_LOOK);
+        if (!atomic_load_explicit(&e->code, memory_order_relaxed) && !outlast_pause(t))
+            return false;
+    }
     lz_code_make(e, want);
     bool there = atomic_load_explicit(&e->code, memory_order_relaxed);
     if (there)
@@ -223,7 +264,7 @@ static void *work(void *arg)
     pthread_mutex_lock(&c->lock);
     for (lz_centry *e; (e = next_entry(t));) {
         pthread_mutex_unlock(&c->lock);
-        bool more = serve(e);
+        bool more = serve(t, e);
         pthread_mutex_lock(&c->lock);
         e->queued = false;
         if (more && !t->stop)

@@ -1,9 +1,11 @@
 #include "ts/ts_computation.h"
+#include "base/cpu.h"
 #include "base/mem.h"
 #include "core/dtype.h"
 #include "core/shape.h"
 #include "core/strides.h"
 #include "exec/xtensor.h"
+#include "jit/codes.h"
 #include "pass/pass.h"
 #include <string.h>
 
@@ -310,5 +312,11 @@ lz_err *lz_ts_execute(lz_ts_computation *c, const lz_ts_env *env, const lz_execu
     if (x->n != c->n_inputs || x->n_results != c->n_outputs)
         return lz_errf(LZ_ERR_ARG, "the graph takes %zu arguments and gives %zu results, not %zu and %zu",
                        c->n_inputs, c->n_outputs, x->n, x->n_results);
-    return c->straight ? execute_straight(c, env, x, out) : execute_values(c, env, x);
+    bool busy = !atomic_exchange(&c->ran, true) && lz_pool_threads(env->threads) >= lz_cpu_count();
+    if (busy)
+        lz_codes_pause();
+    lz_err *e = c->straight ? execute_straight(c, env, x, out) : execute_values(c, env, x);
+    if (busy)
+        lz_codes_resume();
+    return e;
 }

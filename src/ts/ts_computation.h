@@ -2,7 +2,7 @@
  *
  * A graph on inputs of known sizes runs straight; only what cannot be planned beforehand,
  * because sizes depend on elements, goes through the executor. Nothing changes once it is
- * compiled, but the text, which is made when somebody asks. Any thread may run it. */
+ * compiled, but that it ran, and the text, which is made when somebody asks. Any thread may run it. */
 #ifndef LZ_TS_TS_COMPUTATION_H
 #define LZ_TS_TS_COMPUTATION_H
 
@@ -11,6 +11,7 @@
 #include "exec/straight.h"
 #include "ts/ts_data.h"
 #include "ts/ts_lowering.h"
+#include <stdatomic.h>
 
 typedef struct lz_ts_computation {
     uint32_t stamp; /* what is none of ours has another */
@@ -19,6 +20,7 @@ typedef struct lz_ts_computation {
     lz_executor *executor;
     lz_straight_input *inputs; /* sizes lie in the graph's types */
     size_t n_inputs, n_outputs;
+    atomic_bool ran;      /* once at least */
     pthread_mutex_t lock; /* of the text */
     char *text;
 } lz_ts_computation;
