@@ -8,7 +8,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { STACK = 8 << 20, NICE = 5 };
+/* A quarter of a CPU that others want, too, and not for long at a time: a loop that is spread over all
+ * CPUs waits for the one that compiles. */
+enum { STACK = 8 << 20, NICE = 5, SLICE_NS = 200000 };
 
 /* Code is made by one thread at a time; a fork waits for it, so that a child never finds
  * the compiler in the middle of something. Taken before the lock of the table. */
@@ -255,12 +257,28 @@ static bool serve(const lz_code_thread *t, lz_centry *e)
     return !there && atomic_load(&e->asked) > want;
 }
 
+/* What Linux calls sched_attr. From 6.12 on an ordinary thread's runtime is its slice. */
+typedef struct attr {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+} attr;
+
+/* To Linux a thread is a process here; elsewhere the priority stays. */
+static void step_back(void)
+{
+    attr a = { .size = sizeof a, .nice = NICE, .runtime = SLICE_NS };
+    if (syscall(SYS_sched_setattr, 0, &a, 0) != 0)
+        (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
+}
+
 static void *work(void *arg)
 {
     const lz_code_thread *t = arg;
     lz_codes *c = &lz_codes_all;
-    /* To Linux a thread is a process here; elsewhere the priority stays. */
-    (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
+    step_back();
     pthread_mutex_lock(&c->lock);
     for (lz_centry *e; (e = next_entry(t));) {
         pthread_mutex_unlock(&c->lock);
