@@ -103,6 +103,7 @@ LZ_MUST_USE lz_err *lzg_settle(lzg_lower *f, lzg_c_expr *e);
 /* Declares name and unpacks into it what the pointer shows. */
 LZ_MUST_USE lz_err *lzg_get_known(lzg_lower *f, lz_str pointer, lz_str name, lzg_rep rep);
 LZ_MUST_USE lz_err *lzg_as(lzg_lower *f, lzg_c_expr *e, lzg_rep rep);
+bool lzg_is_literal(const lzg_c_expr *e); /* an integer that stands in the formula */
 /* In parentheses if it binds less. */
 LZ_MUST_USE lz_err *lzg_operand(lzg_lower *f, const lzg_c_expr *e, int binds, lz_str *out);
 LZ_MUST_USE lz_err *lzg_by_value(lzg_lower *f, lzg_c_expr *e, lz_str *out);

@@ -587,7 +587,10 @@ static lz_err *to_float(lzg_lower *f, lzg_c_expr *e, const lzg_c_place *want)
         return changed(f, "lz_low_convert", ", LZ_SCALAR_FLOAT", e, want);
     LZ_TRY(lzg_settle(f, e));
     LZ_TRY(lzg_operand(f, e, LZG_BINDS_UNARY, &x));
-    return lzg_expr_make(f, LZG_REP_VALUE, LZG_BINDS_PRIMARY, e, "lz_lv_float((double)%.*s)", LZ_FMT(x));
+    if (lzg_is_literal(e))
+        return lzg_expr_make(f, LZG_REP_VALUE, LZG_BINDS_PRIMARY, e, "lz_lv_float((double)%.*s)", LZ_FMT(x));
+    return lzg_expr_make(f, LZG_REP_VALUE, LZG_BINDS_PRIMARY, e, "lz_lv_sized(lz_scalar_float((double)%.*s))",
+                         LZ_FMT(x));
 }
 
 static lz_err *spread(lzg_lower *f, lzg_c_expr *e, const lzg_fty *from, const lzg_fty *to,

@@ -202,10 +202,21 @@ static lz_err *unpack(lzg_lower *f, lzg_c_expr *e, lzg_rep rep)
     return NULL;
 }
 
+bool lzg_is_literal(const lzg_c_expr *e)
+{
+    for (size_t i = 0; i < e->text.len; i++)
+        if (!(e->text.ptr[i] == '-' && i == 0) && (e->text.ptr[i] < '0' || e->text.ptr[i] > '9'))
+            return false;
+    return e->text.len > 0;
+}
+
 static lz_err *pack(lzg_lower *f, lzg_c_expr *e)
 {
     static const char *const makers[LZG_REP_COUNT] = { NULL, "lz_lv_int", "lz_lv_bool", "lz_lv_dtype" };
     LZ_TRY(lzg_settle(f, e));
+    if (e->rep == LZG_REP_INT && !lzg_is_literal(e))
+        return lzg_expr_make(f, LZG_REP_VALUE, LZG_BINDS_PRIMARY, e, "lz_lv_sized(lz_scalar_int(%.*s))",
+                             LZ_FMT(e->text));
     return lzg_expr_make(f, LZG_REP_VALUE, LZG_BINDS_PRIMARY, e, "%s(%.*s)", makers[e->rep], LZ_FMT(e->text));
 }
 

@@ -230,7 +230,7 @@ static void make_blocks(emitter *e)
 static lz_kv param(emitter *e, lz_eparam p)
 {
     for (size_t i = 0; i < e->n_params; i++)
-        if (e->params[i].slot == p.slot && e->params[i].value == p.value && e->params[i].type == p.type)
+        if (e->params[i].slot == p.slot && e->params[i].value.i == p.value.i && e->params[i].type == p.type)
             return e->param_values[i];
     e->params[e->n_params] = p;
     e->param_values[e->n_params] = lz_kb_param(e->kb, p.type);
@@ -239,7 +239,7 @@ static lz_kv param(emitter *e, lz_eparam p)
 
 static lz_kv size_param(emitter *e, int64_t v)
 {
-    return param(e, (lz_eparam){ .slot = -1, .value = v, .type = LZ_KI64 });
+    return param(e, (lz_eparam){ .slot = -1, .value.i = v, .type = LZ_KI64 });
 }
 
 static lz_kv constant(emitter *e, lz_ktype type, double v)
@@ -306,10 +306,14 @@ static lz_kv emit_const(emitter *e, const lz_gitem *it, uint32_t i)
 {
     const lz_scalar *v = it->node->attr;
     lz_ktype type = type_of(it->node);
+    bool real = type == LZ_KF32 || type == LZ_KF64;
+    lz_kscalar k = { .i = v->i };
     (void)i;
-    if (type == LZ_KF32 || type == LZ_KF64)
-        return lz_kb_const_f(e->kb, type, v->kind == LZ_SCALAR_FLOAT ? v->re : (double)v->i);
-    return lz_kb_const_i(e->kb, type, v->i);
+    if (real)
+        k.f = v->kind == LZ_SCALAR_FLOAT ? v->re : (double)v->i;
+    if (it->node->op)
+        return param(e, (lz_eparam){ .slot = -1, .value = k, .type = type });
+    return real ? lz_kb_const_f(e->kb, type, k.f) : lz_kb_const_i(e->kb, type, k.i);
 }
 
 static lz_kv emit_iota(emitter *e, const lz_gitem *it, uint32_t i)

@@ -15,8 +15,8 @@ typedef struct lz_eaccess {
 } lz_eaccess;
 
 typedef struct lz_eparam {
-    int64_t slot;  /* of run-time numbers; -1: value */
-    int64_t value; /* i64 */
+    int64_t slot; /* of run-time numbers; -1: value */
+    lz_kscalar value;
     lz_ktype type;
 } lz_eparam;
 

@@ -185,7 +185,7 @@ lz_err *lz_low_scalar(lz_lower *b, int64_t slot, lz_dtype d, const lz_ln **out)
         out);
 }
 
-lz_err *lz_low_make_const(lz_lower *b, lz_scalar v, lz_dtype d, bool number, const lz_ln **out)
+lz_err *lz_low_make_const(lz_lower *b, lz_scalar v, lz_dtype d, bool number, bool sized, const lz_ln **out)
 {
     lz_scalar attr;
     memset(&attr, 0, sizeof attr); /* padding is compared too */
@@ -193,18 +193,21 @@ lz_err *lz_low_make_const(lz_lower *b, lz_scalar v, lz_dtype d, bool number, con
     attr.i = v.i;
     attr.re = v.re;
     attr.im = v.im;
-    return lz_low_intern(
-        b,
-        &(lz_low_proto){
-            .kind = LZ_L_CONST, .dtype = d, .number = number, .attr = &attr, .attr_size = sizeof attr },
-        out);
+    return lz_low_intern(b,
+                         &(lz_low_proto){ .kind = LZ_L_CONST,
+                                          .dtype = d,
+                                          .number = number,
+                                          .op = sized,
+                                          .attr = &attr,
+                                          .attr_size = sizeof attr },
+                         out);
 }
 
 lz_err *lz_low_const(lz_lower *b, lz_scalar v, lz_dtype d, const lz_ln **out)
 {
     char room[16];
     lz_element_set(d, v, room); /* as an element holds it */
-    return lz_low_make_const(b, lz_element_get(d, room), d, false, out);
+    return lz_low_make_const(b, lz_element_get(d, room), d, false, false, out);
 }
 
 lz_err *lz_low_iota(lz_lower *b, lz_ints sizes, int64_t offset, lz_ints strides, const lz_ln **out)

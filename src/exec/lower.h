@@ -26,7 +26,7 @@
 typedef enum lz_lkind {
     LZ_L_INPUT,   /* a tensor from outside; attr lz_linput */
     LZ_L_SCALAR,  /* a number from outside, without dimensions; attr lz_lscalar */
-    LZ_L_CONST,   /* a number without dimensions; attr lz_scalar */
+    LZ_L_CONST,   /* a number without dimensions (op: 1 if sizes tell it); attr lz_scalar */
     LZ_L_IOTA,    /* i64: offset + strides * index; attr lz_liota */
     LZ_L_MAP,     /* a scalar operation (op: lz_kop); inputs have its sizes */
     LZ_L_CAST,    /* to dtype */
@@ -148,6 +148,7 @@ typedef enum lz_lv_kind {
 typedef struct lz_lv lz_lv;
 struct lz_lv {
     lz_lv_kind kind;
+    bool sized;        /* NUMBER: found from sizes, so it is an argument of kernels and no part of them */
     lz_dtype dtype;    /* TENSOR: what the user sees; DTYPE: itself */
     const lz_ln *node; /* TENSOR; NUMBER: see there */
     union {
@@ -170,6 +171,11 @@ static inline lz_lv lz_lv_none(void)
 static inline lz_lv lz_lv_number(lz_scalar v)
 {
     return (lz_lv){ .kind = LZ_LV_NUMBER, .number = v };
+}
+/* What a formula has computed, not what stands in it. */
+static inline lz_lv lz_lv_sized(lz_scalar v)
+{
+    return (lz_lv){ .kind = LZ_LV_NUMBER, .sized = true, .number = v };
 }
 static inline lz_lv lz_lv_int(int64_t v)
 {

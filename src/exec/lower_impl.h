@@ -24,7 +24,8 @@ typedef struct lz_low_proto {
 LZ_MUST_USE lz_err *lz_low_intern(lz_lower *b, const lz_low_proto *p, const lz_ln **out);
 
 /* Takes v as it is. */
-LZ_MUST_USE lz_err *lz_low_make_const(lz_lower *b, lz_scalar v, lz_dtype d, bool number, const lz_ln **out);
+LZ_MUST_USE lz_err *lz_low_make_const(lz_lower *b, lz_scalar v, lz_dtype d, bool number, bool sized,
+                                      const lz_ln **out);
 /* Like lz_low_map and lz_low_cast; number: the result is one of the language. */
 LZ_MUST_USE lz_err *lz_low_make_map(lz_lower *b, lz_kop op, const lz_ln *const *in, bool number,
                                     const lz_ln **out);

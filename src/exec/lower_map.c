@@ -97,7 +97,7 @@ lz_err *lz_low_make_cast(lz_lower *b, const lz_ln *x, lz_dtype to, bool number, 
         if (x->kind == LZ_L_CONST) {
             char room[16];
             lz_element_set(to, *(const lz_scalar *)x->attr, room);
-            return lz_low_make_const(b, lz_element_get(to, room), to, number, out);
+            return lz_low_make_const(b, lz_element_get(to, room), to, number, x->op != 0, out);
         }
     }
     if (x->dtype == (int8_t)to && x->number == number) {

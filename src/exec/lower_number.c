@@ -120,7 +120,7 @@ static lz_err *number_node(lz_lower *b, const lz_lv *v, lz_dtype d, const lz_ln 
         return lz_errf(LZ_ERR_UNSUPPORTED, "complex numbers are not supported yet");
     if (v->node)
         return lz_low_make_cast(b, v->node, d, true, out);
-    LZ_TRY(lz_low_make_const(b, v->number, lz_lv_number_dtype(v), true, out));
+    LZ_TRY(lz_low_make_const(b, v->number, lz_lv_number_dtype(v), true, v->sized, out));
     return lz_low_make_cast(b, *out, d, true, out);
 }
 
@@ -173,7 +173,10 @@ static lz_err *known_op(lz_lower *b, lz_lop op, const lz_lv *args, lz_lv *out)
     } else if (!known_rest(op, args, &v)) {
         return number_op(b, op, args, out);
     }
-    *out = lz_lv_number(v);
+    bool sized = false;
+    for (int i = 0; i < operands[op]; i++)
+        sized = sized || args[i].sized;
+    *out = sized ? lz_lv_sized(v) : lz_lv_number(v);
     return NULL;
 }
 
@@ -252,8 +255,7 @@ lz_err *lz_low_convert(lz_lower *b, const lz_lv *number, lz_scalar_kind to, lz_l
         *out = run_time(n);
         return NULL;
     }
-    LZ_TRY(lz_scalar_cast(v, number_dtypes[to], &v));
-    *out = lz_lv_number(v);
+    LZ_TRY(lz_scalar_cast(v, number_dtypes[to], &out->number));
     return NULL;
 }
 
@@ -264,7 +266,8 @@ static lz_err *cast_number(lz_lower *b, const lz_lv *x, lz_dtype to, lz_lv *out)
     const lz_ln *n;
     if (!x->node) {
         lz_element_set(to, x->number, room);
-        *out = lz_lv_number(lz_element_get(to, room));
+        *out = *x;
+        out->number = lz_element_get(to, room);
         return NULL;
     }
     LZ_TRY(number_node(b, x, to, &n));

@@ -68,7 +68,9 @@ static lz_err *read_const(lz_lreader *r, lz_lreading *at, const lz_ln **out)
     lz_scalar s = v.kind == LZ_GV_FLOAT  ? lz_scalar_float(v.f)
                   : v.kind == LZ_GV_BOOL ? lz_scalar_bool(v.b)
                                          : lz_scalar_int(v.i);
-    return lz_low_make_const(r->b, s, at->p.dtype, at->p.number, out);
+    int64_t sized;
+    LZ_TRY(lz_lread_int_or(r, at->n, "sized", 0, &sized));
+    return lz_low_make_const(r->b, s, at->p.dtype, at->p.number, sized != 0, out);
 }
 
 static lz_err *read_iota(lz_lreader *r, lz_lreading *at, const lz_ln **out)

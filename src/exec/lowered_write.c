@@ -150,10 +150,11 @@ static lz_err *say_const(writer *w, lz_ir_node *n, const lz_ln *x)
     const lz_scalar *v = x->attr;
     if (v->kind == LZ_SCALAR_COMPLEX)
         return lz_errf(LZ_ERR_UNSUPPORTED, "a complex constant");
-    return put(w, n, "value",
+    LZ_TRY(put(w, n, "value",
                v->kind == LZ_SCALAR_FLOAT  ? lz_gv_float(v->re)
                : v->kind == LZ_SCALAR_BOOL ? lz_gv_bool(v->i != 0)
-                                           : lz_gv_int(v->i));
+                                           : lz_gv_int(v->i)));
+    return x->op ? put_int(w, n, "sized", 1) : NULL;
 }
 
 static lz_err *say_iota(writer *w, lz_ir_node *n, const lz_ln *x)

@@ -85,7 +85,7 @@ static lz_err *take_memory(runner *r)
 static lz_kscalar param_of(const lz_eparam *p, const lz_scalar *scalars)
 {
     if (p->slot < 0)
-        return (lz_kscalar){ .i = p->value };
+        return p->value;
     lz_scalar v = scalars[p->slot];
     double f = v.kind == LZ_SCALAR_FLOAT ? v.re : (double)v.i;
     if (p->type == LZ_KF32 || p->type == LZ_KF64)
