@@ -85,17 +85,37 @@ static void choose_packing(run *r)
     r->convert = g->out_dtype != r->compute;
 }
 
-/* At least a few for each thread, unless they become too small. */
+static double products(const lz_gemm *g)
+{
+    return (double)g->batch * (double)g->m * (double)g->n * (double)(g->k + 1);
+}
+
+/* The least power of 2 that holds n; TILE at most. */
+static int64_t tile_for(int64_t n)
+{
+    int64_t t = TILE;
+    while (t > 1 && t / 2 >= n)
+        t /= 2;
+    return t;
+}
+
+/* At least a few for each thread, unless they become too small. What takes microseconds is cut once
+ * for each thread, into rows. */
 static void choose_tiles(run *r, int threads)
 {
+    enum { SMALL = 1 << 20 };
     const lz_gemm *g = r->g;
-    r->tile_m = r->tile_n = TILE;
+    bool small = products(g) < SMALL;
+    int64_t wanted = small ? threads : (int64_t)4 * threads, low = small ? TILE_LEAST / 2 : TILE_LEAST;
+    r->tile_m = tile_for(g->m);
+    r->tile_n = tile_for(g->n);
     for (;;) {
         r->tiles_m = (g->m + r->tile_m - 1) / r->tile_m;
         r->tiles_n = (g->n + r->tile_n - 1) / r->tile_n;
         r->tiles = g->batch * r->tiles_m * r->tiles_n;
-        int64_t *larger = least(r->tile_m, g->m) > least(r->tile_n, g->n) ? &r->tile_m : &r->tile_n;
-        if (threads == 1 || r->tiles >= (int64_t)4 * threads || *larger <= TILE_LEAST)
+        int64_t m = least(r->tile_m, g->m), n = least(r->tile_n, g->n);
+        int64_t *larger = m > n || (small && m == n) ? &r->tile_m : &r->tile_n;
+        if (threads == 1 || r->tiles >= wanted || *larger <= low)
             return;
         *larger /= 2;
     }
@@ -360,8 +380,7 @@ static lz_err *do_tiles(void *user, int64_t begin, int64_t end, int worker)
 static int worth_threads(const lz_gemm *g, int threads)
 {
     enum { PRODUCTS = 200000 };
-    double products = (double)g->batch * (double)g->m * (double)g->n * (double)(g->k + 1);
-    return products < PRODUCTS ? 1 : threads;
+    return products(g) < PRODUCTS ? 1 : threads;
 }
 
 /* One column is one row of the transposed product, whose elements are the same. */

@@ -67,14 +67,15 @@ VEC(i64, uint64_t)
 
 /* Rows in threes from one pointer each, so that few registers hold all their addresses. The
  * compiler is not to know the steps: it would make a second loop for those of one element, and
- * then run out of registers. */
+ * then run out of registers. Nor that results go where sums came from: it would keep all their
+ * addresses meanwhile. */
 #define ALL _Pragma("GCC unroll 16")
 #define MICRO(T, R, V, PART, name)                                                                           \
     static void name(const lz_gemm_block *b)                                                                 \
     {                                                                                                        \
         enum { SIZE = sizeof(scalar_##T), LANES = LZ_GEMM_BYTES / SIZE };                                    \
-        const int64_t xi = b->xi * SIZE, oi = b->oi, nk = b->nk;                                             \
-        int64_t xk = b->xk * SIZE, yk = b->yk * SIZE;                                                        \
+        const int64_t xi = b->xi * SIZE, nk = b->nk;                                                         \
+        int64_t xk = b->xk * SIZE, yk = b->yk * SIZE, oi = b->oi;                                            \
         __asm__("" : "+r"(xk), "+r"(yk));                                                                    \
         const int lanes = b->lanes;                                                                          \
         const char *x[((R) + 2) / 3], *y = b->y;                                                             \
@@ -96,6 +97,7 @@ VEC(i64, uint64_t)
             }                                                                                                \
             ALL for (int i = 0; i < (R); i += 3) x[i / 3] += xk;                                             \
         }                                                                                                    \
+        __asm__("" : "+r"(out), "+r"(oi));                                                                   \
         ALL for (int i = 0; i < (R); i++) ALL for (int64_t j = 0; j < (V); j++)                              \
         {                                                                                                    \
             if (PART)                                                                                        \

@@ -247,13 +247,19 @@ static lz_err *by_library(const lz_kcall *c, lz_blas b)
     return lz_bands_finish(&r.bands);
 }
 
+static lz_err *multiply(const lz_kcall *c)
+{
+    if (c->way > 1 + (int)LZ_BLAS_OWN)
+        return by_library(c, (lz_blas)(c->way - 1));
+    lz_gemm g = as_gemm(c);
+    return lz_gemm_run(&g, c->pool);
+}
+
 lz_err *lz_matmul(const lz_kcall *c)
 {
+    if (c->way)
+        return multiply(c);
     lz_kcall with = *c;
-    if (!c->way)
-        LZ_TRY(lz_matmul_prepare(&with));
-    if (with.way > 1 + (int)LZ_BLAS_OWN)
-        return by_library(&with, (lz_blas)(with.way - 1));
-    lz_gemm g = as_gemm(&with);
-    return lz_gemm_run(&g, c->pool);
+    LZ_TRY(lz_matmul_prepare(&with));
+    return multiply(&with);
 }
