@@ -40,11 +40,11 @@ static span span_of(const lz_launch *l, int access)
 }
 
 /* Would writing this store's value where it is made spoil something the block reads
- * after that? Positions are of instructions. */
+ * after that? Positions are of instructions. What an earlier block loaded may still lie there. */
 static bool spoils(const lz_launch *l, lz_block b, uint16_t made, span s)
 {
     const lz_program *p = l->p;
-    for (uint16_t k = b.begin; k < b.end; k++) {
+    for (uint16_t k = 0; k < b.end; k++) {
         const lz_instr *i = &p->code[k];
         if (i->kind < LZ_I_LOAD || i->kind > LZ_I_GATHER_IF)
             continue;

@@ -141,6 +141,44 @@ static lz_err *test_several_stores_in_place(void)
     return e;
 }
 
+/* a += the sums of x's columns, and how many times larger that is: a is read before any row of x, and
+ * once more when its new elements are known. */
+static lz_err *columns_kernel(lz_kernel **out)
+{
+    lz_kb *b;
+    LZ_TRY(lz_kb_create(LZ_K_COLUMNS, 1, 1, &b));
+    lz_kv a = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_OUTER));
+    lz_kv x = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
+    lz_kv sum = lz_kb_op2(b, LZ_K_ADD, lz_kb_reduce(b, LZ_K_RSUM, x), a);
+    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_OUTER), sum);
+    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_OUTER), lz_kb_op2(b, LZ_K_DIV, sum, a));
+    return lz_kb_finish(b, out);
+}
+
+static lz_err *test_columns_in_place(void)
+{
+    enum { N = 300, HIGH = 4 };
+    static float a[N], x[HIGH][N], times[N];
+    lz_kernel *k = NULL;
+    int64_t extents[] = { N, HIGH }, once[] = { 1, 0 }, all[] = { 1, N };
+    lz_kaccess access[] = { { a, 0, once }, { x, 0, all }, { a, 0, once }, { times, 0, once } };
+    for (int i = 0; i < N; i++) {
+        a[i] = (float)(i % 17 + 1);
+        for (int r = 0; r < HIGH; r++)
+            x[r][i] = (float)(i % 5 * r);
+    }
+    lz_err *e = columns_kernel(&k);
+    if (!e)
+        assert_true(lz_kernel_in_place(k, 0, 2));
+    e = e ? e : lz_kernel_run(k, &(lz_kernel_args){ extents, access, NULL }, NULL);
+    for (int i = 0; !e && i < N; i++) {
+        float due = (float)(i % 5 * (HIGH * (HIGH - 1) / 2)) + (float)(i % 17 + 1);
+        assert_true(a[i] == due && times[i] == due / (float)(i % 17 + 1));
+    }
+    lz_kernel_release(k);
+    return e;
+}
+
 /* What is built simpler than it was asked for, beside C as it was asked for. */
 enum { SIMPLER = 8 };
 
@@ -225,6 +263,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         LZ_TEST(test_softmax),
         LZ_TEST(test_several_stores_in_place),
+        LZ_TEST(test_columns_in_place),
         LZ_TEST(test_equal_structure_is_equal),
         LZ_TEST(test_print),
         LZ_TEST(test_misuse_is_told),
