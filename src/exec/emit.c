@@ -1,6 +1,6 @@
 #include "exec/emit.h"
 #include "core/dtype.h"
-#include <stdlib.h>
+#include "exec/emit_order.h"
 #include <string.h>
 
 /* An access while loops are still being merged. */
@@ -16,6 +16,7 @@ typedef struct emitter {
     const lz_group *g;
     lz_arena *arena;
     lz_kb *kb;
+    lz_eorder seq;
     access *accesses;
     size_t n_access;
     uint32_t *item_access; /* of loads, gathers, iotas */
@@ -26,7 +27,6 @@ typedef struct emitter {
     int n_outer, n_loops;
     lz_kv *values; /* of items */
     lz_kv *masks;
-    bool *mask_made;
     lz_eparam *params;
     lz_kv *param_values;
     size_t n_params;
@@ -95,14 +95,16 @@ static void collect(emitter *e)
     const lz_group *g = e->g;
     int64_t row[1 + LZ_GROUP_LOOPS];
     size_t bytes = (size_t)lz_group_width(g) * sizeof *row;
-    for (uint32_t i = 0; i < g->items.len; i++)
-        collect_item(e, i);
-    for (size_t i = 1; i < g->masks.len; i++) {
+    for (size_t k = 0; k < e->seq.n_items; k++)
+        collect_item(e, e->seq.items[k]);
+    for (size_t k = 0; k < e->seq.n_masks; k++) {
+        uint32_t i = e->seq.masks[k];
         memcpy(row, g->masks.data[i].row, bytes);
         tidy(g, row);
         e->mask_access[i] = add_access(e, NULL, false, LZ_I64, row);
     }
-    for (size_t i = 0; i < g->stores.len; i++) {
+    for (size_t k = 0; k < g->stores.len; k++) {
+        uint32_t i = e->seq.stores[k];
         const lz_gstore *s = &g->stores.data[i];
         memcpy(row, s->row, bytes);
         tidy(g, row);
@@ -255,10 +257,10 @@ static lz_kv and_of(emitter *e, bool first, lz_kv x, lz_kv y)
     return first ? y : lz_kb_op2(e->kb, LZ_K_AND, x, y);
 }
 
-/* Parents come before children. */
 static void emit_masks(emitter *e)
 {
-    for (size_t i = 1; i < e->g->masks.len; i++) {
+    for (size_t k = 0; k < e->seq.n_masks; k++) {
+        uint32_t i = e->seq.masks[k];
         const lz_gmask *m = &e->g->masks.data[i];
         lz_kv at = lz_kb_affine(e->kb, e->accesses[e->mask_access[i]].number);
         lz_kv v = m->parent ? e->masks[m->parent] : 0;
@@ -438,32 +440,14 @@ static emit_fn *const emitters[LZ_L_KINDS] = {
     [LZ_L_CAT] = emit_cat,
 };
 
-typedef struct ranked {
-    uint32_t id, item;
-} ranked;
-
-static int by_id(const void *a, const void *b)
+static void emit_items(emitter *e)
 {
-    const ranked *x = a, *y = b;
-    return x->id != y->id ? (x->id > y->id) - (x->id < y->id) : (x->item > y->item) - (x->item < y->item);
-}
-
-/* Operands have smaller ids than users. */
-static lz_err *emit_items(emitter *e)
-{
-    ranked *order;
-    size_t n = e->g->items.len;
-    LZ_TRY(lz_arena_new(e->arena, &order, n + 1));
-    for (uint32_t i = 0; i < n; i++)
-        order[i] = (ranked){ e->g->items.data[i].node->id, i };
-    qsort(order, n, sizeof *order, by_id);
-    for (size_t k = 0; k < n; k++) {
-        uint32_t i = order[k].item;
+    for (size_t k = 0; k < e->seq.n_items; k++) {
+        uint32_t i = e->seq.items[k];
         const lz_gitem *it = &e->g->items.data[i];
         emit_fn *fn = it->load ? emit_load : emitters[it->node->kind];
         e->values[i] = fn(e, it, i);
     }
-    return NULL;
 }
 
 /* ---- all of it ---- */
@@ -492,8 +476,10 @@ static bool varies(const emitter *e, const access *a)
 
 static void emit_stores(emitter *e)
 {
-    for (size_t i = 0; i < e->g->stores.len; i++)
+    for (size_t k = 0; k < e->g->stores.len; k++) {
+        uint32_t i = e->seq.stores[k];
         lz_kb_store(e->kb, e->accesses[e->store_access[i]].number, e->values[e->g->stores.data[i].item]);
+    }
 }
 
 static int rows_at_least_one(int n)
@@ -533,7 +519,7 @@ static lz_err *build(emitter *e, lz_emitted *out)
             return NULL; /* too many: the kernel says so */
     }
     emit_masks(e);
-    LZ_TRY(emit_items(e));
+    emit_items(e);
     emit_stores(e);
     return describe(e, out);
 }
@@ -543,6 +529,7 @@ lz_err *lz_emit(const lz_group *g, lz_arena *arena, lz_emitted *out)
     emitter e = { .g = g, .arena = arena };
     *out = (lz_emitted){ 0 };
     LZ_TRY(make_room(&e));
+    LZ_TRY(lz_emit_order(g, arena, &e.seq));
     collect(&e);
     arrange(&e);
     if (!g->row_known)

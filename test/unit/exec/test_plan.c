@@ -1,4 +1,5 @@
 #include "dag_random.h"
+#include "exec/plan_impl.h"
 
 /* Builds with `make`, checks the result and how many launches it takes. */
 typedef lz_err *make_fn(dag *d, const lz_ln **out, size_t *n);
@@ -37,6 +38,38 @@ static lz_err *make_chain(dag *d, const lz_ln **out, size_t *n)
 static lz_err *test_pointwise_chain_is_one_launch(void)
 {
     return check(make_chain, 1);
+}
+
+/* Two stores, from nodes that are made and asked for in one order or the other. */
+static lz_err *make_pair(dag *d, int64_t size, bool other, const lz_ln **out)
+{
+    const lz_ln *in[2], *off, *pair[2];
+    LZ_TRY(dag_input(d, LZ_F32, D(size), &in[other]));
+    LZ_TRY(dag_input(d, LZ_F32, D(size), &in[!other]));
+    LZ_TRY(map2(d, LZ_K_SUB, in[0], in[1], &off));
+    for (int i = 0; i < 2; i++)
+        LZ_TRY(i == other ? map2(d, LZ_K_MUL, off, in[0], &pair[0]) : map1(d, LZ_K_EXP, off, &pair[1]));
+    out[0] = pair[other];
+    out[1] = pair[!other];
+    return NULL;
+}
+
+static lz_err *test_the_same_update_is_the_same_kernel(void)
+{
+    dag d;
+    lz_plan *p = NULL;
+    const lz_ln *out[4];
+    dag_init(&d);
+    lz_err *e = make_pair(&d, 100, false, &out[0]);
+    e = e ? e : make_pair(&d, 30, true, &out[2]);
+    e = e ? e : lz_plan_create(&d.b, out, 4, NULL, &p);
+    if (!e) {
+        assert_int_equal(lz_plan_launches(p), 2);
+        assert_ptr_equal(p->launches[0].kernel, p->launches[1].kernel);
+    }
+    lz_plan_destroy(p);
+    dag_deinit(&d);
+    return e;
 }
 
 static lz_err *make_views(dag *d, const lz_ln **out, size_t *n)
@@ -353,13 +386,21 @@ static void test_long_chain(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LZ_TEST(test_pointwise_chain_is_one_launch), LZ_TEST(test_views_become_addresses),
-        LZ_TEST(test_odd_reshape_is_stored),         LZ_TEST(test_pad_and_cat),
-        LZ_TEST(test_update_through_a_view),         LZ_TEST(test_gather_fuses),
-        LZ_TEST(test_softmax_is_one_launch),         LZ_TEST(test_layer_norm_with_statistics_is_one_launch),
-        LZ_TEST(test_group_norm_is_one_launch),      LZ_TEST(test_reductions_over_any_dimensions),
-        LZ_TEST(test_siblings_are_one_launch),       LZ_TEST(test_empty_tensors),
-        LZ_TEST(test_matmul_takes_strided_operands), cmocka_unit_test(test_random_graphs),
+        LZ_TEST(test_pointwise_chain_is_one_launch),
+        LZ_TEST(test_the_same_update_is_the_same_kernel),
+        LZ_TEST(test_views_become_addresses),
+        LZ_TEST(test_odd_reshape_is_stored),
+        LZ_TEST(test_pad_and_cat),
+        LZ_TEST(test_update_through_a_view),
+        LZ_TEST(test_gather_fuses),
+        LZ_TEST(test_softmax_is_one_launch),
+        LZ_TEST(test_layer_norm_with_statistics_is_one_launch),
+        LZ_TEST(test_group_norm_is_one_launch),
+        LZ_TEST(test_reductions_over_any_dimensions),
+        LZ_TEST(test_siblings_are_one_launch),
+        LZ_TEST(test_empty_tensors),
+        LZ_TEST(test_matmul_takes_strided_operands),
+        cmocka_unit_test(test_random_graphs),
         cmocka_unit_test(test_long_chain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
