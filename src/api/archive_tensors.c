@@ -30,7 +30,7 @@ static lz_tensor *tensor_of(lz_ctx *c, lz_array *a)
 /* Inert after an error. */
 static lz_tensor *load(lz_ctx *c, const lz_archive *a, size_t i, const char *name)
 {
-    lz_array array;
+    lz_array array = { .dtype = LZ_DTYPE_NONE };
     lz_err *e = i == SIZE_MAX ? lz_archive_missing(a, name) : lz_archive_get(a, i, NULL, &array);
     if (!e)
         return tensor_of(c, &array);

@@ -65,7 +65,7 @@ static lz_err *list(lz_archive *a)
         if (lz_map_find(&a->by_name, a->entries[i].name))
             return lz_errf(LZ_ERR_SYNTAX, "%s: there are two tensors '%s'", a->path.ptr,
                            lz_name_print(a->entries[i].name, name));
-        LZ_TRY(lz_map_put(&a->by_name, a->entries[i].name, (void *)(i + 1)));
+        LZ_TRY(lz_map_put(&a->by_name, a->entries[i].name, &a->entries[i]));
     }
     return NULL;
 }
@@ -136,7 +136,8 @@ lz_ints lz_archive_sizes(const lz_archive *a, size_t i)
 
 size_t lz_archive_find(const lz_archive *a, const char *name)
 {
-    return (size_t)lz_map_get(&a->by_name, lz_str_of(name)) - 1;
+    const lz_archive_entry *e = lz_map_get(&a->by_name, lz_str_of(name));
+    return e ? (size_t)(e - a->entries) : SIZE_MAX;
 }
 
 size_t lz_archive_metadata_count(const lz_archive *a)

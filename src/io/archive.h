@@ -34,7 +34,7 @@ struct lz_archive {
     size_t count;
     lz_metadata *metadata;
     size_t metadata_count;
-    lz_map by_name; /* entry + 1 */
+    lz_map by_name; /* entries */
     lz_zip zip;     /* npz */
 };
 
