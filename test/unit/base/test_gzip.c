@@ -87,7 +87,8 @@ static lz_err *test_bad_files_are_refused(void)
 /* zlib packs, without a header; returns the bytes it takes. */
 static size_t deflate_raw(const char *data, size_t n, unsigned char *out, size_t room)
 {
-    z_stream z = { .next_in = (Bytef *)data, .avail_in = (uInt)n, .next_out = out, .avail_out = (uInt)room };
+    z_stream z = { .next_in = (Bytef *)data, .avail_in = (uInt)n, .avail_out = (uInt)room };
+    z.next_out = out;
     assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY), Z_OK);
     assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
     deflateEnd(&z);
