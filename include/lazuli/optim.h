@@ -165,6 +165,15 @@ LZ_API bool lz_optim_load_state(lz_optim *o, const char *prefix, lz_named_tensor
 LZ_API lz_state *lz_training_state(lz_module *m, lz_optim *o);
 LZ_API bool lz_training_load_state(lz_module *m, lz_optim *o, lz_named_tensors from);
 
+/* ---- files: safetensors ---- */
+
+/* Parameters and buffers, by their names. */
+LZ_API bool lz_save_model(lz_module *m, const char *path);
+LZ_API bool lz_load_model(lz_module *m, const char *path);
+/* Model, optimiser, random generator and the number of the step. */
+LZ_API bool lz_save_training(lz_module *m, lz_optim *o, const char *path, int64_t step);
+LZ_API bool lz_load_training(lz_module *m, lz_optim *o, const char *path, int64_t *step);
+
 #ifdef __cplusplus
 }
 #endif

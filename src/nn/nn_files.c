@@ -1,0 +1,67 @@
+/* States as files: a model, or all that a run needs to go on. */
+#include "base/mem.h"
+#include "nn/module.h"
+#include <lazuli/io.h>
+#include <lazuli/optim.h>
+
+/* ---- lists out of files ---- */
+
+typedef bool use_fn(lz_module *m, lz_optim *o, lz_named_tensors list);
+
+/* All tensors of the archive, for as long as `use` looks at them; closes it. */
+static bool with_tensors(lz_module *m, lz_optim *o, lz_archive *a, use_fn *use)
+{
+    if (!a)
+        return false;
+    size_t n = lz_archive_count(a);
+    lz_named_tensor *v = lz_mem_zalloc(n + 1, sizeof *v);
+    lz_scope *s = lz_scope_push(m->ctx);
+    bool ok = lz_told(m->ctx, (lz_loc){ 0 }, v ? NULL : lz_err_oom()) && lz_archive_tensors(m->ctx, a, v)
+              && use(m, o, (lz_named_tensors){ v, n });
+    lz_scope_pop(s);
+    lz_mem_free(v);
+    lz_archive_close(a);
+    return ok;
+}
+
+/* ---- models ---- */
+
+bool lz_save_model(lz_module *m, const char *path)
+{
+    lz_state *s = m ? lz_state_create(m->ctx) : NULL;
+    bool ok = s && lz_module_state(m, "", s) && lz_save_safetensors(m->ctx, path, lz_state_list(s), NULL, 0);
+    lz_state_free(s);
+    return ok;
+}
+
+static bool use_model(lz_module *m, lz_optim *o, lz_named_tensors list)
+{
+    (void)o;
+    return lz_module_load_state(m, "", list, false);
+}
+
+bool lz_load_model(lz_module *m, const char *path)
+{
+    return m && with_tensors(m, NULL, lz_archive_open(m->ctx, path), use_model);
+}
+
+/* ---- runs ---- */
+
+bool lz_save_training(lz_module *m, lz_optim *o, const char *path, int64_t step)
+{
+    lz_state *s = m ? lz_state_create(m->ctx) : NULL;
+    bool ok = s && lz_module_state(m, "model.", s) && lz_optim_state(o, "optim.", s)
+              && lz_save_checkpoint(m->ctx, path, lz_state_list(s), step);
+    lz_state_free(s);
+    return ok;
+}
+
+static bool use_training(lz_module *m, lz_optim *o, lz_named_tensors list)
+{
+    return lz_module_load_state(m, "model.", list, false) && lz_optim_load_state(o, "optim.", list);
+}
+
+bool lz_load_training(lz_module *m, lz_optim *o, const char *path, int64_t *step)
+{
+    return m && with_tensors(m, o, lz_open_checkpoint(m->ctx, path, step), use_training);
+}
