@@ -162,19 +162,14 @@ static lz_err *sync_fd(int fd, const char *path)
     return rc != 0 ? lz_err_errno(errno, "sync", path) : NULL;
 }
 
-static lz_err *sync_folder(const char *path)
+static lz_err *open_folder(const char *path, int *out)
 {
     lz_str folder = folder_of(path);
     char *name = lz_mem_alloc(folder.len + 2);
     if (!name)
         return lz_err_oom();
     snprintf(name, folder.len + 2, "%.*s", LZ_FMT(folder.len ? folder : LZ_STR(".")));
-    int fd;
-    lz_err *e = open_file(name, O_RDONLY | O_DIRECTORY, 0, &fd);
-    if (!e) {
-        e = sync_fd(fd, name);
-        close(fd);
-    }
+    lz_err *e = open_file(name, O_RDONLY | O_DIRECTORY, 0, out);
     lz_mem_free(name);
     return e;
 }
@@ -190,18 +185,31 @@ lz_err *lz_file_writer_put(lz_file_writer *w, lz_str data)
     return write_all(w->fd, w->path, data);
 }
 
+/* Whatever can fail has been done before the new name is there, but for syncing it. */
+static lz_err *rename_and_sync(const lz_file_writer *w, int folder)
+{
+    if (rename(w->temp, w->path) != 0)
+        return lz_err_errno(errno, "replace", w->path);
+    return folder >= 0 ? sync_fd(folder, w->path) : NULL;
+}
+
 lz_err *lz_file_writer_close(lz_file_writer *w, lz_err *e, unsigned flags)
 {
+    int folder = -1;
     if (!e && !(flags & LZ_FILE_NO_SYNC))
         e = sync_fd(w->fd, w->path);
     if (close(w->fd) != 0 && !e)
         e = lz_err_errno(errno, "close", w->path);
-    if (!e && rename(w->temp, w->path) != 0)
-        e = lz_err_errno(errno, "replace", w->path);
+    if (!e && (flags & LZ_FILE_SYNC_FOLDER))
+        e = open_folder(w->path, &folder);
+    if (!e)
+        e = rename_and_sync(w, folder);
     if (e)
         unlink(w->temp);
+    if (folder >= 0)
+        close(folder);
     lz_mem_free(w->temp);
-    return !e && (flags & LZ_FILE_SYNC_FOLDER) ? sync_folder(w->path) : e;
+    return e;
 }
 
 lz_err *lz_file_replace(const char *path, lz_str data, mode_t mode, unsigned flags)
