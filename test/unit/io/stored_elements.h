@@ -1,4 +1,7 @@
-/* stored_elements.h - what is in the files of test/data/io and test/data/npy. */
+/* stored_elements.h - what is in the files of test/data/io and test/data/npy.
+ *
+ * Element number k in row-major order is (k - 3) / 2 of floats, k - 3 of signed and k of unsigned
+ * integers, k % 3 == 0 of bool, (k - 3) / 2 - kj of complex. */
 #ifndef LZ_TEST_STORED_ELEMENTS_H
 #define LZ_TEST_STORED_ELEMENTS_H
 

@@ -135,9 +135,9 @@ static save_fn *const savers[] = { save_safetensors, lz_save_npz };
 static const float six[] = { 0, 1, 2, 3, 4, 5 };
 
 /* Pending tensors, views and tensors that are there already: one graph. */
-static void save_all_kinds(save_fn *save)
+static void save_all_kinds(save_fn *save, bool async)
 {
-    lz_ctx *c = open_ctx();
+    lz_ctx *c = lz_open(&(lz_options){ .async = async });
     lz_tensor *held = lz_from_memory(c, LZ_F32, LZ_DIMS(2, 3), six), *pending = lz_mul_Scalar(c, held, 3);
     lz_tensor *turned = lz_t(c, pending), *part = lz_select_int(c, held, 1, 1);
     const lz_named_tensor list[] = {
@@ -162,8 +162,8 @@ static void save_all_kinds(save_fn *save)
 static void test_all_kinds_of_tensors_are_saved(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < 2; i++)
-        save_all_kinds(savers[i]);
+    for (size_t i = 0; i < 4; i++)
+        save_all_kinds(savers[i % 2], i / 2);
 }
 
 /* A file can be replaced while tensors look at the old one. */
@@ -205,6 +205,41 @@ static void test_what_cannot_be_saved_is_refused(void **state)
         close_ctx(other);
         close_ctx(c);
     }
+}
+
+static void test_what_is_forbidden_is_not_done(void **state)
+{
+    lz_ctx *c = open_ctx();
+    lz_tensor *t = lz_mul_Scalar(c, lz_from_memory(c, LZ_F32, LZ_DIMS(6), six), 2);
+    const lz_named_tensors list = { &(lz_named_tensor){ "t", t }, 1 };
+    (void)state;
+    lz_forbid(c, LZ_SYNC);
+    assert_false(lz_save_npz(c, at("forbidden"), list));
+    refused(c, LZ_ERR_UNSUPPORTED, "forbidden");
+    assert_int_equal(access(path, F_OK), -1);
+    lz_forbid(c, 0);
+    assert_true(lz_save_npz(c, path, list));
+    close_ctx(c);
+}
+
+/* Whatever cannot be had, the file is whole or not there, and the next try is as good as any. */
+static lz_err *test_saving_needs_memory(void)
+{
+    lz_ctx *c = lz_open(NULL);
+    if (!c)
+        return lz_err_oom();
+    unlink(at("memory"));
+    lz_tensor *t = lz_from_memory(c, LZ_F32, LZ_DIMS(6), six);
+    bool saved = lz_save_safetensors(c, path, (lz_named_tensors){ &(lz_named_tensor){ "t", t }, 1 }, NULL, 0);
+    assert_true(saved == (access(path, F_OK) == 0));
+    lz_archive *a = saved ? lz_archive_open(c, path) : NULL;
+    t = lz_archive_tensor(c, a, "t");
+    if (!lz_tensor_is_inert(t))
+        assert_int_equal(lz_tensor_numel(t), 6);
+    lz_archive_close(a);
+    lz_err *e = lz_failed(c) ? lz_errf(lz_code_of(c), "%s", lz_message(c)) : NULL;
+    lz_close(c);
+    return e;
 }
 
 /* ---- runs that go on ---- */
@@ -259,6 +294,8 @@ int main(void)
         cmocka_unit_test(test_all_kinds_of_tensors_are_saved),
         cmocka_unit_test(test_a_file_is_replaced_by_what_was_read_from_it),
         cmocka_unit_test(test_what_cannot_be_saved_is_refused),
+        cmocka_unit_test(test_what_is_forbidden_is_not_done),
+        LZ_TEST(test_saving_needs_memory),
         cmocka_unit_test(test_a_run_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
