@@ -1,4 +1,4 @@
-/* train_steps [--stop STEP FILE] [--resume STEP FILE]: a small network is trained for twelve steps, with
+/* train_steps [--stop STEP FILE] [--resume FILE]: a small network is trained for twelve steps, with
  * what makes steps differ: dropout, batch norm, a rate that changes, clipping, a last batch of
  * another size. Prints every loss and the parameters in the end, to the last bit, and what was
  * compiled; so that runs can be compared: with more threads, in other modes of the JIT, and stopped
@@ -84,47 +84,28 @@ static void print_parameters(const network *n)
 
 /* What the program was asked to do. */
 typedef struct plan {
-    int first, stop; /* steps */
+    int stop; /* before this step */
     const char *save, *resume;
 } plan;
-
-static bool save(const plan *p, const network *n, lz_optim *optim)
-{
-    lz_state *s = lz_training_state(n->all, optim);
-    bool ok = s && lz_save_safetensors(lz_module_ctx(n->all), p->save, lz_state_list(s), NULL, 0);
-    lz_state_free(s);
-    return ok;
-}
-
-static bool resume(const plan *p, const network *n, lz_optim *optim)
-{
-    lz_ctx *c = lz_module_ctx(n->all);
-    lz_archive *a = lz_archive_open(c, p->resume);
-    lz_state *s = lz_state_create(c);
-    for (size_t i = 0; a && s && i < lz_archive_count(a); i++)
-        lz_state_add(s, lz_archive_name(a, i), lz_archive_tensor(c, a, lz_archive_name(a, i)));
-    bool ok = a && s && lz_training_load_state(n->all, optim, lz_state_list(s));
-    lz_state_free(s);
-    lz_archive_close(a);
-    return ok;
-}
 
 static void train(lz_ctx *c, const plan *p)
 {
     network n = make_network(c);
     lz_optim *optim = lz_adam(n.all, .weight_decay = 1e-4);
-    bool ok = !p->resume || resume(p, &n, optim);
-    for (int i = p->first; ok && i < p->stop && !lz_failed(c); i++) {
+    int64_t first = 0;
+    if (p->resume)
+        lz_load_training(n.all, optim, p->resume, &first);
+    for (int i = (int)first; i < p->stop && !lz_failed(c); i++) {
         long long graphs = figure("UncachedCompile"), kernels = figure("KernelCompile");
         printf("loss %d %a\n", i, (double)learn(c, &n, optim, i));
-        if (i >= p->first + 2)
+        if (i >= first + 2)
             printf("compiled %d: %lld graphs%s\n", i, figure("UncachedCompile") - graphs,
                    figure("KernelCompile") > kernels ? ", kernels" : "");
     }
     if (p->stop == STEPS)
         printf("why %s\n", lz_explain(c));
     if (p->save && !lz_failed(c))
-        save(p, &n, optim);
+        lz_save_training(n.all, optim, p->save, p->stop);
     if (p->stop == STEPS)
         print_parameters(&n);
     lz_optim_free(optim);
@@ -138,8 +119,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[i], "--stop") == 0 && i + 2 < argc) {
             p.stop = atoi(argv[++i]);
             p.save = argv[++i];
-        } else if (strcmp(argv[i], "--resume") == 0 && i + 2 < argc) {
-            p.first = atoi(argv[++i]);
+        } else if (strcmp(argv[i], "--resume") == 0 && i + 1 < argc) {
             p.resume = argv[++i];
         }
     }

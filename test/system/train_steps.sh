@@ -46,7 +46,7 @@ grep -q '^why .*\[7' t1.now.out || fail "nothing says that the batch is smaller:
 # Stopped after five steps, and resumed in another process.
 with=
 run stopped --stop 5 state.safetensors
-run resumed --resume 5 state.safetensors
+run resumed --resume state.safetensors
 cat stopped.bits resumed.bits >joined.bits
 same joined
 exit $((failures > 0))
