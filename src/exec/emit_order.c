@@ -93,7 +93,8 @@ static uint64_t hash_of(const walker *w, uint32_t item)
         return w->hashes[it->in[0]];
     uint64_t parts[5 + LZ_ITEM_INPUTS] = { it->load ? LZ_L_INPUT : n->kind, it->load ? 0 : n->op,
                                            (uint64_t)n->dtype, it->load ? loops_of(w->g, it) : 0 };
-    parts[4] = n->kind == LZ_L_CONST && !it->load ? lz_hash64(n->attr, n->attr_size) : 0;
+    bool fixed = n->kind == LZ_L_CONST && !n->op && !it->load; /* what sizes tell is an argument */
+    parts[4] = fixed ? lz_hash64(n->attr, n->attr_size) : 0;
     for (int k = 0; k < it->nin; k++)
         parts[5 + k] = w->hashes[it->in[k]];
     return lz_hash64(parts, sizeof parts);
