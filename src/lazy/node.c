@@ -226,16 +226,6 @@ static lz_node *build(lz_nodes *t, const lz_node_form *f, const lz_output *in, c
     return n;
 }
 
-static uint64_t form_of(const lz_op_row *op, const lz_output *in, uint32_t nin)
-{
-    uint64_t h = (uint64_t)(op - lz_op_table) + 1;
-    for (uint32_t i = 0; i < nin; i++) {
-        uint64_t x = in[i].node ? in[i].node->form + in[i].index : 1;
-        h = (h ^ x ^ h >> 29) * UINT64_C(0x9e3779b97f4a7c15);
-    }
-    return h ^ h >> 32;
-}
-
 lz_err *lz_node_make(lz_nodes *t, const lz_node_form *f, const lz_output *in, const lz_scalar *numbers,
                      lz_loc at, const char *scope, lz_node **out)
 {
@@ -251,7 +241,6 @@ lz_err *lz_node_make(lz_nodes *t, const lz_node_form *f, const lz_output *in, co
     if (!n)
         return lz_err_oom();
     n->hash = hash;
-    n->form = form_of(f->op, in, f->nin);
     n->at = at;
     n->scope = scope;
     if (!can_be_found(n))
@@ -273,7 +262,6 @@ lz_err *lz_node_data(lz_nodes *t, lz_data *d, const lz_spec *s, lz_loc at, lz_no
     specs = (const lz_spec **)(n + 1);
     specs[0] = s;
     *n = (lz_node){ .hash = mix((lz_hash){ 3, 4 }, s->type_hash),
-                    .form = (uint64_t)s->dtype << 32 | (uint64_t)lz_spec_sizes(s).n << 40,
                     .data = d,
                     .at = at,
                     .refs = 1,

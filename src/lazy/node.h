@@ -24,7 +24,6 @@ typedef struct lz_slot {
 
 struct lz_node {
     lz_hash hash;
-    uint64_t form; /* of operators alone: the same for all sizes, so that graphs of a form have one order */
     const lz_op_row *op; /* NULL: data */
     union {
         lz_data *data;         /* one count */

@@ -39,9 +39,6 @@ static int by_structure(const void *pa, const void *pb)
 {
     const lz_root *a = pa, *b = pb;
     lz_hash x = a->value.node->hash, y = b->value.node->hash;
-    uint64_t p = a->value.node->form, q = b->value.node->form;
-    if (p != q)
-        return p < q ? -1 : 1;
     if (x.lo != y.lo)
         return x.lo < y.lo ? -1 : 1;
     if (x.hi != y.hi)
