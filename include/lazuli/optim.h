@@ -76,11 +76,14 @@ LZ_API lz_optim *lz_optim_of_at(lz_optim_kind kind, lz_loc at, lz_module *m, con
  *
  *     lz_optim_options o = lz_optim_defaults(LZ_ADAMW);
  *     lz_optim *opt = lz_optim_create(c, LZ_ADAMW);
- *     lz_optim_add_group(opt, lz_module_params(body), &o);
+ *     lz_optim_add_module(opt, body, &o);
  *     o.weight_decay = 0;
- *     lz_optim_add_group(opt, lz_module_params(head), &o); */
+ *     lz_optim_add_module(opt, head, &o); */
 LZ_API lz_optim *lz_optim_create(lz_ctx *c, lz_optim_kind kind);
 LZ_API lz_optim_options lz_optim_defaults(lz_optim_kind kind);
+/* Under their names from the root. Options NULL: the defaults. */
+LZ_API bool lz_optim_add_module(lz_optim *o, lz_module *m, const lz_optim_options *options);
+/* Any parameters; no tensor and no name is there twice. */
 LZ_API bool lz_optim_add_group(lz_optim *o, lz_named_tensors params, const lz_optim_options *options);
 LZ_API void lz_optim_free(lz_optim *o); /* NULL does nothing */
 

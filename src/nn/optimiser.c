@@ -119,7 +119,7 @@ bool lz_optim_add_group(lz_optim *o, lz_named_tensors params, const lz_optim_opt
 }
 
 /* The parameters of m, with their names from the root. */
-static lz_err *add_module(lz_optim *o, lz_module *m, const lz_optim_options *options)
+static lz_err *add_params(lz_optim *o, lz_module *m, const lz_optim_options *options)
 {
     lz_named_tensors list = lz_module_params(m);
     size_t skip = strlen(m->path);
@@ -149,15 +149,24 @@ static lz_err *settle(lz_module *m)
     return ok ? NULL : lz_errf(LZ_ERR_ARG, "parameters cannot be computed");
 }
 
+static lz_err *add_module(lz_optim *o, lz_module *m, const lz_optim_options *options)
+{
+    LZ_TRY(add_params(o, m, options));
+    return settle(m);
+}
+
+bool lz_optim_add_module(lz_optim *o, lz_module *m, const lz_optim_options *options)
+{
+    return o && !lz_module_is_inert(m)
+           && lz_told(o->ctx, m->at, add_module(o, m, options ? options : &o->rule->defaults));
+}
+
 lz_optim *lz_optim_of_at(lz_optim_kind kind, lz_loc at, lz_module *m, const lz_optim_options *options)
 {
     lz_optim *o = lz_module_is_inert(m) ? NULL : lz_optim_create(m->ctx, kind);
     if (!o)
         return NULL;
-    lz_err *e = add_module(o, m, options);
-    if (!e)
-        e = settle(m);
-    if (lz_told(m->ctx, at, e))
+    if (lz_told(m->ctx, at, add_module(o, m, options)))
         return o;
     lz_optim_free(o);
     return NULL;

@@ -397,8 +397,59 @@ static void test_recorded(void **state)
     lz_close(f.c);
 }
 
+/* A quarter of the elements go, the others grow by a third; in evaluation nothing happens. */
+static void test_dropout(void **state)
+{
+    enum { N = 2000 };
+    static float v[N];
+    int zeros = 0;
+    (void)state;
+    lz_ctx *c = lz_open(NULL);
+    lz_module *m = lz_module_create(c), *d = lz_nn_dropout(m, "d", 0.25);
+    assert_true(lz_read(lz_forward(d, lz_ones(c, LZ_DIMS(N))), v, sizeof v));
+    for (int i = 0; i < N; i++) {
+        assert_true(v[i] == 0 || fabsf(v[i] - 4.0f / 3) < 1e-6f);
+        zeros += v[i] == 0;
+    }
+    assert_true(zeros > N / 4 - 100 && zeros < N / 4 + 100); /* five deviations */
+    lz_train(m, false);
+    assert_true(lz_read(lz_forward(d, lz_ones(c, LZ_DIMS(N))), v, sizeof v));
+    for (int i = 0; i < N; i++)
+        assert_true(v[i] == 1);
+    lz_module_free(m);
+    lz_close(c);
+}
+
+/* Weights that are dropped are so while training only, and the others still sum to about 1. */
+static void test_attention_dropout(void **state)
+{
+    enum { L = 64, W = 8 };
+    static float a[L * W], b[L * W], w[L * L];
+    lz_tensor *weights = NULL;
+    double sum = 0;
+    (void)state;
+    lz_ctx *c = lz_open(NULL);
+    lz_module *m = lz_module_create(c), *att = lz_nn_multihead_attention(m, "a", W, 1, .dropout = 0.5);
+    lz_tensor *x = lz_randn(c, LZ_DIMS(L, 1, W));
+    assert_true(lz_read(lz_attend(att, x, x, x, .weights = &weights), a, sizeof a));
+    assert_true(lz_read(weights, w, sizeof w));
+    for (int i = 0; i < L * L; i++)
+        sum += (double)w[i];
+    assert_true(fabs(sum / L - 1) < 0.2);
+    assert_true(lz_read(lz_forward(att, x), b, sizeof b));
+    assert_memory_not_equal(a, b, sizeof a);
+    lz_train(m, false);
+    assert_true(lz_read(lz_attend(att, x, x, x, .weights = &weights), a, sizeof a));
+    assert_true(lz_read(lz_forward(att, x), b, sizeof b));
+    for (int i = 0; i < L * W; i++)
+        assert_true(fabsf(a[i] - b[i]) < 1e-5f);
+    lz_module_free(m);
+    lz_close(c);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_recorded) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_recorded), cmocka_unit_test(test_dropout),
+                                        cmocka_unit_test(test_attention_dropout) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,6 +99,9 @@ static lz_err *test_refusals(void)
     assert_true(lz_check_failing() || lz_tensor_is_inert(lz_forward(twice, x)));
     expect_refused(c, "could not be made");
     assert_true(lz_check_failing() || lz_module_is_inert(lz_nn_linear(twice, "below", 1, 1)));
+    lz_forward(lz_module_find(m, "fc"), lz_ones(foreign, LZ_DIMS(2, 3)));
+    if (lz_module_find(m, "fc"))
+        expect_refused(c, "belongs to another context");
     lz_nn_linear(m, "a.b", 1, 1);
     expect_refused(c, "no dots");
     lz_nn_linear(m, "bad", -1, 1);
@@ -305,6 +308,30 @@ static lz_err *test_optim_refusals(void)
     return finish(c);
 }
 
+/* Two groups with a rate each; layers of one name in two places. */
+static lz_err *test_groups(void)
+{
+    const float one = 1;
+    lz_ctx *c = lz_open(NULL);
+    if (!c)
+        return lz_err_oom();
+    lz_module *m = lz_module_create(c), *a = lz_nn_module(m, "a"), *b = lz_nn_module(m, "b");
+    lz_tensor *p = lz_module_add_param(a, "p", lz_zeros(c, LZ_DIMS(1)));
+    lz_tensor *q = lz_module_add_param(b, "p", lz_zeros(c, LZ_DIMS(1)));
+    lz_optim_options options = lz_optim_defaults(LZ_SGD);
+    lz_optim *o = lz_optim_create(c, LZ_SGD);
+    options.lr = 0.5;
+    bool ok = lz_optim_add_module(o, a, &options);
+    options.lr = 0.25;
+    ok = ok && lz_optim_add_module(o, b, &options) && !lz_failed(c);
+    lz_tensor *g = lz_from_memory(c, LZ_F32, LZ_DIMS(1), &one);
+    if (ok && lz_set_grad(p, g) && lz_set_grad(q, g) && lz_optim_step(o) && !lz_check_failing())
+        assert_true(lz_item(p).re == -0.5 && lz_item(q).re == -0.25);
+    lz_optim_free(o);
+    lz_module_free(m);
+    return finish(c);
+}
+
 static lz_err *test_optim_state(void)
 {
     const float v[] = { 1, 2 };
@@ -340,7 +367,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         LZ_TEST(test_names),          LZ_TEST(test_refusals),    LZ_TEST(test_sharing),
         LZ_TEST(test_own_module),     LZ_TEST(test_state),       LZ_TEST(test_state_refusals),
-        LZ_TEST(test_optim_refusals), LZ_TEST(test_optim_state),
+        LZ_TEST(test_optim_refusals), LZ_TEST(test_optim_state), LZ_TEST(test_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,6 +80,15 @@ static void move(const run *from, const run *to)
     lz_state_free(s);
 }
 
+/* Tensors of one context are read by another. */
+static void move_directly(const run *from, const run *to)
+{
+    lz_state *s = lz_training_state(from->m, from->o);
+    assert_non_null(s);
+    assert_true(lz_training_load_state(to->m, to->o, lz_state_list(s)));
+    lz_state_free(s);
+}
+
 /* The same through a file. */
 static void move_file(const run *from, const run *to)
 {
@@ -116,6 +125,7 @@ static void test_resume(void **state)
 {
     (void)state;
     check_resume(move);
+    check_resume(move_directly);
 }
 
 static void test_resume_from_file(void **state)
