@@ -1,5 +1,6 @@
 #include "autograd/checkpoint.h"
 #include "base/mem.h"
+#include <assert.h>
 #include <stdlib.h>
 
 /* A value that a node of the tape keeps: one count of what computes it. */
@@ -40,6 +41,7 @@ typedef struct node_map {
 
 static size_t slot_of(const node_map *m, const lz_node *n)
 {
+    assert(m->keys); /* something was added */
     size_t at = (size_t)((uintptr_t)n / 16 * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (m->cap - 1);
     while (m->keys[at] && m->keys[at] != n)
         at = (at + 1) & (m->cap - 1);

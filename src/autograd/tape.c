@@ -39,6 +39,7 @@ lz_gnode *lz_gnode_retain(lz_gnode *n)
     return n;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): while one node is freed, others wait */
 static void free_hooks(lz_ghook **list)
 {
     while (*list) {
@@ -68,7 +69,7 @@ void lz_gnode_spend(lz_gnode *n)
     }
 }
 
-/* All that it leads to. */
+/* All that it leads to. NOLINTNEXTLINE(misc-no-recursion): while one node is freed, others wait */
 static void cut_off(lz_gnode *n)
 {
     lz_gnode_spend(n);
@@ -88,7 +89,8 @@ static void cut_off(lz_gnode *n)
     }
 }
 
-/* What only a node held waits in a list until those before it are gone. */
+/* What only a node held waits in a list until those before it are gone.
+ * NOLINTNEXTLINE(misc-no-recursion): so this goes one step deep */
 void lz_gnode_release(lz_gnode *n)
 {
     if (!n || --n->refs > 0)
@@ -266,6 +268,7 @@ lz_grad_meta *lz_meta_retain(lz_grad_meta *m)
     return m;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): while one node is freed, others wait */
 void lz_meta_release(lz_grad_meta *m)
 {
     if (!m || --m->refs > 0)

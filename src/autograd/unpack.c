@@ -37,7 +37,7 @@ lz_err *lz_unpack_item(const lz_gnode *n, const lz_gitem *x, const lz_gedge *fro
 static lz_err *unpack_tensor(lz_recorder *r, lz_gnode *n, uint32_t i, bool attached, lz_lv *out)
 {
     const lz_gitem *x = &n->items[i];
-    lz_tensor *t;
+    lz_tensor *t = NULL;
     *out = lz_lv_none();
     if (!x->spec)
         return NULL;

@@ -321,9 +321,11 @@ lz_err *lz_record_kin(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_kin
     LZ_TRY(begin(&w, c, op, in, ok));
     if (!*ok)
         return NULL;
+    const lz_inferred *x = NULL;
     LZ_TRY(check_overlap(&w));
-    LZ_TRY(lz_record_infer(c, w.args, &w.x));
-    if (!w.x->dynamic)
+    LZ_TRY(lz_record_infer(c, w.args, &x));
+    w.x = x;
+    if (x && !x->dynamic)
         LZ_TRY(check_results(&w));
     out->kin = w.kin;
     memcpy(out->args, w.args, w.kin->nargs * sizeof *w.args);

@@ -48,7 +48,7 @@ lz_err *small_tape_back(small_tape *t, const lz_lv *y, const lz_lv *gy, size_t n
                         size_t nx, bool again)
 {
     lz_tensor *from[MOST], *grads[MOST], *to[MOST], *out[MOST];
-    size_t where[MOST], n = 0, m = 0;
+    size_t where[MOST] = { 0 }, n = 0, m = 0;
     for (size_t i = 0; i < ny && n < MOST; i++) {
         from[n] = tensor_of(t, &y[i]);
         grads[n] = tensor_of(t, &gy[i]);
