@@ -88,7 +88,8 @@ LZ_API void lz_release(lz_tensor *t);      /* NULL does nothing */
 
 /* Copies. Strides NULL: row-major. */
 LZ_API lz_tensor *lz_from_memory(lz_ctx *c, lz_dtype d, lz_ints sizes, const void *data);
-/* Keeps looking at the memory until drop is called; nobody may change it meanwhile. */
+/* Keeps looking at the memory until drop is called, once, also after an error; nobody may change it
+ * meanwhile. */
 LZ_API lz_tensor *lz_from_foreign(lz_ctx *c, lz_dtype d, lz_ints sizes, lz_ints strides, void *data,
                                   void (*drop)(void *owner), void *owner);
 /* Row-major elements of the tensor's dtype; a sync. size: of the memory, must fit. */

@@ -21,8 +21,6 @@ static lz_tensor *tensor_of(lz_ctx *c, lz_array *a)
     char *first = (char *)b->data + (size_t)a->offset * lz_dtype_size(a->dtype);
     lz_tensor *t =
         lz_from_foreign(c, a->dtype, lz_array_sizes(a), lz_array_strides(a), first, drop_buffer, b);
-    if (lz_tensor_is_inert(t))
-        lz_buffer_release(b);
     lz_array_deinit(a);
     return t;
 }

@@ -149,7 +149,8 @@ lz_err *lz_tensor_of_data(lz_ctx *c, const lz_spec *s, lz_device d, lz_data *dat
 
 /* ---- from memory ---- */
 
-static lz_err *upload(lz_ctx *c, const lz_host_tensor *h, lz_tensor **out)
+/* *taken: the memory is somebody else's to drop; may be NULL. */
+static lz_err *upload(lz_ctx *c, const lz_host_tensor *h, bool *taken, lz_tensor **out)
 {
     const lz_spec *s;
     lz_data *d;
@@ -157,6 +158,8 @@ static lz_err *upload(lz_ctx *c, const lz_host_tensor *h, lz_tensor **out)
         return lz_errf(LZ_ERR_NOT_FOUND, "the context has no device");
     LZ_TRY(lz_spec_get(c->specs, h->type.dtype, h->type.sizes, (lz_ints){ NULL, 0 }, &s));
     LZ_TRY(lz_ctx_upload(c, c->backend, c->device, h, &d));
+    if (taken)
+        *taken = true;
     return lz_tensor_of_data(c, s, c->device, d, out);
 }
 
@@ -192,7 +195,7 @@ lz_tensor *lz_from_memory(lz_ctx *c, lz_dtype d, lz_ints sizes, const void *data
         e = lz_strides_contiguous(sizes, &strides);
     if (!e) {
         lz_host_tensor h = { { d, sizes }, lz_shape_ints(&strides), (void *)data, NULL, NULL };
-        e = upload(c, &h, &t);
+        e = upload(c, &h, NULL, &t);
     }
     return give(c, e, t);
 }
@@ -202,6 +205,7 @@ lz_tensor *lz_from_foreign(lz_ctx *c, lz_dtype d, lz_ints sizes, lz_ints strides
 {
     lz_tensor *t = NULL;
     lz_shape dense;
+    bool taken = false;
     lz_err *e = check_memory(d, sizes, data);
     if (!e && !strides.v) {
         e = lz_strides_contiguous(sizes, &dense);
@@ -211,8 +215,10 @@ lz_tensor *lz_from_foreign(lz_ctx *c, lz_dtype d, lz_ints sizes, lz_ints strides
         e = lz_errf(LZ_ERR_ARG, "mismatch in length of strides and shape");
     if (!e) {
         lz_host_tensor h = { { d, sizes }, strides, data, drop, owner };
-        e = upload(c, &h, &t);
+        e = upload(c, &h, &taken, &t);
     }
+    if (!taken && drop)
+        drop(owner);
     return give(c, e, t);
 }
 

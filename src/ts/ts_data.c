@@ -66,19 +66,21 @@ static void drop_foreign(void *user, void *data, size_t size)
 {
     foreign *f = user;
     (void)data, (void)size;
-    f->drop(f->owner);
+    if (f->drop)
+        f->drop(f->owner);
     lz_mem_free(f);
 }
 
-static lz_err *keep_foreign(const lz_host_tensor *t, size_t bytes, lz_buffer **out)
+/* As long as f->drop is not set the memory stays the caller's. */
+static lz_err *keep_foreign(const lz_host_tensor *t, size_t bytes, foreign **f, lz_buffer **out)
 {
-    foreign *f = lz_mem_alloc(sizeof *f);
-    if (!f)
+    *f = lz_mem_alloc(sizeof **f);
+    if (!*f)
         return lz_err_oom();
-    *f = (foreign){ t->drop, t->owner };
-    lz_err *e = lz_buffer_wrap(t->data, bytes, true, drop_foreign, f, out);
+    **f = (foreign){ NULL, t->owner };
+    lz_err *e = lz_buffer_wrap(t->data, bytes, true, drop_foreign, *f, out);
     if (e)
-        lz_mem_free(f);
+        lz_mem_free(*f);
     return e;
 }
 
@@ -117,21 +119,24 @@ lz_err *lz_ts_data_upload(lz_buffer_pool *memory, const lz_host_tensor *t, lz_ba
     int64_t numel;
     size_t size = lz_dtype_size(t->type.dtype);
     lz_buffer *buffer;
+    foreign *kept = NULL;
     LZ_TRY(lz_shape_numel(t->type.sizes, &numel));
     bool dense = is_row_major(t), aligned = (uintptr_t)t->data % size == 0;
     bool keep = t->drop && dense && aligned && numel > 1;
     if (keep)
-        LZ_TRY(keep_foreign(t, (size_t)numel * size, &buffer));
+        LZ_TRY(keep_foreign(t, (size_t)numel * size, &kept, &buffer));
     else if (numel == 1)
         LZ_TRY(fill_one(memory, t->type.dtype, lz_element_get(t->type.dtype, t->data), &buffer));
     else if (dense)
         LZ_TRY(copy_dense(memory, t->data, (size_t)numel * size, &buffer));
     else
         LZ_TRY(copy_host(memory, t, &buffer));
-    lz_err *e = lz_ts_data_create(buffer, t->type, device, out);
-    if (!e && t->drop && !keep)
+    LZ_TRY(lz_ts_data_create(buffer, t->type, device, out));
+    if (kept)
+        kept->drop = t->drop;
+    else if (t->drop)
         t->drop(t->owner);
-    return e;
+    return NULL;
 }
 
 static lz_dtype dtype_of(lz_scalar_kind kind)

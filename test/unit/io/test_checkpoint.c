@@ -58,6 +58,7 @@ static float step(run *r, int64_t n)
     lz_optim_step(r->optim);
     lz_scope_pop(s);
     lz_mark_step(r->c);
+    assert_string_equal(lz_message(r->c), "");
     assert_true(lz_read(l, &loss, sizeof loss));
     lz_release(l);
     return loss;
