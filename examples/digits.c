@@ -180,7 +180,7 @@ static void tell(lz_ctx *c)
            (double)figure("TsLaunches") / (double)(compiled + reused));
     printf("  peak memory         %8.2f MB predicted, %.2f MB in fact\n",
            (double)figure("TsBytesPredicted") / 1e6, (double)figure("TsBytesPeak") / 1e6);
-    printf("  the last graph that was compiled: %s\n", lz_explain(c));
+    printf("  why the last graph was compiled: %s\n", lz_explain(c));
 }
 
 int main(int argc, char **argv)
