@@ -9,7 +9,16 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { IMAGES = 1797, TRAIN = 1437, SIDE = 8, BATCH = 64, EPOCHS = 20, SEEDS = 3, BAR = 30 };
+enum {
+    IMAGES = 1797,
+    TRAIN = 1437,
+    SIDE = 8,
+    BATCH = 64,
+    EPOCHS = 20,
+    SEEDS = 3,
+    BAR = 30,
+    SEEN = 64 * 4 * 4
+};
 
 typedef struct digits {
     lz_ctx *c;
@@ -26,7 +35,7 @@ static network make_network(lz_ctx *c)
     lz_module *m = lz_module_create(c);
     return (network){ m, lz_nn_conv2d(m, "c1", 1, 32, 3, .padding = 1),
                       lz_nn_conv2d(m, "c2", 32, 64, 3, .padding = 1), lz_nn_dropout(m, "dropout", 0.2),
-                      lz_nn_linear(m, "out", 64 * 4 * 4, 10) };
+                      lz_nn_linear(m, "out", SEEN, 10) };
 }
 
 static lz_tensor *forward(lz_ctx *c, const network *n, lz_tensor *x)

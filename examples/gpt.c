@@ -11,6 +11,7 @@
 #include <time.h>
 
 enum { WIDTH = 128, HEADS = 4, BLOCKS = 3, LENGTH = 64, BATCH = 16, CHARACTERS = 128, WRITTEN = 400 };
+enum { WIDE = 4 * WIDTH, TOKENS = BATCH * LENGTH };
 
 typedef struct block {
     lz_module *norm1, *attention, *norm2, *up, *down;
@@ -33,8 +34,8 @@ static block make_block(lz_module *parent)
     lz_module *m = lz_nn_module(parent, NULL); /* it is called by its number */
     return (block){ lz_nn_layer_norm(m, "norm1", LZ_DIMS(WIDTH)),
                     lz_nn_multihead_attention(m, "attention", WIDTH, HEADS, .batch_first = true),
-                    lz_nn_layer_norm(m, "norm2", LZ_DIMS(WIDTH)), lz_nn_linear(m, "up", WIDTH, 4 * WIDTH),
-                    lz_nn_linear(m, "down", 4 * WIDTH, WIDTH) };
+                    lz_nn_layer_norm(m, "norm2", LZ_DIMS(WIDTH)), lz_nn_linear(m, "up", WIDTH, WIDE),
+                    lz_nn_linear(m, "down", WIDE, WIDTH) };
 }
 
 static gpt make_gpt(lz_ctx *c)
@@ -70,8 +71,8 @@ static lz_tensor *learn(lz_ctx *c, const gpt *g, lz_optim *optim, const int64_t 
 {
     lz_scope *s = lz_scope_push(c);
     lz_tensor *x = lz_from_memory(c, LZ_I64, LZ_DIMS(BATCH, LENGTH), in);
-    lz_tensor *y = lz_from_memory(c, LZ_I64, LZ_DIMS(BATCH * LENGTH), next);
-    lz_tensor *rows = lz_reshape(c, forward(c, g, x), LZ_DIMS(BATCH * LENGTH, CHARACTERS));
+    lz_tensor *y = lz_from_memory(c, LZ_I64, LZ_DIMS(TOKENS), next);
+    lz_tensor *rows = lz_reshape(c, forward(c, g, x), LZ_DIMS(TOKENS, CHARACTERS));
     lz_tensor *loss = lz_retain(lz_cross_entropy_loss(c, rows, y));
     lz_backward(c, loss);
     lz_clip_grad_norm(g->all, 1.0);
@@ -109,7 +110,7 @@ static double seconds(void)
 
 static void train(lz_ctx *c, const gpt *g, const text *t, int steps)
 {
-    static int64_t in[BATCH * LENGTH], next[BATCH * LENGTH];
+    static int64_t in[TOKENS], next[TOKENS];
     uint64_t dice = 1;
     double start = seconds();
     lz_optim *optim = lz_adamw(g->all, .lr = 0, .weight_decay = 0.01);

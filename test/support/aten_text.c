@@ -37,8 +37,8 @@ static lz_err *due(aten_text *t, char ch)
 
 static bool is_word(char ch)
 {
-    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9')
-           || memchr("_.:+-", ch, 5) != NULL;
+    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || ch == '_'
+           || ch == '.' || ch == ':' || ch == '+' || ch == '-';
 }
 
 static lz_str word(aten_text *t)
