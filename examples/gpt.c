@@ -23,7 +23,7 @@ typedef struct gpt {
 } gpt;
 
 typedef struct text {
-    char *ptr;
+    unsigned char *ptr;
     size_t len;
 } text;
 
@@ -147,7 +147,7 @@ static void write_text(lz_ctx *c, const gpt *g, const text *t)
     int64_t last[LENGTH];
     for (int i = 0; i < LENGTH; i++)
         last[i] = t->ptr[i];
-    printf("\nit writes\n%.*s|", LENGTH, t->ptr);
+    printf("\nit writes\n%.*s|", LENGTH, (const char *)t->ptr);
     LZ_INFERENCE(c)
     {
         for (int i = 0; i < WRITTEN && !lz_failed(c); i++) {
@@ -166,17 +166,17 @@ static void write_text(lz_ctx *c, const gpt *g, const text *t)
 /* Characters that are no ASCII are left out. */
 static void add_file(text *t, const char *path)
 {
-    char piece[4096];
+    unsigned char piece[4096];
     FILE *f = fopen(path, "rb");
     if (!f)
         fprintf(stderr, "gpt: %s cannot be read\n", path);
     for (size_t n; f && (n = fread(piece, 1, sizeof piece, f)) > 0;) {
-        char *more = realloc(t->ptr, t->len + n);
+        unsigned char *more = realloc(t->ptr, t->len + n);
         if (!more)
             break;
         t->ptr = more;
         for (size_t i = 0; i < n; i++)
-            if (piece[i] >= 0)
+            if (piece[i] < CHARACTERS)
                 t->ptr[t->len++] = piece[i];
     }
     if (f)
