@@ -286,6 +286,24 @@ static void test_hot_kernels_are_swapped(void **state)
     must(end(NULL));
 }
 
+static void test_nothing_is_compiled_in_a_pause(void **state)
+{
+    lz_kernel *k = NULL;
+    (void)state;
+    begin(LZ_JIT_BACKGROUND);
+    must(add_kernel(1, &k));
+    lz_codes_pause();
+    for (int i = 0; i <= 3000000 / N; i++)
+        must(expect(k, N, 1));
+    assert_int_equal(made, 0);
+    lz_codes_resume();
+    lz_codes_wait();
+    must(expect(k, N, 1 + MARK));
+    assert_int_equal(made, 1);
+    lz_kernel_release(k);
+    must(end(NULL));
+}
+
 static void test_what_is_on_the_disk_comes_soon(void **state)
 {
     lz_kernel *k = NULL;
@@ -455,6 +473,7 @@ int main(void)
         LZ_TEST(test_no_compiler_is_known_once),
         LZ_TEST(test_bad_mode),
         cmocka_unit_test(test_hot_kernels_are_swapped),
+        cmocka_unit_test(test_nothing_is_compiled_in_a_pause),
         cmocka_unit_test(test_what_is_on_the_disk_comes_soon),
         cmocka_unit_test(test_there_is_a_bound),
         cmocka_unit_test(test_swap_under_threads),
