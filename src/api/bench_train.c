@@ -83,40 +83,42 @@ static lz_err *make_lenet(training *t)
 
 /* ---- GPT: 4 layers, width 256, 4 heads, 128 positions, 96 characters ---- */
 
-enum { LAYERS = 4, WIDTH = 256, HEADS = 4, LENGTH = 128, CHARS = 96 };
+enum { LAYERS = 4, HEADS = 4, LENGTH = 128, CHARS = 96 };
+
+static const int64_t width = 256;
 
 static void make_block(lz_module *parent)
 {
     lz_module *b = lz_nn_module(parent, NULL);
-    lz_nn_layer_norm(b, "ln1", LZ_DIMS(WIDTH));
-    lz_nn_linear(b, "qkv", WIDTH, 3 * WIDTH);
-    lz_nn_linear(b, "proj", WIDTH, WIDTH);
-    lz_nn_layer_norm(b, "ln2", LZ_DIMS(WIDTH));
-    lz_nn_linear(b, "fc", WIDTH, 4 * WIDTH);
-    lz_nn_linear(b, "fc2", 4 * WIDTH, WIDTH);
+    lz_nn_layer_norm(b, "ln1", LZ_DIMS(width));
+    lz_nn_linear(b, "qkv", width, 3 * width);
+    lz_nn_linear(b, "proj", width, width);
+    lz_nn_layer_norm(b, "ln2", LZ_DIMS(width));
+    lz_nn_linear(b, "fc", width, 4 * width);
+    lz_nn_linear(b, "fc2", 4 * width, width);
 }
 
 static lz_err *make_gpt(training *t)
 {
-    lz_nn_embedding(t->m, "wte", CHARS, WIDTH);
-    lz_tensor *wpe = lz_init_normal(t->c, lz_zeros(t->c, LZ_DIMS(LENGTH, WIDTH)), 0, 0.02);
+    lz_nn_embedding(t->m, "wte", CHARS, width);
+    lz_tensor *wpe = lz_init_normal(t->c, lz_zeros(t->c, LZ_DIMS(LENGTH, width)), 0, 0.02);
     lz_module_add_param(t->m, "wpe", wpe);
     lz_module *blocks = lz_nn_module(t->m, "blocks");
     for (int i = 0; i < LAYERS; i++)
         make_block(blocks);
-    lz_nn_layer_norm(t->m, "lnf", LZ_DIMS(WIDTH));
-    lz_nn_linear(t->m, "head", WIDTH, CHARS, .bias = false);
+    lz_nn_layer_norm(t->m, "lnf", LZ_DIMS(width));
+    lz_nn_linear(t->m, "head", width, CHARS, .bias = false);
     t->opt = lz_adam(t->m, .lr = 3e-4);
     LZ_TRY(numbers(t, LZ_DIMS(t->batch, LENGTH), CHARS, &t->x));
     return numbers(t, LZ_DIMS(t->batch, LENGTH), CHARS, &t->y);
 }
 
-/* Query, key or value: [batch, heads, length, width of a head]. */
+/* Query, key or value: [batch, heads, length, size of a head]. */
 static lz_tensor *part(const training *t, lz_tensor *qkv, int64_t i)
 {
-    lz_tensor *x = lz_slice_Tensor(t->c, qkv, .dim = 2, .start = lz_some_int(i * WIDTH),
-                                   .end = lz_some_int((i + 1) * WIDTH));
-    x = lz_view(t->c, x, LZ_DIMS(t->batch, LENGTH, HEADS, WIDTH / HEADS));
+    lz_tensor *x = lz_slice_Tensor(t->c, qkv, .dim = 2, .start = lz_some_int(i * width),
+                                   .end = lz_some_int((i + 1) * width));
+    x = lz_view(t->c, x, LZ_DIMS(t->batch, LENGTH, HEADS, width / HEADS));
     return lz_transpose_int(t->c, x, 1, 2);
 }
 
@@ -124,7 +126,7 @@ static lz_tensor *attend(const training *t, lz_tensor *qkv)
 {
     lz_tensor *o = lz_scaled_dot_product_attention(t->c, part(t, qkv, 0), part(t, qkv, 1), part(t, qkv, 2),
                                                    .is_causal = true);
-    return lz_reshape(t->c, lz_transpose_int(t->c, o, 1, 2), LZ_DIMS(t->batch, LENGTH, WIDTH));
+    return lz_reshape(t->c, lz_transpose_int(t->c, o, 1, 2), LZ_DIMS(t->batch, LENGTH, width));
 }
 
 static lz_tensor *run_block(const training *t, lz_module *b, lz_tensor *h)

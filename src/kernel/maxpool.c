@@ -71,7 +71,7 @@ static floats pick(ints take, floats a, floats b)
 static floats best_of_pairs(const float *x, int64_t row, ints *which)
 {
     floats v[4], best;
-    for (int r = 0; r < 2; r++) {
+    for (int64_t r = 0; r < 2; r++) {
         floats a = *(const floats *)(x + r * row), b = *(const floats *)(x + r * row + LANES);
         v[2 * r] = __builtin_shufflevector(a, b, 0, 2, 4, 6);
         v[2 * r + 1] = __builtin_shufflevector(a, b, 1, 3, 5, 7);
@@ -79,7 +79,8 @@ static floats best_of_pairs(const float *x, int64_t row, ints *which)
     best = v[0];
     *which = (ints){ 0 };
     for (int k = 1; k < 4; k++) {
-        ints take = ~(ints)(v[k] <= best) & (ints)(best == best);
+        ints number = (ints)(best == best); /* NOLINT(misc-redundant-expression): no NaN */
+        ints take = ~(ints)(v[k] <= best) & number;
         best = pick(take, v[k], best);
         *which = (take & k) | (~take & *which);
     }
