@@ -47,8 +47,7 @@ static lz_err *load(const char *path, lz_buffer **out)
 {
     lz_file_info info;
     LZ_TRY(lz_file_stat(path, &info));
-    bool pipe = S_ISFIFO(info.mode) || S_ISCHR(info.mode) || S_ISSOCK(info.mode);
-    return pipe ? read_pipe(path, out) : map_file(path, out);
+    return S_ISFIFO(info.mode) ? read_pipe(path, out) : map_file(path, out); /* a device may have no end */
 }
 
 /* ---- life ---- */
