@@ -188,7 +188,7 @@ void lz_option_set(lz_optim_options *o, int option, double v)
     for (int i = 0; i < LZ_OPTIONS; i++)
         values[i] = i == option ? v : lz_option_get(o, i);
     const double *next = values;
-#define X(bit, field) o->field = *next++;
+#define X(bit, field) o->field = _Generic(o->field, bool : *next != 0, default : *next), next++;
     LZ_OPTIM_NUMBERS(X)
 #undef X
 }
