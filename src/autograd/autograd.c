@@ -261,8 +261,7 @@ static lz_err *give(going *g, const lz_grad_args *a, lz_tensor **out)
     return NULL;
 }
 
-static lz_err *gradients(going *g, lz_tensors outputs, lz_tensors inputs, const lz_grad_args *a,
-                         lz_tensor **out)
+static lz_err *gradients(going *g, lz_tensors outputs, lz_tensors inputs, const lz_grad_args *a)
 {
     if (inputs.n < 1)
         return lz_errf(LZ_ERR_ARG, "no inputs to find gradients for");
@@ -273,17 +272,25 @@ static lz_err *gradients(going *g, lz_tensors outputs, lz_tensors inputs, const 
         LZ_TRY(add_root(g, outputs.v[i], a->gradients.n > 0 ? a->gradients.v[i] : NULL));
     for (int64_t i = 0; i < inputs.n; i++)
         LZ_TRY(add_input(g, inputs.v[i]));
-    LZ_TRY(run(g, a->retain_graph, a->create_graph));
-    return give(g, a, out);
+    return run(g, a->retain_graph, a->create_graph);
 }
 
 bool lz_grad_at(lz_ctx *c, lz_loc at, lz_tensors outputs, lz_tensors inputs, lz_tensor **out,
                 const lz_grad_args *args)
 {
     going g = { .c = c, .at = at };
+    lz_scope *s, *outer = c->scope;
     for (int64_t i = 0; i < inputs.n; i++)
         out[i] = NULL;
-    lz_err *e = gradients(&g, outputs, inputs, args, out);
-    end(&g);
+    lz_err *e = lz_scope_begin(c, &s);
+    if (!e) {
+        e = gradients(&g, outputs, inputs, args);
+        c->scope = outer;
+        if (!e)
+            e = give(&g, args, out);
+        c->scope = s;
+        end(&g);
+        lz_scope_pop(s);
+    }
     return told(c, at, e);
 }

@@ -283,7 +283,7 @@ static lz_err *give_tensor(lz_recorder *r, const lz_op_row *op, const lz_value *
 static lz_err *give_list(lz_recorder *r, const lz_op_row *op, const lz_value *in, const lz_lv *v,
                          lz_value *out)
 {
-    lz_tensor **list = lz_scope_alloc(r->ctx->scope, (v->list.n + 1) * sizeof *list);
+    lz_tensor **list = lz_scope_alloc(r->ctx->scope->outer, (v->list.n + 1) * sizeof *list);
     if (!list)
         return lz_err_oom();
     for (size_t i = 0; i < v->list.n; i++)
@@ -318,6 +318,31 @@ static lz_err *take_apart(lz_recorder *r, const lz_op_row *op, const lz_value *i
     return give_results(r, op, in, results, out);
 }
 
+/* ---- what is made on the way goes, results stay ---- */
+
+static lz_err *pass_one(const lz_scope *s, lz_tensor *t, bool shared)
+{
+    if (!t || !t->alias)
+        return NULL;
+    if (t->scope != s)
+        return shared ? lz_scope_share(s->outer, t) : NULL;
+    lz_scope_remove(t);
+    lz_scope_add(s->outer, t);
+    return NULL;
+}
+
+/* shared: a result that is an argument gets a count, as from any operator that gives it back. */
+static lz_err *pass_results(const lz_scope *s, const lz_op_row *op, const lz_value *out, bool shared)
+{
+    for (uint32_t i = 0; i < op->nreturns; i++) {
+        if (out[i].kind == LZ_KIND_TENSOR)
+            LZ_TRY(pass_one(s, out[i].tensor, shared));
+        for (int64_t k = 0; out[i].kind == LZ_KIND_TENSORS && k < out[i].tensors.n; k++)
+            LZ_TRY(pass_one(s, out[i].tensors.v[k], shared));
+    }
+    return NULL;
+}
+
 /* Formulas know nothing of tensors that are not there, or somewhere else. */
 static bool is_usable(const lz_ctx *c, const lz_value *v)
 {
@@ -337,8 +362,15 @@ static lz_err *record_parts(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_
             record_hidden(c, op, at, in, out);
             return NULL;
         }
+    lz_scope *s;
     LZ_TRY(lz_tape_recorder(c->tape, at, &r));
-    lz_err *e = take_apart(r, op, in, out);
+    lz_err *e = lz_scope_begin(c, &s);
+    if (!e) {
+        e = take_apart(r, op, in, out);
+        if (!e)
+            e = pass_results(s, op, out, true);
+        lz_scope_pop(s);
+    }
     lz_tape_recorder_done(c->tape, r);
     return e;
 }
@@ -502,7 +534,13 @@ static lz_err *record_write(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_
     *done = true;
     bool whole =
         op->kind == LZ_SCHEMA_INPLACE && w.kin.args[0].tensor == w.self && (cut || row->kind == LZ_GRAD_OWN);
-    return whole ? write_with_node(&w, cut, out) : write_by_parts(&w, out);
+    lz_scope *s;
+    LZ_TRY(lz_scope_begin(c, &s));
+    lz_err *e = whole ? write_with_node(&w, cut, out) : write_by_parts(&w, out);
+    if (!e)
+        e = pass_results(s, op, out, false);
+    lz_scope_pop(s);
+    return e;
 }
 
 static lz_err *record_look(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)

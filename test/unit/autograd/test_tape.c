@@ -745,6 +745,26 @@ static void test_steps_repeat(void **state)
     lz_close(c);
 }
 
+/* Without scopes of its own a program keeps what it was given, and nothing else. */
+static void test_what_is_left(void **state)
+{
+    (void)state;
+    lz_ctx *c = lz_open(NULL);
+    lz_tensor *x = lz_reshape(c, plain(c, 1, 2), LZ_DIMS(1, 2)), *w = leaf(c, 3, 4), *g = NULL;
+    int64_t before = living();
+    lz_tensor *y = lz_linear(c, x, lz_reshape(c, w, LZ_DIMS(1, 2)));
+    assert_int_equal(living(), before + 2);
+    lz_square_(c, y);
+    lz_mul__Scalar(c, y, 3);
+    assert_int_equal(living(), before + 2);
+    lz_grad(c, LZ_TENSORS(y), LZ_TENSORS(w), &g, .retain_graph = true);
+    assert_int_equal(living(), before + 3);
+    lz_backward(c, y);
+    assert_int_equal(living(), before + 4); /* the gradient of w */
+    assert_string_equal(lz_message(c), "");
+    lz_close(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -772,6 +792,7 @@ int main(void)
         LZ_TEST(test_tangents),
         cmocka_unit_test(test_depth),
         cmocka_unit_test(test_steps_repeat),
+        cmocka_unit_test(test_what_is_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
