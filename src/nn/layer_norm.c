@@ -95,7 +95,7 @@ static void update_stats(lz_module *m, lz_tensor *x)
     for (int64_t i = 0; i < ndim; i++)
         if (i != 1)
             dims[n++] = i;
-    double count = (double)(lz_tensor_numel(x) / o->shape.v[0]);
+    double count = (double)lz_tensor_numel(x) / (double)o->shape.v[0];
     lz_scope *s = lz_scope_push(c);
     LZ_NO_GRAD(c)
     {

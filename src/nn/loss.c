@@ -21,10 +21,10 @@ lz_tensor *lz_cosine_embedding_loss_at(lz_ctx *c, lz_loc at, lz_tensor *x1, lz_t
     lz_tensor *n2 = lz_add_Scalar(c, lz_sum_dim_IntList(c, lz_mul_Tensor(c, x2, x2), last), eps);
     lz_tensor *cosine = lz_div_Tensor(c, both, lz_sqrt(c, lz_mul_Tensor(c, n1, n2)));
     lz_tensor *alike = lz_rsub_Scalar(c, cosine, 1);
-    lz_tensor *other = lz_clamp_min(c, lz_sub_Scalar(c, cosine, o->margin), 0);
+    lz_tensor *apart = lz_clamp_min(c, lz_sub_Scalar(c, cosine, o->margin), 0);
     lz_tensor *zeros = lz_zeros_like(c, cosine);
     lz_tensor *pos = lz_where_self(c, lz_eq_Scalar(c, target, 1), alike, zeros);
-    lz_tensor *neg = lz_where_self(c, lz_eq_Scalar(c, target, -1), other, zeros);
+    lz_tensor *neg = lz_where_self(c, lz_eq_Scalar(c, target, -1), apart, zeros);
     return reduce(c, at, lz_add_Tensor(c, pos, neg), o->reduction);
 }
 

@@ -159,7 +159,7 @@ static lz_err *load_state(lz_optim *o, const place *p, const char *name, lz_tens
 static lz_err *load_one(lz_optim *o, const char *name, lz_tensor *t, loading *l)
 {
     place p;
-    double v;
+    double v = 0;
     if (!find_place(o, lz_str_of(name), &p))
         return lz_errf(LZ_ERR_NOT_FOUND, "the state does not fit %s: unexpected '%s'", o->rule->name, name);
     if (p.param && p.which >= 0)
