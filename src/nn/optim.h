@@ -41,7 +41,8 @@ typedef struct lz_optim_group_data {
     X(ALPHA, alpha)                                                                                          \
     X(EPS, eps)                                                                                              \
     X(LR_DECAY, lr_decay)                                                                                    \
-    X(ACCUMULATOR, initial_accumulator_value)                                                                \
+    X(ACCUMULATOR, initial_accumulator_value)
+#define LZ_OPTIM_FLAGS(X)                                                                                    \
     X(NESTEROV, nesterov)                                                                                    \
     X(AMSGRAD, amsgrad)                                                                                      \
     X(CENTERED, centered)                                                                                    \
@@ -49,7 +50,7 @@ typedef struct lz_optim_group_data {
 
 enum {
 #define X(bit, field) LZ_OPTION_##bit,
-    LZ_OPTIM_NUMBERS(X)
+    LZ_OPTIM_NUMBERS(X) LZ_OPTIM_FLAGS(X)
 #undef X
         LZ_OPTIONS
 };

@@ -166,7 +166,7 @@ const char *lz_option_name(int option)
 {
     static const char *const names[] = {
 #define X(bit, field) #field,
-        LZ_OPTIM_NUMBERS(X)
+        LZ_OPTIM_NUMBERS(X) LZ_OPTIM_FLAGS(X)
 #undef X
     };
     return names[option];
@@ -176,7 +176,7 @@ double lz_option_get(const lz_optim_options *o, int option)
 {
     const double values[] = {
 #define X(bit, field) (double)o->field,
-        LZ_OPTIM_NUMBERS(X)
+        LZ_OPTIM_NUMBERS(X) LZ_OPTIM_FLAGS(X)
 #undef X
     };
     return values[option];
@@ -190,5 +190,8 @@ void lz_option_set(lz_optim_options *o, int option, double v)
     const double *next = values;
 #define X(bit, field) o->field = _Generic(o->field, bool : *next != 0, default : *next), next++;
     LZ_OPTIM_NUMBERS(X)
+#undef X
+#define X(bit, field) o->field = *next++ != 0;
+    LZ_OPTIM_FLAGS(X)
 #undef X
 }
