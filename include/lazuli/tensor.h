@@ -111,7 +111,8 @@ LZ_API bool lz_tensor_is_inert(const lz_tensor *t);
 LZ_API bool lz_tensor_is_held(const lz_tensor *t); /* its elements are there, or on their way */
 LZ_API bool lz_is_alias_of(const lz_tensor *a, const lz_tensor *b); /* one storage */
 
-/* Another device, or another context (the tensor must be held there, or it is synced). */
+/* Another device, or another context (the tensor must be held there, or it is synced). Gradients go
+ * through it only where it shares memory: on one device, in one context. */
 LZ_API lz_tensor *lz_copy_to(lz_ctx *c, lz_tensor *t, lz_device d);
 LZ_API lz_tensor *lz_share(lz_ctx *to, lz_tensor *held);
 /* t becomes what `data` is: shape and dtype too. Earlier views keep the old storage. */

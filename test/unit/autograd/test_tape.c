@@ -433,6 +433,8 @@ static void apart_from_history(lz_ctx *c)
     lz_backward(c, total(c, y));
     expect(c, lz_grad_of(x), 2, 2);
     check(c, !lz_requires_grad(lz_view(c, d, LZ_DIMS(2, 1))));
+    lz_backward(c, total(c, lz_copy_to(c, x, lz_tensor_device(x))));
+    expect(c, lz_grad_of(x), 3, 3);
     lz_detach_(c, y);
     check(c, !lz_requires_grad(y));
 }
