@@ -49,6 +49,7 @@ typedef struct worker {
 struct lz_pool {
     int threads, started; /* started: beside the caller */
     uint64_t spin_ns;
+    bool fills; /* a thread for each CPU, and more than one */
     pthread_mutex_t lock;
     pthread_cond_t work, done;
     task *tasks;
@@ -154,12 +155,38 @@ static void idle(lz_pool *p)
     p->sleepers--;
 }
 
+static atomic_bool spared;
+
+void lz_pool_spare(bool on)
+{
+    atomic_store_explicit(&spared, on, memory_order_relaxed);
+}
+
+static bool rests(const lz_pool *p, int index)
+{
+    return p->fills && index == p->threads - 1 && atomic_load_explicit(&spared, memory_order_relaxed);
+}
+
+/* With the lock, which it gives up meanwhile. A call that was meant for another is passed on. */
+static void rest(lz_pool *p)
+{
+    p->sleepers++;
+    pthread_cond_wait(&p->work, &p->lock);
+    p->sleepers--;
+    if (open_task(p))
+        pthread_cond_signal(&p->work);
+}
+
 /* NULL when the pool stops. */
-static task *next_task(lz_pool *p)
+static task *next_task(lz_pool *p, int index)
 {
     task *t = NULL;
-    while (!p->stop && !(t = open_task(p)))
-        idle(p);
+    while (!p->stop && (rests(p, index) || !(t = open_task(p)))) {
+        if (rests(p, index))
+            rest(p);
+        else
+            idle(p);
+    }
     return p->stop ? NULL : t;
 }
 
@@ -183,7 +210,7 @@ static void *work(void *arg)
     const worker *w = arg;
     lz_pool *p = w->pool;
     pthread_mutex_lock(&p->lock);
-    for (task *t; (t = next_task(p));) {
+    for (task *t; (t = next_task(p, w->index));) {
         atomic_fetch_add_explicit(&t->guests, 1, memory_order_relaxed);
         int64_t more = to_wake(p, t);
         pthread_mutex_unlock(&p->lock);
@@ -258,7 +285,7 @@ lz_err *lz_pool_for(lz_pool *p, int64_t n, int64_t grain, lz_range_fn *fn, void 
     t.grain = grain;
     t.chunks = (n - 1) / grain + 1;
     bool nested = here.pool == p;
-    if (nested || t.chunks == 1 || lz_pool_threads(p) == 1)
+    if (nested || t.chunks == 1 || lz_pool_threads(p) == 1 || (p->threads == 2 && rests(p, 1)))
         return run_inline(&t, nested ? here.worker : 0);
     share_out(&t, p->threads);
     post(p, &t);
@@ -294,6 +321,7 @@ lz_err *lz_pool_create(int threads, lz_pool **out)
     if (!p)
         return lz_err_oom();
     *p = (lz_pool){ .threads = threads, .spin_ns = threads > lz_cpu_count() ? 0 : SPIN_NS };
+    p->fills = threads > 1 && threads >= lz_cpu_count();
     p->lock = (pthread_mutex_t)PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP; /* never held for long */
     p->work = p->done = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
     lz_err *e = start_workers(p);

@@ -7,6 +7,7 @@
 #define LZ_BASE_POOL_H
 
 #include "base/err.h"
+#include <stdbool.h>
 
 typedef struct lz_pool lz_pool;
 
@@ -19,12 +20,17 @@ LZ_MUST_USE lz_err *lz_pool_create(int threads, lz_pool **out);
 void lz_pool_destroy(lz_pool *p); /* while nobody uses it */
 int lz_pool_threads(const lz_pool *p);
 
+/* A thread of another kind needs a CPU for a while (on), or no more: pools with a thread for each CPU
+ * leave one of theirs asleep, so that no loop waits for a thread that lost its CPU. One such thread at a
+ * time. */
+void lz_pool_spare(bool on);
+
 /* Calls fn for [0, grain), [grain, 2*grain), ... until n, each once, in any order
  * and on any thread, the caller's too; returns when all are over. Threads that come in
  * time take the same parts each time. After an error, chunks above it that have not
- * begun are left out; the error of the lowest failing chunk is returned. p NULL stands for one thread; a grain below 1 for 1. Several threads
- * may call at once. A call from inside a chunk of the same pool runs where it is,
- * with that chunk's worker. */
+ * begun are left out; the error of the lowest failing chunk is returned. p NULL stands for one thread; a
+ * grain below 1 for 1. Several threads may call at once. A call from inside a chunk of the same pool runs
+ * where it is, with that chunk's worker. */
 LZ_MUST_USE lz_err *lz_pool_for(lz_pool *p, int64_t n, int64_t grain, lz_range_fn *fn, void *user);
 
 #endif

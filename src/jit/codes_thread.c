@@ -1,16 +1,16 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/pool.h"
 #include "base/thread.h"
 #include "jit/codes_impl.h"
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A quarter of a CPU that others want, too, and not for long at a time: a loop that is spread over all
- * CPUs waits for the one that compiles. */
-enum { STACK = 8 << 20, NICE = 5, NICEST = 19, SLICE_NS = 200000 };
+enum { STACK = 8 << 20, NICE = 5 };
 
 /* Code is made by one thread at a time; a fork waits for it, so that a child never finds
  * the compiler in the middle of something. Taken before the lock of the table. */
@@ -96,6 +96,7 @@ static void after_fork_in_child(void)
 {
     lz_codes *c = &lz_codes_all;
     lz_mem_free(c->thread);
+    lz_pool_spare(false);
     c->thread = NULL;
     c->paused = 0;
     c->queue = NULL;
@@ -250,30 +251,23 @@ static bool serve(const lz_code_thread *t, lz_centry *e)
         if (!atomic_load_explicit(&e->code, memory_order_relaxed) && !outlast_pause(t))
             return false;
     }
+    lz_pool_spare(true);
     lz_code_make(e, want);
+    lz_pool_spare(false);
     bool there = atomic_load_explicit(&e->code, memory_order_relaxed);
     if (there)
         tell(&lz_codes_all.swaps, offsetof(lz_code_hold, swap));
     return !there && atomic_load(&e->asked) > want;
 }
 
-/* What Linux calls sched_attr. From 6.12 on an ordinary thread's runtime is its slice. */
-typedef struct attr {
-    uint32_t size, policy;
-    uint64_t flags;
-    int32_t nice;
-    uint32_t priority;
-    uint64_t runtime, deadline, period;
-} attr;
-
-/* Behind the thread that started it. To Linux a thread is a process here; elsewhere the priority stays. */
+/* Behind the thread that started it, and never instead of one that runs. To Linux a thread is a process
+ * here; elsewhere the priority stays. */
 static void step_back(void)
 {
     id_t self = (id_t)syscall(SYS_gettid);
     int nice = getpriority(PRIO_PROCESS, self) + NICE;
-    attr a = { .size = sizeof a, .nice = nice < NICEST ? nice : NICEST, .runtime = SLICE_NS };
-    if (syscall(SYS_sched_setattr, 0, &a, 0) != 0)
-        (void)setpriority(PRIO_PROCESS, self, a.nice);
+    (void)sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });
+    (void)setpriority(PRIO_PROCESS, self, nice);
 }
 
 static void *work(void *arg)

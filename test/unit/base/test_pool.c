@@ -1,3 +1,4 @@
+#include "base/cpu.h"
 #include "base/pool.h"
 #include "base/thread.h"
 #include "check.h"
@@ -419,6 +420,41 @@ static lz_err *test_thread_numbers_are_checked(void)
     return NULL;
 }
 
+/* More threads than CPUs there are: the last one rests while a CPU is to be spared. */
+static lz_err *count_worker(void *user, int64_t begin, int64_t end, int worker)
+{
+    atomic_int *runs = user;
+    (void)begin;
+    (void)end;
+    atomic_fetch_add(&runs[worker], 1);
+    sched_yield();
+    return NULL;
+}
+
+static lz_err *test_a_cpu_is_spared(void)
+{
+    enum { LOOPS = 50, CHUNKS = 40 };
+    for (int threads = 2; threads <= THREADS; threads += 3) {
+        lz_pool *p;
+        atomic_int runs[THREADS] = { 0 };
+        int all = 0;
+        LZ_TRY(lz_pool_create(threads, &p));
+        lz_pool_spare(true);
+        for (int i = 0; i < LOOPS; i++) {
+            check_cover(p, MOST, 7);
+            assert_null(lz_pool_for(p, CHUNKS, 1, count_worker, runs));
+        }
+        lz_pool_spare(false);
+        check_cover(p, MOST, 7);
+        lz_pool_destroy(p);
+        for (int i = 0; i < THREADS; i++)
+            all += atomic_load(&runs[i]);
+        assert_int_equal(all, LOOPS * CHUNKS);
+        assert_true(threads < lz_cpu_count() || atomic_load(&runs[threads - 1]) == 0);
+    }
+    return NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -432,6 +468,7 @@ int main(void)
         LZ_TEST(test_pools_may_call_each_other),
         LZ_TEST(test_one_chunk_leaves_the_pool_to_loops_inside),
         LZ_TEST(test_many_callers_at_once),
+        LZ_TEST(test_a_cpu_is_spared),
         LZ_TEST(test_idle_workers_sleep),
         LZ_TEST(test_as_many_threads_as_allowed_cpus),
         LZ_TEST(test_thread_numbers_are_checked),
