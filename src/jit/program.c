@@ -551,6 +551,20 @@ static bool gathers(const lz_program *p, int load)
     return does;
 }
 
+/* Does something behind the store read what was loaded? A load need not be a copy. */
+static bool reads_behind(const lz_program *p, int load, int store)
+{
+    size_t stored = 0;
+    while (stored < p->n_code && (p->code[stored].kind != LZ_I_STORE || p->code[stored].access != store))
+        stored++;
+    bool does = false;
+    for (size_t i = 0; i < p->n_code; i++)
+        does = does
+               || (p->code[i].kind >= LZ_I_LOAD && p->code[i].kind <= LZ_I_GATHER_IF
+                   && p->code[i].access == load && p->registers[p->code[i].out].last > stored);
+    return does;
+}
+
 bool lz_program_in_place(const lz_program *p, int load, int store)
 {
     bool stored = false;
@@ -562,6 +576,7 @@ bool lz_program_in_place(const lz_program *p, int load, int store)
             return false;
         stored = stored || (w < p->walks && stores(p, p->element[w], store));
     }
-    return stored && !gathers(p, load) && p->access[load].vary == p->access[store].vary
+    return stored && !gathers(p, load) && !reads_behind(p, load, store)
+           && p->access[load].vary == p->access[store].vary
            && dtype_size(p->access[load].dtype) == dtype_size(p->access[store].dtype);
 }

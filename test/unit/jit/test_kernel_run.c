@@ -419,6 +419,24 @@ static lz_err *test_in_place_waits_for_later_stages(void)
     return NULL;
 }
 
+/* Nor what a row still reads that was loaded once for it. */
+static lz_err *test_in_place_waits_for_the_row(void)
+{
+    lz_kb *b;
+    LZ_TRY(lz_kb_create(LZ_K_ROWS, 1, 1, &b));
+    int in = lz_kb_access(b, LZ_F32, LZ_K_OUTER), all = lz_kb_access(b, LZ_F32, LZ_K_ELEMENT);
+    int early = lz_kb_access(b, LZ_F32, LZ_K_OUTER), late = lz_kb_access(b, LZ_F32, LZ_K_OUTER);
+    lz_kv x = lz_kb_load(b, in), y = lz_kb_op2(b, LZ_K_MUL, x, lz_kb_load(b, all));
+    lz_kb_store(b, early, lz_kb_op1(b, LZ_K_NEG, x));
+    lz_kb_store(b, late, lz_kb_reduce(b, LZ_K_RMAX, y));
+    lz_kernel *k;
+    LZ_TRY(lz_kb_finish(b, &k));
+    assert_false(lz_kernel_in_place(k, in, early));
+    assert_true(lz_kernel_in_place(k, in, late));
+    lz_kernel_release(k);
+    return NULL;
+}
+
 static lz_err *test_values_are_shared_and_typed(void)
 {
     lz_kb *b;
@@ -492,6 +510,7 @@ int main(void)
         LZ_TEST(test_zero_extents_do_nothing),
         LZ_TEST(test_equal_structure_is_equal),
         LZ_TEST(test_in_place_waits_for_later_stages),
+        LZ_TEST(test_in_place_waits_for_the_row),
         LZ_TEST(test_values_are_shared_and_typed),
         LZ_TEST(test_first_error_sticks),
         LZ_TEST(test_too_many_values_are_refused),
