@@ -74,11 +74,13 @@ static bool note_read(void *user, const lz_ln *base)
     return !s->error;
 }
 
-static lz_err *note_all(sorter *s, const lz_ln *const *outputs, size_t n)
+/* *all false: many read what many write, and it would take too long. */
+static lz_err *note_all(sorter *s, const lz_ln *const *outputs, size_t n, bool *all)
 {
+    enum { EDGES = 1 << 20 };
     for (size_t i = 0; i < n; i++)
         s->buffers[lz_fused_owner(s->f, outputs[i])->id].kept = true;
-    for (size_t i = 0; i < s->f->order.len; i++) {
+    for (size_t i = 0; i < s->f->order.len && s->edges.len < EDGES; i++) {
         s->step = s->f->order.data[i];
         s->look++;
         const lz_step *t = &s->f->steps.data[s->step];
@@ -87,6 +89,7 @@ static lz_err *note_all(sorter *s, const lz_ln *const *outputs, size_t n)
         if (t->after != LZ_NO_STEP)
             LZ_TRY(wait_for(s, t->after));
     }
+    *all = s->edges.len < EDGES;
     return NULL;
 }
 
@@ -203,8 +206,9 @@ lz_err *lz_fuse_free_soon(lz_fused *f, const lz_ln *const *outputs, size_t n)
     sorter s = { .f = f };
     LZ_TRY(lz_arena_new(f->arena, &s.buffers, f->dag->n_nodes + 1));
     LZ_TRY(lz_arena_new(f->arena, &s.waiters, f->steps.len + 1));
-    lz_err *e = note_all(&s, outputs, n);
-    e = e ? e : sort(&s);
+    bool all = false;
+    lz_err *e = note_all(&s, outputs, n, &all);
+    e = !e && all ? sort(&s) : e;
     lz_vec_deinit(&s.edges);
     lz_vec_deinit(&s.asked);
     lz_vec_deinit(&s.order);
