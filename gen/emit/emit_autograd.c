@@ -112,22 +112,6 @@ static lz_err *emit_family(lzg_emit *e, lz_str family)
     return err;
 }
 
-static lz_err *emit_families(lzg_emit *e)
-{
-    lz_map done = { 0 };
-    lz_err *err = NULL;
-    for (size_t i = 0; !err && i < e->c->n; i++) {
-        lz_str family = lzg_family_of(e->c->all[i].f);
-        if (lz_map_find(&done, family))
-            continue;
-        err = lz_map_put(&done, family, e);
-        if (!err)
-            err = emit_family(e, family);
-    }
-    lz_map_deinit(&done);
-    return err;
-}
-
 static lz_err *emit_header(lzg_emit *e)
 {
     lz_text *out;
@@ -206,7 +190,7 @@ lz_err *lzg_emit_autograd(lzg_emit *e)
         return NULL;
     LZ_TRY(emit_header(e));
     LZ_TRY(emit_table(e));
-    return emit_families(e);
+    return lzg_each_family(e, NULL, emit_family);
 }
 
 lz_err *lzg_why_autograd(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out)

@@ -268,20 +268,25 @@ static lz_err *emit_family(lzg_emit *e, lz_str family)
     return err;
 }
 
-static lz_err *emit_families(lzg_emit *e)
+lz_err *lzg_each_family(lzg_emit *e, lzg_family_has *has, lzg_family_fn *emit)
 {
     lz_map done = { 0 };
     lz_err *err = NULL;
     for (size_t i = 0; !err && i < e->c->n; i++) {
         lz_str family = lzg_family_of(e->c->all[i].f);
-        if (!own_definition(e, i) || lz_map_find(&done, family))
+        if ((has && !has(e, i)) || lz_map_find(&done, family))
             continue;
         err = lz_map_put(&done, family, e);
         if (!err)
-            err = emit_family(e, family);
+            err = emit(e, family);
     }
     lz_map_deinit(&done);
     return err;
+}
+
+static bool is_defined(const lzg_emit *e, size_t i)
+{
+    return own_definition(e, i) != NULL;
 }
 
 static lz_err *emit_header(lzg_emit *e)
@@ -389,7 +394,7 @@ lz_err *lzg_emit_lower(lzg_emit *e)
         return NULL;
     LZ_TRY(emit_header(e));
     LZ_TRY(emit_table(e));
-    return emit_families(e);
+    return lzg_each_family(e, is_defined, emit_family);
 }
 
 lz_err *lzg_why_lower(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out)

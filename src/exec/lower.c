@@ -175,6 +175,21 @@ lz_err *lz_low_input(lz_lower *b, int64_t slot, lz_dtype d, lz_ints sizes, lz_in
                          out);
 }
 
+lz_err *lz_low_copy(lz_lower *b, const lz_ln *n, const lz_ln *const *in, lz_ints sizes, const lz_ln **out)
+{
+    return lz_low_intern(b,
+                         &(lz_low_proto){ .kind = (lz_lkind)n->kind,
+                                          .dtype = (lz_dtype)n->dtype,
+                                          .number = n->number,
+                                          .op = n->op,
+                                          .nin = n->nin,
+                                          .in = in,
+                                          .sizes = sizes,
+                                          .attr = n->attr,
+                                          .attr_size = n->attr_size },
+                         out);
+}
+
 lz_err *lz_low_scalar(lz_lower *b, int64_t slot, lz_dtype d, const lz_ln **out)
 {
     lz_lscalar attr = { slot };

@@ -54,17 +54,7 @@ static lz_err *push(pusher *p, const lz_ln *x, const lz_ln **out)
         return lz_low_gather(p->b, x, p->index, p->dim, out);
     for (int i = 0; i < x->nin; i++)
         LZ_TRY(push(p, x->in[i], &in[i]));
-    return lz_low_intern(p->b,
-                         &(lz_low_proto){ .kind = (lz_lkind)x->kind,
-                                          .dtype = (lz_dtype)x->dtype,
-                                          .number = x->number,
-                                          .op = x->op,
-                                          .nin = x->nin,
-                                          .in = in,
-                                          .sizes = lz_ln_sizes(p->index),
-                                          .attr = x->attr,
-                                          .attr_size = x->attr_size },
-                         out);
+    return lz_low_copy(p->b, x, in, lz_ln_sizes(p->index), out);
 }
 
 lz_err *lz_gather_operands(lz_lower *b, const lz_ln *data, const lz_ln *index, int64_t dim, const lz_ln **out)

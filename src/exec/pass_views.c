@@ -128,18 +128,7 @@ static lz_err *apply_all(mover *m, const chain *c, const lz_ln *x, const lz_ln *
 /* The same node of what its operands have become; its sizes those of a pointwise operand. */
 static lz_err *copy_node(mover *m, const lz_ln *n, const lz_ln *const *in, const lz_ln **out)
 {
-    return lz_low_intern(
-        m->b,
-        &(lz_low_proto){ .kind = (lz_lkind)n->kind,
-                         .dtype = (lz_dtype)n->dtype,
-                         .number = n->number,
-                         .op = n->op,
-                         .nin = n->nin,
-                         .in = in,
-                         .sizes = lz_ln_is_pointwise(n) ? lz_ln_sizes(in[0]) : lz_ln_sizes(n),
-                         .attr = n->attr,
-                         .attr_size = n->attr_size },
-        out);
+    return lz_low_copy(m->b, n, in, lz_ln_is_pointwise(n) ? lz_ln_sizes(in[0]) : lz_ln_sizes(n), out);
 }
 
 static lz_err *rebuild(mover *m, const lz_ln *n, const lz_ln **out)
