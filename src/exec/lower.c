@@ -175,7 +175,7 @@ lz_err *lz_low_input(lz_lower *b, int64_t slot, lz_dtype d, lz_ints sizes, lz_in
                          out);
 }
 
-lz_err *lz_low_copy(lz_lower *b, const lz_ln *n, const lz_ln *const *in, lz_ints sizes, const lz_ln **out)
+lz_err *lz_low_again(lz_lower *b, const lz_ln *n, const lz_ln *const *in, lz_ints sizes, const lz_ln **out)
 {
     return lz_low_intern(b,
                          &(lz_low_proto){ .kind = (lz_lkind)n->kind,

@@ -23,8 +23,8 @@ typedef struct lz_low_proto {
 /* Finds or makes the node. */
 LZ_MUST_USE lz_err *lz_low_intern(lz_lower *b, const lz_low_proto *p, const lz_ln **out);
 /* The same node, of other operands and of these sizes. */
-LZ_MUST_USE lz_err *lz_low_copy(lz_lower *b, const lz_ln *n, const lz_ln *const *in, lz_ints sizes,
-                                const lz_ln **out);
+LZ_MUST_USE lz_err *lz_low_again(lz_lower *b, const lz_ln *n, const lz_ln *const *in, lz_ints sizes,
+                                 const lz_ln **out);
 
 /* Takes v as it is. */
 LZ_MUST_USE lz_err *lz_low_make_const(lz_lower *b, lz_scalar v, lz_dtype d, bool number, bool sized,

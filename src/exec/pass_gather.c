@@ -54,7 +54,7 @@ static lz_err *push(pusher *p, const lz_ln *x, const lz_ln **out)
         return lz_low_gather(p->b, x, p->index, p->dim, out);
     for (int i = 0; i < x->nin; i++)
         LZ_TRY(push(p, x->in[i], &in[i]));
-    return lz_low_copy(p->b, x, in, lz_ln_sizes(p->index), out);
+    return lz_low_again(p->b, x, in, lz_ln_sizes(p->index), out);
 }
 
 lz_err *lz_gather_operands(lz_lower *b, const lz_ln *data, const lz_ln *index, int64_t dim, const lz_ln **out)

@@ -91,7 +91,7 @@ static lz_err *rebuild(turner *t, const lz_ln *n, const lz_ln **out)
     for (int i = 0; i < n->nin; i++)
         in[i] = t->now[n->in[i]->id];
     t->b->origin = n->origin;
-    return lz_low_copy(t->b, n, in, lz_ln_sizes(n), out);
+    return lz_low_again(t->b, n, in, lz_ln_sizes(n), out);
 }
 
 static lz_err *rebuild_all(turner *t, const lz_ln **outputs, size_t n)

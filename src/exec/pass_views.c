@@ -128,7 +128,7 @@ static lz_err *apply_all(mover *m, const chain *c, const lz_ln *x, const lz_ln *
 /* The same node of what its operands have become; its sizes those of a pointwise operand. */
 static lz_err *copy_node(mover *m, const lz_ln *n, const lz_ln *const *in, const lz_ln **out)
 {
-    return lz_low_copy(m->b, n, in, lz_ln_is_pointwise(n) ? lz_ln_sizes(in[0]) : lz_ln_sizes(n), out);
+    return lz_low_again(m->b, n, in, lz_ln_is_pointwise(n) ? lz_ln_sizes(in[0]) : lz_ln_sizes(n), out);
 }
 
 static lz_err *rebuild(mover *m, const lz_ln *n, const lz_ln **out)
