@@ -286,6 +286,7 @@ lz_err *lz_codes_open(lz_metrics *m)
 void lz_codes_close(lz_metrics *m)
 {
     lz_codes_tell_no_more(m);
+    lz_code_thread_end(); /* a kernel that is being compiled may be held by the thread alone */
     pthread_mutex_lock(&lz_codes_all.lock);
     lz_codes_all.holders--;
     leftovers all = take_all();

@@ -39,7 +39,7 @@ typedef struct lz_codes {
     lz_centry *queue, **queue_end; /* queue_end NULL: empty */
     size_t count, holders;
     uint64_t clock;
-    int paused; /* how often */
+    int paused;                    /* how often */
     struct lz_code_thread *thread; /* NULL: none */
     struct lz_code_hold *holds;
     _Atomic(lz_code_source *) source;
@@ -57,5 +57,6 @@ void lz_code_ask(lz_centry *e, int want);           /* on the other */
 struct lz_code_thread *lz_code_thread_take(void);   /* with the lock: it is told to stop */
 void lz_code_thread_guard(void);                    /* what is loaded by now outlives the thread */
 void lz_code_thread_join(struct lz_code_thread *t); /* without it; NULL is fine */
+void lz_code_thread_end(void); /* finishes what it is at; the next question starts another */
 
 #endif

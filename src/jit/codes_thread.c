@@ -91,14 +91,9 @@ static void after_fork(void)
     pthread_mutex_unlock(&making);
 }
 
-/* The thread is not here: what it was asked for will be asked for again. */
-static void after_fork_in_child(void)
+/* With the lock, without a thread: what it was asked for will be asked for again. */
+static void forget_queue(lz_codes *c)
 {
-    lz_codes *c = &lz_codes_all;
-    lz_mem_free(c->thread);
-    lz_pool_spare(false);
-    c->thread = NULL;
-    c->paused = 0;
     c->queue = NULL;
     c->queue_end = NULL;
     for (size_t b = 0; b < LZ_CODE_BUCKETS; b++) {
@@ -108,6 +103,16 @@ static void after_fork_in_child(void)
             e->queued = false;
         }
     }
+}
+
+/* The thread is not here. */
+static void after_fork_in_child(void)
+{
+    lz_codes *c = &lz_codes_all;
+    lz_mem_free(c->thread);
+    c->thread = NULL;
+    c->paused = 0;
+    forget_queue(c);
     c->change = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
     after_fork();
 }
@@ -305,6 +310,19 @@ void lz_code_thread_join(struct lz_code_thread *t)
     if (t)
         pthread_join(t->id, NULL);
     lz_mem_free(t);
+}
+
+void lz_code_thread_end(void)
+{
+    lz_codes *c = &lz_codes_all;
+    pthread_mutex_lock(&c->lock);
+    lz_code_thread *t = lz_code_thread_take();
+    pthread_mutex_unlock(&c->lock);
+    lz_code_thread_join(t);
+    pthread_mutex_lock(&c->lock);
+    if (!c->thread)
+        forget_queue(c);
+    pthread_mutex_unlock(&c->lock);
 }
 
 /* ---- the end of the process ---- */
