@@ -286,6 +286,46 @@ static void test_hot_kernels_are_swapped(void **state)
     must(end(NULL));
 }
 
+/* ---- the thread holds what it compiles ---- */
+
+static lz_kernel *compiled;
+static atomic_bool under_way, released;
+
+/* Makes the same kernel again, as expanding it may, and is the last that has it. */
+static lz_err *slow_source(const lz_kernel *k, const lz_variant *v, bool make, lz_ccode *out, bool *was_made)
+{
+    lz_kernel *mine = lz_kernel_retain(compiled);
+    atomic_store(&under_way, true);
+    while (!atomic_load(&released))
+        sched_yield();
+    for (int i = 0; i < 20; i++)
+        sched_yield();
+    lz_err *e = source(k, v, make, out, was_made);
+    lz_kernel_release(mine);
+    return e;
+}
+
+static void test_closing_ends_the_thread(void **state)
+{
+    lz_codes_counts counts;
+    (void)state;
+    begin(LZ_JIT_BACKGROUND);
+    lz_codes_source_set(slow_source);
+    atomic_store(&under_way, false);
+    atomic_store(&released, false);
+    must(lz_codes_open(NULL));
+    must(add_kernel(1, &compiled));
+    must(expect(compiled, N, 1)); /* looked for on the disk */
+    while (!atomic_load(&under_way))
+        sched_yield();
+    lz_kernel_release(compiled);
+    atomic_store(&released, true);
+    lz_codes_close(NULL);
+    lz_codes_count(&counts);
+    assert_int_equal(counts.entries, 0); /* nobody holds anything, and nobody is at work */
+    must(end(NULL));
+}
+
 static void test_nothing_is_compiled_in_a_pause(void **state)
 {
     lz_kernel *k = NULL;
@@ -473,6 +513,7 @@ int main(void)
         LZ_TEST(test_no_compiler_is_known_once),
         LZ_TEST(test_bad_mode),
         cmocka_unit_test(test_hot_kernels_are_swapped),
+        cmocka_unit_test(test_closing_ends_the_thread),
         cmocka_unit_test(test_nothing_is_compiled_in_a_pause),
         cmocka_unit_test(test_what_is_on_the_disk_comes_soon),
         cmocka_unit_test(test_there_is_a_bound),
