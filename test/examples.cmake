@@ -19,3 +19,10 @@ file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/doc/training_page.c CONTENT "${page}" 
 add_executable(training_page ${CMAKE_BINARY_DIR}/doc/training_page.c)
 target_link_libraries(training_page PRIVATE lazuli lz_flags)
 add_test(NAME examples/training_page COMMAND training_page WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/doc)
+
+# Three seeds, 98 % each, or the status is not 0. Under sanitizers it would take long, and test nothing that others do not.
+if(NOT LZ_SANITIZE)
+    add_test(NAME examples/digits COMMAND digits ${CMAKE_SOURCE_DIR}/examples/data)
+    add_test(NAME examples/gpt COMMAND gpt -n 3 ${CMAKE_SOURCE_DIR}/README.md)
+    set_tests_properties(examples/digits PROPERTIES TIMEOUT 300)
+endif()

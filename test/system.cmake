@@ -18,6 +18,7 @@ lz_system_test(cache ${CMAKE_BINARY_DIR})
 add_executable(train_steps train_steps.c)
 target_link_libraries(train_steps PRIVATE lz_check)
 lz_system_test(train_steps $<TARGET_FILE:train_steps>)
+lz_system_test(io $<TARGET_FILE:lazuli_cli> ${CMAKE_SOURCE_DIR})
 if(LZ_SANITIZE MATCHES address) # LeakSanitizer itself crashes in a process that has loaded both LLVM and oneDNN
     set_property(TEST system/bench system/compare APPEND PROPERTY ENVIRONMENT LAZULI_BLAS=own)
 endif()

@@ -213,21 +213,22 @@ typedef struct lz_pool_options {
     bool ceil_mode, count_include_pad; /* count_include_pad: of means */
 } lz_pool_options;
 
-typedef enum lz_pooling { LZ_POOL_MAX, LZ_POOL_AVG } lz_pooling;
+typedef enum lz_pool_kind { LZ_POOL_MAX, LZ_POOL_AVG } lz_pool_kind;
 
 #define lz_nn_max_pool1d(parent, name, ...) LZ_NN_POOL(LZ_POOL_MAX, 1, parent, name, __VA_ARGS__)
 #define lz_nn_max_pool2d(parent, name, ...) LZ_NN_POOL(LZ_POOL_MAX, 2, parent, name, __VA_ARGS__)
 #define lz_nn_avg_pool1d(parent, name, ...) LZ_NN_POOL(LZ_POOL_AVG, 1, parent, name, __VA_ARGS__)
 #define lz_nn_avg_pool2d(parent, name, ...) LZ_NN_POOL(LZ_POOL_AVG, 2, parent, name, __VA_ARGS__)
 #define LZ_NN_POOL(pool, ndim, parent, name, ...)                                                            \
-    LZ_CALL(lz_nn_pool_at((parent), LZ_HERE, (name), (pool), (ndim), LZ_LAST(__VA_ARGS__),                   \
-                          &(const lz_pool_options){ .dilation = 1, .count_include_pad = true, LZ_KEYWORDS(__VA_ARGS__) }))
-LZ_API lz_module *lz_nn_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pooling pool, int64_t ndim,
-                                int64_t kernel, const lz_pool_options *options);
+    LZ_CALL(lz_nn_pool_at(                                                                                   \
+        (parent), LZ_HERE, (name), (pool), (ndim), LZ_LAST(__VA_ARGS__),                                     \
+        &(const lz_pool_options){ .dilation = 1, .count_include_pad = true, LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API lz_module *lz_nn_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pool_kind pool,
+                                int64_t ndim, int64_t kernel, const lz_pool_options *options);
 /* To these sizes: lz_nn_adaptive_pool(m, NULL, LZ_POOL_AVG, LZ_INTS(1, 1)) */
 #define lz_nn_adaptive_pool(parent, name, pool, sizes)                                                       \
     lz_nn_adaptive_pool_at((parent), LZ_HERE, (name), (pool), (sizes))
-LZ_API lz_module *lz_nn_adaptive_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pooling pool,
+LZ_API lz_module *lz_nn_adaptive_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pool_kind pool,
                                          lz_ints sizes);
 
 /* ---- losses ---- */

@@ -110,6 +110,7 @@ static void after_fork_in_child(void)
 {
     lz_codes *c = &lz_codes_all;
     lz_mem_free(c->thread);
+    lz_pool_spare(false);
     c->thread = NULL;
     c->paused = 0;
     forget_queue(c);

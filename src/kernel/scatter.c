@@ -139,15 +139,15 @@ static combine_fn *const combiners[LZ_DTYPE_NUMBERS][MODES] = {
 
 /* ---- scattering ---- */
 
-typedef struct line {
+typedef struct sum_line {
     void *out;
     const void *base, *source;
     int64_t size, step; /* of out; of base */
     const int64_t *at;
     int64_t n;
-} line;
+} sum_line;
 
-typedef void line_fn(const line *l);
+typedef void line_fn(const sum_line *l);
 
 typedef struct scatter {
     const lz_kcall *c;
@@ -175,7 +175,7 @@ static void offsets(const scatter *s, int64_t number, int64_t *base, int64_t *in
 /* ---- sums along lines that lie together ---- */
 
 #define LINE(name, T)                                                                                        \
-    static void line_##name(const line *l)                                                                   \
+    static void line_##name(const sum_line *l)                                                               \
     {                                                                                                        \
         T *out = l->out;                                                                                     \
         const T *base = l->base, *source = l->source;                                                        \
@@ -214,13 +214,13 @@ static lz_err *add_lines(void *user, int64_t begin, int64_t end, int worker)
     for (int64_t number = begin; number < end; number++) {
         int64_t b, i, v;
         offsets(s, number, &b, &i, &v);
-        s->line(&(line){ .out = lz_strided_at(out, b),
-                         .base = lz_strided_at(base, lz_strided_offset(base, s->dim, number)),
-                         .source = lz_strided_at(src, v),
-                         .size = out->sizes[s->dim],
-                         .step = base->strides[s->dim],
-                         .at = (const int64_t *)(const void *)lz_strided_at(ix, i),
-                         .n = s->along });
+        s->line(&(sum_line){ .out = lz_strided_at(out, b),
+                             .base = lz_strided_at(base, lz_strided_offset(base, s->dim, number)),
+                             .source = lz_strided_at(src, v),
+                             .size = out->sizes[s->dim],
+                             .step = base->strides[s->dim],
+                             .at = (const int64_t *)(const void *)lz_strided_at(ix, i),
+                             .n = s->along });
     }
     return NULL;
 }
@@ -306,12 +306,15 @@ lz_err *lz_scatter_into(const lz_kcall *c)
     s.combine = fn;
     s.along = ix->ndim ? ix->sizes[s.dim] : 1;
     int64_t n = lz_strided_count(ix, ix->ndim), lines = s.along ? n / s.along : 0;
-    int64_t grain = 1 + 4096 / (s.along ? s.along : 1);
+    int64_t grain = 4096 / (s.along ? s.along : 1);
     s.line = lines ? line_of(&s) : NULL;
     if (s.line)
-        return lz_pool_for(c->pool, lines, grain, add_lines, &s);
+        return lz_pool_for(c->pool, lines, 1 + grain, add_lines, &s);
+    bool rows = is_by_rows(&s);
+    int64_t least = rows ? 64 : 1;
     copy_base(c);
-    return lz_pool_for(c->pool, lines, grain, scatter_lines, &s);
+    return lz_pool_for(c->pool, lines, grain > least ? grain : least, rows ? scatter_rows : scatter_lines,
+                       &s);
 }
 
 /* ---- where x is not zero ---- */

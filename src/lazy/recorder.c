@@ -43,20 +43,20 @@ void lz_recorder_clear(lz_recorder *r)
 /* Each is one of a kind, so nothing is looked up; of strides nobody asks. */
 static lz_err *input(lz_recorder *r, int64_t slot, lz_dtype d, lz_ints sizes, lz_lv *out)
 {
-    lz_linput *attr;
-    lz_ln *n;
-    LZ_TRY(lz_arena_new(&r->arena, &attr, 1));
-    LZ_TRY(lz_arena_new(&r->arena, &n, 1));
+    lz_ln *x = lz_arena_zalloc(&r->arena, sizeof *x + sizeof(lz_linput));
+    if (!x)
+        return lz_err_oom();
+    lz_linput *attr = (lz_linput *)(void *)(x + 1);
     attr->slot = slot;
-    n->kind = LZ_L_INPUT;
-    n->ndim = (uint8_t)sizes.n;
-    n->dtype = (int8_t)d;
-    n->id = UINT32_MAX;
-    n->sizes = sizes.v;
-    n->attr = attr;
-    n->attr_size = sizeof *attr;
-    LZ_TRY(lz_shape_numel(sizes, &n->numel));
-    *out = lz_lv_tensor(n);
+    x->kind = LZ_L_INPUT;
+    x->ndim = (uint8_t)sizes.n;
+    x->dtype = (int8_t)d;
+    x->id = UINT32_MAX;
+    x->sizes = sizes.v;
+    x->attr = attr;
+    x->attr_size = sizeof *attr;
+    LZ_TRY(lz_shape_numel(sizes, &x->numel));
+    *out = lz_lv_tensor(x);
     return NULL;
 }
 

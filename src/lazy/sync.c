@@ -39,6 +39,9 @@ static int by_structure(const void *pa, const void *pb)
 {
     const lz_root *a = pa, *b = pb;
     lz_hash x = a->value.node->hash, y = b->value.node->hash;
+    uint32_t near = a->value.node->depth, far = b->value.node->depth;
+    if (near != far)
+        return near < far ? -1 : 1;
     if (x.lo != y.lo)
         return x.lo < y.lo ? -1 : 1;
     if (x.hi != y.hi)

@@ -83,7 +83,7 @@ lz_module *lz_nn_flatten_at(lz_module *parent, lz_loc at, const char *name)
 /* ---- pooling ---- */
 
 typedef struct pool {
-    lz_pooling kind;
+    lz_pool_kind kind;
     int64_t ndim, kernel;
     lz_pool_options o;
 } pool;
@@ -133,7 +133,7 @@ static lz_tensor *forward_avg(lz_module *m, lz_tensor *x)
                          .ceil_mode = o->o.ceil_mode, .count_include_pad = o->o.count_include_pad);
 }
 
-lz_module *lz_nn_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pooling kind, int64_t ndim,
+lz_module *lz_nn_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pool_kind kind, int64_t ndim,
                          int64_t kernel, const lz_pool_options *options)
 {
     static const lz_layer layers[] = {
@@ -145,7 +145,7 @@ lz_module *lz_nn_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pool
 }
 
 typedef struct adaptive {
-    lz_pooling kind;
+    lz_pool_kind kind;
     lz_ints sizes;
 } adaptive;
 
@@ -167,7 +167,8 @@ static lz_tensor *forward_adaptive(lz_module *m, lz_tensor *x)
     return o->sizes.n == 1 ? lz_adaptive_avg_pool1d(c, x, o->sizes) : lz_adaptive_avg_pool2d(c, x, o->sizes);
 }
 
-lz_module *lz_nn_adaptive_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pooling kind, lz_ints sizes)
+lz_module *lz_nn_adaptive_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pool_kind kind,
+                                  lz_ints sizes)
 {
     static const lz_layer layer = { { "AdaptivePool", forward_adaptive, NULL }, build_adaptive };
     adaptive o = { kind, sizes };
