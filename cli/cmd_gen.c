@@ -227,7 +227,7 @@ int gen_print_findings(const lzg_diag *d)
 /* What is no YAML is one more finding. */
 static lz_err *load_derivatives(gen_input *in, const gen_args *a)
 {
-    const lzg_yaml *entries;
+    const lzg_yaml *entries = NULL;
     if (!a->derivatives || lzg_diag_any(&in->diag))
         return NULL;
     in->diffs = lz_mem_zalloc(1, sizeof *in->diffs);
