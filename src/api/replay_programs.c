@@ -126,7 +126,7 @@ static lz_err *begin(program *p)
     for (; p->n_consts < consts->len; p->n_consts++)
         LZ_TRY(upload(p, &consts->items[p->n_consts], &p->consts[p->n_consts]));
     for (uint32_t i = 0; i < inputs->len; i++) {
-        lz_tensor *t;
+        lz_tensor *t = NULL;
         LZ_TRY(lz_arena_printf(p->arena, &name, "v%u", i));
         LZ_TRY((has_gradients(p->json) ? upload_view : upload)(p, &inputs->items[i], &t));
         LZ_TRY(set_var(p, name, t));

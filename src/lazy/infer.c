@@ -246,7 +246,7 @@ static lz_err *one_result(inferring *f, size_t ret, const lz_lv *v, lz_result *o
 static bool is_left_out(const inferring *f, size_t i)
 {
     const lz_op_row *op = f->c->op;
-    return f->results[i].kind == LZ_LV_NONE && i < op->nreturns
+    return i < op->nreturns && f->results[i].kind == LZ_LV_NONE
            && op->returns[i].type->kind == LZ_KIND_TENSOR;
 }
 
