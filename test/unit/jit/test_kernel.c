@@ -172,8 +172,8 @@ static lz_err *test_columns_in_place(void)
         assert_true(lz_kernel_in_place(k, 0, 2));
     e = e ? e : lz_kernel_run(k, &(lz_kernel_args){ extents, access, NULL }, NULL);
     for (int i = 0; !e && i < N; i++) {
-        int all = HIGH * (HIGH - 1) / 2 * (i % 5);
-        float due = (float)all + (float)(i % 17 + 1);
+        int rows = HIGH * (HIGH - 1) / 2 * (i % 5);
+        float due = (float)rows + (float)(i % 17 + 1);
         assert_true(a[i] == due && times[i] == due / (float)(i % 17 + 1));
     }
     lz_kernel_release(k);
