@@ -88,29 +88,10 @@ static lz_err *emit_functions(lzg_emit *e, lz_str family, lz_text *out)
     return NULL;
 }
 
-static lz_err *file_of(lz_arena *a, lz_str family, lz_str *out)
-{
-    return lz_arena_printf(a, out, "autograd/grad_%.*s.c", LZ_FMT(family));
-}
-
-static lz_err *emit_family(lzg_emit *e, lz_str family)
-{
-    lz_text *out;
-    lz_arena a = { 0 };
-    lz_str name;
-    lz_err *err = file_of(&a, family, &name);
-    if (!err)
-        err = lzg_emit_begin(e, name.ptr, &out);
-    if (!err) {
-        lzg_put(out, "#include \"autograd/grad_table.h\"\n#include \"exec/lower_calc.h\"\n"
-                     "#include \"exec/lower_table.h\"\n#include <math.h>\n\n");
-        err = emit_functions(e, family, out);
-    }
-    if (!err)
-        err = lzg_emit_end(e);
-    lz_arena_deinit(&a);
-    return err;
-}
+static const lzg_families families = { "autograd/grad_",
+                                       "#include \"autograd/grad_table.h\"\n#include \"exec/lower_calc.h\"\n"
+                                       "#include \"exec/lower_table.h\"\n#include <math.h>\n\n",
+                                       NULL, emit_functions };
 
 static lz_err *emit_header(lzg_emit *e)
 {
@@ -190,7 +171,7 @@ lz_err *lzg_emit_autograd(lzg_emit *e)
         return NULL;
     LZ_TRY(emit_header(e));
     LZ_TRY(emit_table(e));
-    return lzg_each_family(e, NULL, emit_family);
+    return lzg_emit_families(e, &families);
 }
 
 lz_err *lzg_why_autograd(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out)
@@ -201,7 +182,7 @@ lz_err *lzg_why_autograd(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg
         return NULL;
     LZ_TRY(lzg_use_add(a, out, source, "lz_grad_table[LZ_OP_$]", "    [LZ_OP_$] = ", op->ident));
     const lzg_c_op *by = lzg_c_ops_find(e->c, d->like->function);
-    LZ_TRY(file_of(a, lzg_family_of(by->f), &file));
+    LZ_TRY(lzg_family_file(&families, lzg_family_of(by->f), a, &file));
     for (size_t i = 0; i < d->nformulas; i++) {
         LZ_TRY(symbol_of(a, by, &d->formulas[i], false, &symbol));
         LZ_TRY(lzg_use_add(a, out, file.ptr, "lz_grad_$", "lz_err *lz_grad_$(", symbol));

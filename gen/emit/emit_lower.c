@@ -233,11 +233,6 @@ lz_str lzg_family_of(const lzg_function *f)
     return lz_str_sub(path, from, dot == SIZE_MAX || dot < from ? path.len : dot);
 }
 
-static lz_err *file_of(lz_arena *a, lz_str family, lz_str *out)
-{
-    return lz_arena_printf(a, out, "exec/lower_%.*s.c", LZ_FMT(family));
-}
-
 static lz_err *emit_functions(lzg_emit *e, lz_str family, lz_text *out)
 {
     for (size_t i = 0; i < e->c->n; i++) {
@@ -249,18 +244,22 @@ static lz_err *emit_functions(lzg_emit *e, lz_str family, lz_text *out)
     return NULL;
 }
 
-static lz_err *emit_family(lzg_emit *e, lz_str family)
+lz_err *lzg_family_file(const lzg_families *f, lz_str family, lz_arena *a, lz_str *out)
+{
+    return lz_arena_printf(a, out, "%s%.*s.c", f->stem, LZ_FMT(family));
+}
+
+static lz_err *emit_family(lzg_emit *e, const lzg_families *f, lz_str family)
 {
     lz_text *out;
     lz_arena a = { 0 };
     lz_str name;
-    lz_err *err = file_of(&a, family, &name);
+    lz_err *err = lzg_family_file(f, family, &a, &name);
     if (!err)
         err = lzg_emit_begin(e, name.ptr, &out);
     if (!err) {
-        lzg_put(out,
-                "#include \"exec/lower_calc.h\"\n#include \"exec/lower_table.h\"\n#include <math.h>\n\n");
-        err = emit_functions(e, family, out);
+        lz_text_puts(out, f->includes);
+        err = f->put(e, family, out);
     }
     if (!err)
         err = lzg_emit_end(e);
@@ -268,17 +267,17 @@ static lz_err *emit_family(lzg_emit *e, lz_str family)
     return err;
 }
 
-lz_err *lzg_each_family(lzg_emit *e, lzg_family_has *has, lzg_family_fn *emit)
+lz_err *lzg_emit_families(lzg_emit *e, const lzg_families *f)
 {
     lz_map done = { 0 };
     lz_err *err = NULL;
     for (size_t i = 0; !err && i < e->c->n; i++) {
         lz_str family = lzg_family_of(e->c->all[i].f);
-        if ((has && !has(e, i)) || lz_map_find(&done, family))
+        if ((f->has && !f->has(e, i)) || lz_map_find(&done, family))
             continue;
         err = lz_map_put(&done, family, e);
         if (!err)
-            err = emit(e, family);
+            err = emit_family(e, f, family);
     }
     lz_map_deinit(&done);
     return err;
@@ -288,6 +287,11 @@ static bool is_defined(const lzg_emit *e, size_t i)
 {
     return own_definition(e, i) != NULL;
 }
+
+static const lzg_families families = {
+    "exec/lower_", "#include \"exec/lower_calc.h\"\n#include \"exec/lower_table.h\"\n#include <math.h>\n\n",
+    is_defined, emit_functions
+};
 
 static lz_err *emit_header(lzg_emit *e)
 {
@@ -394,7 +398,7 @@ lz_err *lzg_emit_lower(lzg_emit *e)
         return NULL;
     LZ_TRY(emit_header(e));
     LZ_TRY(emit_table(e));
-    return lzg_each_family(e, is_defined, emit_family);
+    return lzg_emit_families(e, &families);
 }
 
 lz_err *lzg_why_lower(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out)
@@ -407,6 +411,6 @@ lz_err *lzg_why_lower(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_us
     LZ_TRY(lzg_use_add(a, out, source, "lz_lower_table[LZ_OP_$]", "    [LZ_OP_$] = ", op->ident));
     if (!is_generated(def))
         return lzg_use_add(a, out, header, "lz_lower_$", "lz_lower_fn lz_lower_$;", by->ident);
-    LZ_TRY(file_of(a, lzg_family_of(by->f), &file));
+    LZ_TRY(lzg_family_file(&families, lzg_family_of(by->f), a, &file));
     return lzg_use_add(a, out, file.ptr, "lz_lower_$", "lz_err *lz_lower_$(", by->ident);
 }

@@ -81,10 +81,14 @@ lz_err *lzg_lower_function(const lzg_c_ops *c, const lzg_c_op *op, const lzg_def
 
 /* "pointwise" of "ops/pointwise.yaml". */
 lz_str lzg_family_of(const lzg_function *f);
-/* Each file of operators that has such ones (NULL: any), once. */
-typedef bool lzg_family_has(const lzg_emit *e, size_t op);
-typedef lz_err *lzg_family_fn(lzg_emit *e, lz_str family);
-LZ_MUST_USE lz_err *lzg_each_family(lzg_emit *e, lzg_family_has *has, lzg_family_fn *emit);
+/* One file of C for each file of operators. */
+typedef struct lzg_families {
+    const char *stem, *includes;               /* "exec/lower_" */
+    bool (*has)(const lzg_emit *e, size_t op); /* whether it makes a file needed; NULL: all do */
+    lz_err *(*put)(lzg_emit *e, lz_str family, lz_text *out);
+} lzg_families;
+LZ_MUST_USE lz_err *lzg_family_file(const lzg_families *f, lz_str family, lz_arena *a, lz_str *out);
+LZ_MUST_USE lz_err *lzg_emit_families(lzg_emit *e, const lzg_families *f);
 
 /* ---- emit_lower_text.c: statements and expressions as text ---- */
 
