@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import resource
+import statistics
 import subprocess
 import sys
 import time
@@ -598,13 +599,17 @@ def compare(o, workers, suite, n, unit):
 
 
 def train(o, peers, suite, n):
-    """Steps, first steps and memory of a model. Each system has a process of its own for it; ours a new one each time."""
+    """Steps, first steps, our longest early ones and memory of a model. Each system has a process of its own for it; ours a new
+    one each time, so that what the machine itself does in one of them does not decide."""
     step, first, memory = {}, {}, {}
+    longest, median = [], []
     workers = [Worker(p.python, p.name, o.threads) for p in peers if p.name in TRAINERS]
     for _ in range(o.rounds):
         ours = {f["metric"]: f["value"] for f in lazuli(o.lazuli, suite, n, o.threads, o.seconds)}
         put(step, "lazuli", ours["time"] / 1e3)
         put(first, "lazuli", ours["first"] / 1e3)
+        longest.append(ours["longest"] / 1e3)
+        median.append(ours["median"] / 1e3)
         memory["lazuli"] = max(memory.get("lazuli", 0), ours["peak_memory"])
         for w in workers:
             got = w.ask(suite, n, o.seconds)
@@ -614,7 +619,13 @@ def train(o, peers, suite, n):
                 memory[w.name] = got["memory"]
     for w in workers:
         w.close()
-    return [(suite, "ms", 1e3, step), (suite + " first step", "ms", 1e3, first), (suite + " memory", "MB", 1, memory)]
+    swap = {"lazuli": statistics.median(longest), "its median": statistics.median(median)}
+    return [
+        (suite, "ms", 1e3, step),
+        (suite + " first step", "ms", 1e3, first),
+        (suite + " longest step", "ms", 1e3, swap),
+        (suite + " memory", "MB", 1, memory),
+    ]
 
 
 def measured(o, workers, suite, n, unit):
@@ -704,8 +715,9 @@ def selftest(o):
     got = w.ask("sum0", 3, 0.001)
     assert 1e-4 <= got["seconds"] < 1, got
     rows = list(train_stub(o, w))
-    assert [r[0] for r in rows] == ["mlp", "mlp first step", "mlp memory"], rows
-    assert all(set(r[3]) == {"lazuli", "stub"} and min(r[3].values()) > 0 for r in rows), rows
+    assert [r[0] for r in rows] == ["mlp", "mlp first step", "mlp longest step", "mlp memory"], rows
+    assert all(set(r[3]) == {"lazuli", "its median" if "longest" in r[0] else "stub"} for r in rows), rows
+    assert all(min(r[3].values()) > 0 for r in rows), rows
     w.close()
     o.pythons, o.peers, o.suites, o.n, o.rounds, o.seconds = [], list(PEERS), ["sum0", "shapes", "start"], 3, 2, 0.001
     rows = run(o)

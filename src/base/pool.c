@@ -119,17 +119,45 @@ static void run_chunks(lz_pool *p, task *t, int w)
     here.worker = outer_worker;
 }
 
-/* Returns when (*word == value) == equal, or when the pool's patience is over. */
-static void spin(const lz_pool *p, const atomic_uint *word, unsigned value, bool equal)
+static atomic_bool spared;
+static atomic_int spared_cpu = -1;
+
+void lz_pool_spare(bool on)
+{
+    atomic_store_explicit(&spared, on, memory_order_relaxed);
+}
+
+int lz_pool_spared_cpu(void)
+{
+    return atomic_load_explicit(&spared_cpu, memory_order_relaxed);
+}
+
+/* Whether it is the one that rests for others. */
+static bool is_last(const lz_pool *p, int index)
+{
+    return p->fills && index == p->threads - 1;
+}
+
+static bool rests(const lz_pool *p, int index)
+{
+    return is_last(p, index) && atomic_load_explicit(&spared, memory_order_relaxed);
+}
+
+/* Returns when (*word == value) == equal, or when the pool's patience is over, or when the thread is to rest.
+ */
+static void spin(const lz_pool *p, int index, const atomic_uint *word, unsigned value, bool equal)
 {
     uint64_t end = lz_clock_ns() + p->spin_ns;
     for (unsigned i = 1; (atomic_load_explicit(word, memory_order_acquire) == value) != equal; i++) {
         lz_cpu_relax();
         if (i % SPINS_PER_LOOK)
             continue;
-        if (lz_clock_ns() >= end)
+        if (lz_clock_ns() >= end || rests(p, index))
             return;
-        sched_yield(); /* whoever is waited for may share this core */
+        /* Whoever is waited for may share this core; but the one that CPUs are spared for would keep it until
+         * the next tick of the clock, milliseconds later. */
+        if (!atomic_load_explicit(&spared, memory_order_relaxed))
+            sched_yield();
     }
 }
 
@@ -142,37 +170,30 @@ static task *open_task(const lz_pool *p)
 }
 
 /* With the lock, which it gives up meanwhile. */
-static void idle(lz_pool *p)
+static void doze(lz_pool *p, int index)
+{
+    if (is_last(p, index))
+        atomic_store_explicit(&spared_cpu, sched_getcpu(), memory_order_relaxed);
+    p->sleepers++;
+    pthread_cond_wait(&p->work, &p->lock);
+    p->sleepers--;
+}
+
+/* With the lock, which it gives up meanwhile. */
+static void idle(lz_pool *p, int index)
 {
     unsigned seen = atomic_load_explicit(&p->posted, memory_order_relaxed);
     pthread_mutex_unlock(&p->lock);
-    spin(p, &p->posted, seen, false);
+    spin(p, index, &p->posted, seen, false);
     pthread_mutex_lock(&p->lock);
-    if (p->stop || open_task(p))
-        return;
-    p->sleepers++;
-    pthread_cond_wait(&p->work, &p->lock);
-    p->sleepers--;
-}
-
-static atomic_bool spared;
-
-void lz_pool_spare(bool on)
-{
-    atomic_store_explicit(&spared, on, memory_order_relaxed);
-}
-
-static bool rests(const lz_pool *p, int index)
-{
-    return p->fills && index == p->threads - 1 && atomic_load_explicit(&spared, memory_order_relaxed);
+    if (!p->stop && !open_task(p) && !rests(p, index))
+        doze(p, index);
 }
 
 /* With the lock, which it gives up meanwhile. A call that was meant for another is passed on. */
-static void rest(lz_pool *p)
+static void rest(lz_pool *p, int index)
 {
-    p->sleepers++;
-    pthread_cond_wait(&p->work, &p->lock);
-    p->sleepers--;
+    doze(p, index);
     if (open_task(p))
         pthread_cond_signal(&p->work);
 }
@@ -183,9 +204,9 @@ static task *next_task(lz_pool *p, int index)
     task *t = NULL;
     while (!p->stop && (rests(p, index) || !(t = open_task(p)))) {
         if (rests(p, index))
-            rest(p);
+            rest(p, index);
         else
-            idle(p);
+            idle(p, index);
     }
     return p->stop ? NULL : t;
 }
@@ -246,7 +267,7 @@ static void finish(lz_pool *p, task *t)
         link = &(*link)->next;
     *link = t->next;
     pthread_mutex_unlock(&p->lock);
-    spin(p, &t->guests, 0, true);
+    spin(p, 0, &t->guests, 0, true);
     if (!atomic_load_explicit(&t->guests, memory_order_acquire))
         return;
     pthread_mutex_lock(&p->lock);

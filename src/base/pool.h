@@ -24,6 +24,7 @@ int lz_pool_threads(const lz_pool *p);
  * leave one of theirs asleep, so that no loop waits for a thread that lost its CPU. One such thread at a
  * time. */
 void lz_pool_spare(bool on);
+int lz_pool_spared_cpu(void); /* where that one fell asleep; -1: none has */
 
 /* Calls fn for [0, grain), [grain, 2*grain), ... until n, each once, in any order
  * and on any thread, the caller's too; returns when all are over. Threads that come in

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { STACK = 8 << 20, NICE = 5 };
+enum { STACK = 8 << 20, NICE = 5, NAP_NS = 1000000 };
 
 /* Code is made by one thread at a time; a fork waits for it, so that a child never finds
  * the compiler in the middle of something. Taken before the lock of the table. */
@@ -182,8 +182,40 @@ void lz_code_make(lz_centry *e, int want)
 
 typedef struct lz_code_thread {
     pthread_t id;
-    bool stop; /* with the lock */
+    bool stop;    /* with the lock */
+    bool has_cpu; /* a thread of each pool rests for it */
 } lz_code_thread;
+
+static void move_to(int cpu)
+{
+    cpu_set_t all, one;
+    CPU_ZERO(&one);
+    if (cpu < 0 || cpu >= CPU_SETSIZE || sched_getaffinity(0, sizeof all, &all)
+        || !CPU_ISSET((size_t)cpu, &all))
+        return;
+    CPU_SET((size_t)cpu, &one);
+    if (!sched_setaffinity(0, sizeof one, &one))
+        (void)sched_setaffinity(0, sizeof all, &all);
+}
+
+/* Whoever wakes finds all CPUs taken. It would get one for a tick of the clock, milliseconds, in the middle
+ * of a loop whose other threads wait; so it goes away again until a thread of the pool rests, and then where
+ * that one was: the scheduler does not always look for a CPU without work. */
+static void take_cpu(lz_code_thread *t)
+{
+    lz_pool_spare(true);
+    if (!t->has_cpu) {
+        nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
+        move_to(lz_pool_spared_cpu());
+    }
+    t->has_cpu = true;
+}
+
+static void give_cpu(lz_code_thread *t)
+{
+    lz_pool_spare(false);
+    t->has_cpu = false;
+}
 
 /* With the lock. */
 static void enqueue(lz_centry *e)
@@ -200,11 +232,13 @@ static void enqueue(lz_centry *e)
 }
 
 /* With the lock; NULL when it must stop. */
-static lz_centry *next_entry(const lz_code_thread *t)
+static lz_centry *next_entry(lz_code_thread *t)
 {
     lz_codes *c = &lz_codes_all;
-    while (!t->stop && !c->queue)
+    while (!t->stop && !c->queue) {
+        give_cpu(t);
         pthread_cond_wait(&c->change, &c->lock);
+    }
     lz_centry *e = t->stop ? NULL : c->queue;
     if (e) {
         c->queue = e->in_queue;
@@ -237,9 +271,10 @@ static bool is_paused(void)
 }
 
 /* False: it must stop. */
-static bool outlast_pause(const lz_code_thread *t)
+static bool outlast_pause(lz_code_thread *t)
 {
     lz_codes *c = &lz_codes_all;
+    give_cpu(t);
     pthread_mutex_lock(&c->lock);
     while (c->paused > 0 && !t->stop)
         pthread_cond_wait(&c->change, &c->lock);
@@ -249,7 +284,7 @@ static bool outlast_pause(const lz_code_thread *t)
 }
 
 /* True if more has been asked for meanwhile. */
-static bool serve(const lz_code_thread *t, lz_centry *e)
+static bool serve(lz_code_thread *t, lz_centry *e)
 {
     int want = atomic_load(&e->asked);
     if (want == LZ_WANT_CODE && is_paused()) {
@@ -257,9 +292,9 @@ static bool serve(const lz_code_thread *t, lz_centry *e)
         if (!atomic_load_explicit(&e->code, memory_order_relaxed) && !outlast_pause(t))
             return false;
     }
-    lz_pool_spare(true);
+    if (want == LZ_WANT_CODE)
+        take_cpu(t);
     lz_code_make(e, want);
-    lz_pool_spare(false);
     bool there = atomic_load_explicit(&e->code, memory_order_relaxed);
     if (there)
         tell(&lz_codes_all.swaps, offsetof(lz_code_hold, swap));
@@ -278,7 +313,7 @@ static void step_back(void)
 
 static void *work(void *arg)
 {
-    const lz_code_thread *t = arg;
+    lz_code_thread *t = arg;
     lz_codes *c = &lz_codes_all;
     step_back();
     pthread_mutex_lock(&c->lock);
@@ -292,6 +327,7 @@ static void *work(void *arg)
         pthread_cond_broadcast(&c->change);
     }
     pthread_mutex_unlock(&c->lock);
+    give_cpu(t);
     return NULL;
 }
 

@@ -431,6 +431,21 @@ static lz_err *count_worker(void *user, int64_t begin, int64_t end, int worker)
     return NULL;
 }
 
+/* The one that rests says where: once it sleeps, which may take a while. */
+static lz_err *test_the_spared_cpu_is_known(void)
+{
+    lz_pool *p;
+    int threads = lz_cpu_count() + 1;
+    cpu_set_t mine;
+    LZ_TRY(lz_pool_create(threads, &p));
+    while (lz_pool_spared_cpu() < 0)
+        sched_yield();
+    assert_int_equal(sched_getaffinity(0, sizeof mine, &mine), 0);
+    assert_true(CPU_ISSET((size_t)lz_pool_spared_cpu(), &mine));
+    lz_pool_destroy(p);
+    return NULL;
+}
+
 static lz_err *test_a_cpu_is_spared(void)
 {
     enum { LOOPS = 50, CHUNKS = 40 };
@@ -469,6 +484,7 @@ int main(void)
         LZ_TEST(test_one_chunk_leaves_the_pool_to_loops_inside),
         LZ_TEST(test_many_callers_at_once),
         LZ_TEST(test_a_cpu_is_spared),
+        LZ_TEST(test_the_spared_cpu_is_known),
         LZ_TEST(test_idle_workers_sleep),
         LZ_TEST(test_as_many_threads_as_allowed_cpus),
         LZ_TEST(test_thread_numbers_are_checked),
