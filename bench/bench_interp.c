@@ -407,11 +407,11 @@ static void compare(bench *x, const expression *e, lz_pool *pool)
     make_whole(x);
     make_parts(x);
     make_executor(x);
-    lz_way ways[WAYS] = { { run_loop, x, 0 },
-                          { run_whole, x, 0 },
-                          { run_parts, x, 0 },
-                          { run_fused, x, 0 },
-                          { run_separate, x, 0 } };
+    lz_way ways[WAYS] = { { .run = run_loop, .user = x },
+                          { .run = run_whole, .user = x },
+                          { .run = run_parts, .user = x },
+                          { .run = run_fused, .user = x },
+                          { .run = run_separate, .user = x } };
     int threads = pool ? lz_pool_threads(pool) : 1;
     bench_try(lz_measure(ways, WAYS, threads, (x->n > 10000000 ? 8.0 : 3.0) / (quick ? 10 : 1)));
     report(x, threads, ways);

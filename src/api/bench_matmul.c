@@ -145,9 +145,9 @@ static void tell(const product *p, const lz_way ways[WAYS])
 
 static lz_err *compare(product *p)
 {
-    lz_way ways[WAYS] = { { run, p, 0 },
-                          { p->lib.cblas ? run_cblas : NULL, p, 0 },
-                          { p->lib.dnnl ? run_dnnl : NULL, p, 0 } };
+    lz_way ways[WAYS] = { { .run = run, .user = p },
+                          { .run = p->lib.cblas ? run_cblas : NULL, .user = p, .spins = true },
+                          { .run = p->lib.dnnl ? run_dnnl : NULL, .user = p, .spins = true } };
     LZ_TRY(make_inputs(p));
     LZ_TRY(lz_measure(ways, WAYS, p->b->o.threads, p->b->o.seconds));
     tell(p, ways);

@@ -112,7 +112,7 @@ static lz_err *compare(matrix *m, lz_err *(*other)(void *user), const char *agai
 {
     char name[64];
     lz_buffer *y;
-    lz_way ways[] = { { run, m, 0 }, { other, m, 0 } };
+    lz_way ways[] = { { .run = run, .user = m }, { .run = other, .user = m } };
     LZ_TRY(make_inputs(m));
     LZ_TRY(lz_buffer_create(NULL, (size_t)(m->rows * m->cols) * sizeof(float), &y));
     m->y = y->data;

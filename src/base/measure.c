@@ -14,14 +14,17 @@ double lz_measure_clock(int threads)
 }
 
 /* Libraries let their threads wait busily for some time, OpenBLAS for 26 ms: on the CPUs of whoever
- * comes next. */
-static void rest(int threads)
+ * comes next. Where none does, nobody rests: a machine that slept is slower for a while. */
+static void rest(const lz_way *ways, int n, int threads)
 {
-    if (threads > 1)
+    bool spins = false;
+    for (int i = 0; i < n; i++)
+        spins = spins || (ways[i].run && ways[i].spins);
+    if (spins && threads > 1)
         nanosleep(&(struct timespec){ .tv_nsec = 30000000 }, NULL);
 }
 
-/* Then threads sleep, and others had the caches: what is timed are calls that follow others. */
+/* Threads sleep, and others had the caches: what is timed are calls that follow others. */
 static lz_err *warm_up(lz_way *w, int threads, int calls)
 {
     enum { WARM = 4 };
@@ -32,7 +35,6 @@ static lz_err *warm_up(lz_way *w, int threads, int calls)
 
 static lz_err *turn(lz_way *w, int threads, int calls)
 {
-    rest(threads);
     LZ_TRY(warm_up(w, threads, calls));
     double start = lz_measure_clock(threads);
     for (int i = 0; i < calls; i++)
@@ -52,6 +54,7 @@ static lz_err *first(lz_way *ways, int n, int threads)
     for (int i = 0; i < n; i++)
         if (ways[i].run) {
             ways[i].best = 1e9;
+            rest(ways, n, threads);
             LZ_TRY(turn(&ways[i], threads, 1));
         }
     return NULL;
@@ -63,8 +66,10 @@ lz_err *lz_measure(lz_way *ways, int n, int threads, double seconds)
     LZ_TRY(first(ways, n, threads));
     for (int round = 0; round < 5 || lz_measure_clock(threads) - start < seconds; round++)
         for (int i = 0; i < n; i++)
-            if (ways[i].run)
+            if (ways[i].run) {
+                rest(ways, n, threads);
                 LZ_TRY(turn(&ways[i], threads, (int)(turn_seconds * threads / (ways[i].best + 1e-8)) + 1));
+            }
     return NULL;
 }
 

@@ -13,6 +13,7 @@ typedef struct lz_way {
     lz_err *(*run)(void *user); /* NULL: there is none, and best is 0 */
     void *user;
     double best; /* seconds of one call */
+    bool spins;  /* its threads wait busily after a call, for milliseconds */
 } lz_way;
 
 /* Calls each way once, which is not counted, and then in turns: five at least, and for about
