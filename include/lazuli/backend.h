@@ -151,6 +151,7 @@ typedef struct lz_execution {
      * lz_lowering_index when the graph was compiled: a later sync has other nodes, in the same
      * places. */
     size_t *failed;
+    int threads; /* of the host that may be used; 0: as many as there are */
 } lz_execution;
 
 /* ---- IR builder: how the core makes nodes that no user recorded ---- */

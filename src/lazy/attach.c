@@ -1,5 +1,6 @@
 /* What lz_open and lz_close leave to the runtime. */
 #include "base/clock.h"
+#include "base/cpu.h"
 #include "base/env.h"
 #include "base/mem.h"
 #include "lazy/closures.h"
@@ -29,8 +30,17 @@ static lz_err *keep_forced(lz_syncer *s, const char *list)
     return NULL;
 }
 
+static lz_err *check_options(const lz_options *o)
+{
+    if (o->threads >= 0 && o->threads <= LZ_MOST_THREADS)
+        return NULL;
+    return lz_errf(LZ_ERR_ARG, "a context has 1 to %d threads, or 0 for as many as there are cores; not %d",
+                   LZ_MOST_THREADS, o->threads);
+}
+
 static lz_err *attach(lz_ctx *c)
 {
+    LZ_TRY(check_options(&c->options));
     LZ_TRY(lz_runtime_retain(&c->shared));
     LZ_TRY(lz_runtime_device(c->options.device, &c->device, &c->backend));
     const lz_ir_builder *builder = c->backend->get_ir_builder(c->backend->self);

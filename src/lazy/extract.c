@@ -154,6 +154,7 @@ static lz_err *run_call(lz_ctx *c, const call *x, lz_data **out)
                        .results = lz_flat_roots(x->words) };
     LZ_TRY(lz_job_create(c->shared, x->recipe, n, &j));
     j->forced = c->syncer->forced;
+    j->threads = c->options.threads;
     memset(j->locs, 0, n.nodes * sizeof *j->locs);
     for (uint32_t i = 0; i < n.leaves; i++) {
         j->args[i] = (lz_argument){ 0 };

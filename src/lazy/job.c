@@ -104,8 +104,11 @@ static lz_err *execute(lz_job *j, const lz_recipe *p, const bool *needed, void *
 {
     uint64_t start = lz_clock_ns();
     lz_err *e = injected(j, needed, failed);
+    lz_recipe_call call = {
+        .args = j->args, .leaves = j->leaves, .results = payloads, .threads = j->threads
+    };
     if (!e)
-        e = lz_recipe_run(p, j->args, j->leaves, payloads, failed);
+        e = lz_recipe_run(p, &call, failed);
     lz_series_add_since(j->runtime->execute, start);
     return e;
 }

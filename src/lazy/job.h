@@ -16,6 +16,7 @@ typedef struct lz_job {
     lz_runtime *runtime;
     lz_recipe *recipe;
     const char *forced;
+    int threads;
     uint32_t nleaves, nargs, nresults;
     lz_argument *args; /* data of the leaves, then numbers */
     lz_data **leaves;  /* one count each */

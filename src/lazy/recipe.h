@@ -58,10 +58,14 @@ LZ_MUST_USE lz_err *lz_recipe_shell(const lz_order *o, lz_recipe **out);
 lz_recipe *lz_recipe_retain(lz_recipe *p);
 void lz_recipe_release(lz_recipe *p); /* NULL does nothing */
 
-/* args: data of all leaves of the whole graph, then all its run-time numbers. results: one for
- * each root; what is in there on entry are placeholders of the backend. *failed: the place of
- * the node that failed, or SIZE_MAX. After an error no result is there. */
-LZ_MUST_USE lz_err *lz_recipe_run(const lz_recipe *p, const lz_argument *args, lz_data *const *leaves,
-                                  void **results, size_t *failed);
+typedef struct lz_recipe_call {
+    const lz_argument *args; /* data of all leaves of the whole graph, then all its run-time numbers */
+    lz_data *const *leaves;
+    void **results; /* one for each root; on entry placeholders of the backend */
+    int threads;    /* 0: as many as there are */
+} lz_recipe_call;
+
+/* *failed: the place of the node that failed, or SIZE_MAX. After an error no result is there. */
+LZ_MUST_USE lz_err *lz_recipe_run(const lz_recipe *p, const lz_recipe_call *c, size_t *failed);
 
 #endif

@@ -2,33 +2,36 @@
 #include "lazy/recipe.h"
 #include <string.h>
 
-static lz_err *run_stage(const lz_stage *s, const lz_argument *args, void **results, size_t *failed)
+static lz_err *run_stage(const lz_stage *s, const lz_recipe_call *c, size_t *failed)
 {
     size_t place = SIZE_MAX;
-    lz_execution x = { .arguments = args,
+    lz_execution x = { .arguments = c->args,
                        .n = s->nsources,
                        .device = s->real,
-                       .results = results,
+                       .results = c->results,
                        .n_results = s->nresults,
-                       .failed = &place };
+                       .failed = &place,
+                       .threads = c->threads };
     lz_err *e = s->backend->execute_computation(s->backend->self, s->computation, &x);
     if (e)
         *failed = place < s->nnodes ? s->place_of[place] : SIZE_MAX;
     for (size_t i = 0; !e && i < s->nresults; i++)
-        if (!results[i])
+        if (!c->results[i])
             e = lz_errf(LZ_ERR_INTERNAL, "backend %s gave no result %zu", s->backend->name, i);
     return e;
 }
 
-static lz_err *run_part(const lz_recipe *p, const lz_argument *args, void **results, size_t *failed)
+static lz_err *run_part(const lz_recipe *p, const lz_recipe_call *c, size_t *failed)
 {
     const lz_stage *s = &p->stages[0];
     lz_argument *own = lz_mem_zalloc(s->nsources + 1, sizeof *own);
     if (!own)
         return lz_err_oom();
     for (size_t i = 0; i < s->nsources; i++)
-        own[i] = args[s->sources[i].is_number ? p->nleaves + s->sources[i].at : s->sources[i].at];
-    lz_err *e = run_stage(s, own, results, failed);
+        own[i] = c->args[s->sources[i].is_number ? p->nleaves + s->sources[i].at : s->sources[i].at];
+    lz_recipe_call part = *c;
+    part.args = own;
+    lz_err *e = run_stage(s, &part, failed);
     lz_mem_free(own);
     return e;
 }
@@ -41,7 +44,7 @@ typedef struct value {
 
 typedef struct runner {
     const lz_recipe *recipe;
-    const lz_argument *args;
+    const lz_recipe_call *call;
     value *values; /* by slot */
     size_t failed; /* place */
 } runner;
@@ -67,7 +70,7 @@ static lz_err *gather(const runner *r, const lz_stage *s, size_t side, lz_argume
         lz_data *d;
         args[i] = (lz_argument){ 0 };
         if (s->sources[i].is_number) {
-            args[i] = r->args[r->recipe->nleaves + s->sources[i].at];
+            args[i] = r->call->args[r->recipe->nleaves + s->sources[i].at];
             continue;
         }
         LZ_TRY(fetch(r, s->sources[i].at, side, &d));
@@ -101,7 +104,8 @@ static lz_err *run_nth(runner *r, size_t k)
     void **payloads = lz_mem_zalloc(s->nresults, sizeof *payloads);
     lz_err *e = args && payloads ? gather(r, s, k % 2, args) : lz_err_oom();
     if (!e)
-        e = run_stage(s, args, payloads, &r->failed);
+        e = run_stage(s, &(lz_recipe_call){ .args = args, .results = payloads, .threads = r->call->threads },
+                      &r->failed);
     if (!e)
         e = store(r, s, k % 2, payloads);
     lz_mem_free(args);
@@ -137,21 +141,20 @@ static lz_err *deliver(const runner *r, void **results)
     return NULL;
 }
 
-static lz_err *run_stages(const lz_recipe *p, const lz_argument *args, lz_data *const *leaves, void **results,
-                          size_t *failed)
+static lz_err *run_stages(const lz_recipe *p, const lz_recipe_call *c, size_t *failed)
 {
     lz_err *e = NULL;
     runner r = {
-        .recipe = p, .args = args, .values = lz_mem_zalloc(p->nslots, sizeof *r.values), .failed = SIZE_MAX
+        .recipe = p, .call = c, .values = lz_mem_zalloc(p->nslots, sizeof *r.values), .failed = SIZE_MAX
     };
     if (!r.values)
         return lz_err_oom();
     for (uint32_t i = 0; i < p->nleaves; i++)
-        r.values[i].on[0] = lz_data_retain(leaves[i]);
+        r.values[i].on[0] = lz_data_retain(c->leaves[i]);
     for (size_t k = 0; !e && k < p->nstages; k++)
         e = run_nth(&r, k);
     if (!e)
-        e = deliver(&r, results);
+        e = deliver(&r, c->results);
     for (uint32_t i = 0; i < p->nslots; i++) {
         lz_data_release(r.values[i].on[0]);
         lz_data_release(r.values[i].on[1]);
@@ -161,14 +164,12 @@ static lz_err *run_stages(const lz_recipe *p, const lz_argument *args, lz_data *
     return e;
 }
 
-lz_err *lz_recipe_run(const lz_recipe *p, const lz_argument *args, lz_data *const *leaves, void **results,
-                      size_t *failed)
+lz_err *lz_recipe_run(const lz_recipe *p, const lz_recipe_call *c, size_t *failed)
 {
     *failed = SIZE_MAX;
     if (p->nstages == 0)
         return lz_errf(LZ_ERR_UNSUPPORTED, "the graph cannot be compiled");
     if (p->nstages > 1)
-        return run_stages(p, args, leaves, results, failed);
-    return p->stages[0].direct ? run_stage(&p->stages[0], args, results, failed)
-                               : run_part(p, args, results, failed);
+        return run_stages(p, c, failed);
+    return p->stages[0].direct ? run_stage(&p->stages[0], c, failed) : run_part(p, c, failed);
 }

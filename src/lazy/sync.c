@@ -308,6 +308,7 @@ static lz_err *make_job(lz_ctx *c, lz_recipe *p, lz_job **out)
                        .results = (uint32_t)w->results.len };
     LZ_TRY(lz_job_create(c->shared, p, n, out));
     (*out)->forced = c->syncer->forced;
+    (*out)->threads = c->options.threads;
     gather(w, *out);
     lz_err *e = make_results(c, *out);
     if (e) {

@@ -1,5 +1,6 @@
 #include "ts/ts_backend.h"
 #include "base/env.h"
+#include "base/mem.h"
 #include "core/dtype.h"
 #include "exec/op_lower.h"
 #include "ts/ts_computation.h"
@@ -9,11 +10,19 @@
 
 enum { KEEP = 1 << 30 }; /* bytes of free buffers */
 
-/* What all devices share: one pool of threads, one of memory. They are there as long as there
+/* Threads for the contexts that asked for so many; 0: as many as there are. */
+typedef struct crew {
+    struct crew *next;
+    int threads;
+    lz_pool *pool;
+} crew;
+
+/* What all devices share: pools of threads, one of memory. They are there as long as there
  * are data or computations, which are counted. */
 typedef struct backend {
     pthread_mutex_t lock;
-    lz_ts_env env;
+    lz_buffer_pool *memory;
+    crew *crews;
     atomic_size_t users;
     atomic_int type, ordinal; /* of the default device */
     atomic_int_fast64_t compiled, run, uploaded, launches;
@@ -27,21 +36,42 @@ static backend the_backend = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void stop(backend *b)
 {
-    if (b->env.threads)
-        lz_pool_destroy(b->env.threads);
-    lz_buffer_pool_release(b->env.memory);
-    b->env = (lz_ts_env){ 0 };
+    while (b->crews) {
+        crew *c = b->crews;
+        b->crews = c->next;
+        lz_pool_destroy(c->pool);
+        lz_mem_free(c);
+    }
+    lz_buffer_pool_release(b->memory);
+    b->memory = NULL;
 }
 
-static lz_err *start(backend *b)
+static lz_err *hire(backend *b, int threads, crew **out)
 {
-    if (b->env.memory)
-        return NULL;
-    lz_err *e = lz_buffer_pool_create(KEEP, &b->env.memory);
-    if (!e)
-        e = lz_pool_create(0, &b->env.threads);
-    if (e)
-        stop(b);
+    crew *c = lz_mem_zalloc(1, sizeof *c);
+    if (!c)
+        return lz_err_oom();
+    lz_err *e = lz_pool_create(threads, &c->pool);
+    if (e) {
+        lz_mem_free(c);
+        return e;
+    }
+    c->threads = threads;
+    c->next = b->crews;
+    b->crews = *out = c;
+    return NULL;
+}
+
+/* What a run takes, while somebody uses the backend. */
+static lz_err *get_env(backend *b, int threads, lz_ts_env *out)
+{
+    pthread_mutex_lock(&b->lock);
+    crew *c = b->crews;
+    while (c && c->threads != threads)
+        c = c->next;
+    lz_err *e = c ? NULL : hire(b, threads, &c);
+    *out = (lz_ts_env){ .memory = b->memory, .threads = c ? c->pool : NULL };
+    pthread_mutex_unlock(&b->lock);
     return e;
 }
 
@@ -49,7 +79,7 @@ static lz_err *start(backend *b)
 static lz_err *enter(backend *b)
 {
     pthread_mutex_lock(&b->lock);
-    lz_err *e = start(b);
+    lz_err *e = b->memory ? NULL : lz_buffer_pool_create(KEEP, &b->memory);
     if (!e)
         atomic_fetch_add(&b->users, 1);
     pthread_mutex_unlock(&b->lock);
@@ -96,7 +126,7 @@ static lz_err *make_computation_data_from_tensor(void *self, const lz_host_tenso
     backend *b = self;
     lz_ts_data *made;
     LZ_TRY(enter(b));
-    lz_err *e = lz_ts_data_upload(b->env.memory, t, d, &made);
+    lz_err *e = lz_ts_data_upload(b->memory, t, d, &made);
     if (e) {
         leave(b);
         return e;
@@ -111,7 +141,7 @@ static lz_err *make_computation_data_from_scalar(void *self, lz_scalar value, lz
     backend *b = self;
     lz_ts_data *made;
     LZ_TRY(enter(b));
-    lz_err *e = lz_ts_data_of_scalar(b->env.memory, value, d, &made);
+    lz_err *e = lz_ts_data_of_scalar(b->memory, value, d, &made);
     if (e)
         leave(b);
     else
@@ -187,7 +217,7 @@ static lz_err *compile(void *self, lz_lowering *const *instances, size_t n, void
 static lz_buffer_stats stats_of(backend *b)
 {
     pthread_mutex_lock(&b->lock);
-    lz_buffer_stats s = b->env.memory ? lz_buffer_pool_stats(b->env.memory) : (lz_buffer_stats){ 0 };
+    lz_buffer_stats s = b->memory ? lz_buffer_pool_stats(b->memory) : (lz_buffer_stats){ 0 };
     pthread_mutex_unlock(&b->lock);
     return s;
 }
@@ -206,8 +236,10 @@ static lz_err *execute_computation(void *self, void *computation, const lz_execu
     backend *b = self;
     atomic_fetch_add_explicit(&b->run, 1, memory_order_relaxed);
     lz_ts_figures f;
+    lz_ts_env env;
+    LZ_TRY(get_env(b, x->threads, &env));
     size_t held = stats_of(b).live;
-    lz_err *e = lz_ts_execute(computation, &b->env, x, &f);
+    lz_err *e = lz_ts_execute(computation, &env, x, &f);
     atomic_fetch_add_explicit(&b->launches, (int_fast64_t)f.launches, memory_order_relaxed);
     atomic_store_explicit(&b->planned, f.planned, memory_order_relaxed);
     if (f.planned)

@@ -1,7 +1,10 @@
 #include "calls.h"
 #include "check.h"
+#include <dirent.h>
+#include <lazuli/lazuli.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Several threads, a context each: they record, compile the same graphs and others, and
  * share tensors that are held. */
@@ -71,8 +74,66 @@ static void test_threads_share_what_is_held(void **state)
     lz_close(main_ctx);
 }
 
+/* ---- how many threads a context has ---- */
+
+/* Threads of this process with the name of a pool's. */
+static int pool_threads(void)
+{
+    int n = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    assert_non_null(tasks);
+    for (const struct dirent *d; (d = readdir(tasks));) {
+        char path[300], name[16] = "";
+        snprintf(path, sizeof path, "/proc/self/task/%s/comm", d->d_name);
+        FILE *f = fopen(path, "r");
+        if (f && fgets(name, sizeof name, f))
+            n += strcmp(name, "lz-pool\n") == 0;
+        if (f)
+            fclose(f);
+    }
+    closedir(tasks);
+    return n;
+}
+
+/* The caller is one of them. */
+static void test_a_context_has_the_threads_it_asked_for(void **state)
+{
+    static const int asked[] = { 1, 3, 1, 2 }, there[] = { 0, 2, 2, 3 };
+    enum { N = sizeof asked / sizeof *asked };
+    lz_ctx *c[N];
+    float first = 0;
+    (void)state;
+    assert_int_equal(pool_threads(), 0);
+    for (int i = 0; i < N; i++) {
+        c[i] = lz_open(&(lz_options){ .threads = asked[i] });
+        lz_tensor *sum = CALL(c[i], sum, T(lz_ones(c[i], LZ_DIMS(1000, 1000))));
+        assert_true(lz_read(sum, &first, sizeof first));
+        assert_true(first == 1e6F);
+        assert_int_equal(pool_threads(), there[i]);
+    }
+    for (int i = 0; i < N; i++)
+        lz_close(c[i]);
+    assert_int_equal(pool_threads(), 0);
+}
+
+static void test_a_wrong_number_of_threads_is_refused(void **state)
+{
+    static const int wrong[] = { -1, 1000000 };
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char number[16];
+        lz_ctx *c = lz_open(&(lz_options){ .threads = wrong[i] });
+        snprintf(number, sizeof number, "not %d", wrong[i]);
+        assert_true(lz_failed(c));
+        assert_non_null(strstr(lz_message(c), number));
+        lz_close(c);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_threads_share_what_is_held) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_threads_share_what_is_held),
+                                        cmocka_unit_test(test_a_context_has_the_threads_it_asked_for),
+                                        cmocka_unit_test(test_a_wrong_number_of_threads_is_refused) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
