@@ -632,11 +632,12 @@ static lz_err *tell_details(summary *s, lz_str id, lz_verdict v, const lz_text *
     return lz_replay_judge(&s->r, &scratch, v, id, lz_text_view(why));
 }
 
-static lz_err *replay_one(summary *s, const char *path, const lz_json *json, lz_arena *arena)
+static lz_err *replay_one(void *user, const lz_json *json, lz_arena *arena)
 {
+    summary *s = user;
     lz_str id;
     lz_verdict v = LZ_FAILED;
-    program p = { .r = &s->r, .json = json, .arena = arena, .at = { .file = path, .line = json->loc.line } };
+    program p = { .r = &s->r, .json = json, .arena = arena, .at = json->loc };
     LZ_TRY(lz_json_get_str(json, "id", &id));
     if (!lz_replay_wants(&s->r, id, json))
         return NULL;
@@ -656,26 +657,6 @@ static lz_err *replay_one(summary *s, const char *path, const lz_json *json, lz_
     return lz_err_wrap(e, "%.*s", LZ_FMT(id));
 }
 
-static lz_err *replay_lines(summary *s, const char *path, lz_str text)
-{
-    lz_json_lines lines;
-    lz_arena arena;
-    const lz_json *v;
-    lz_err *e;
-    lz_arena_init(&arena);
-    lz_arena_mark start = lz_arena_save(&arena);
-    lz_json_lines_init(&lines, path, text);
-    while (!(e = lz_json_lines_next(&lines, &arena, &v)) && v) {
-        e = replay_one(s, path, v, &arena);
-        if (e)
-            break;
-        lz_arena_rewind(&arena, start);
-    }
-    lz_json_lines_deinit(&lines);
-    lz_arena_deinit(&arena);
-    return e;
-}
-
 /* One context stays open, so that what programs share is compiled once. */
 static lz_err *replay_file(summary *s, const char *path)
 {
@@ -685,7 +666,7 @@ static lz_err *replay_file(summary *s, const char *path)
     LZ_TRY(open_context(s->r.options, &keeper));
     lz_err *e = lz_replay_read(path, &len, &text);
     if (!e) {
-        e = replay_lines(s, path, (lz_str){ text, len });
+        e = lz_json_lines_each(path, (lz_str){ text, len }, replay_one, s);
         lz_mem_free(text);
     }
     lz_close(keeper);

@@ -537,3 +537,23 @@ lz_err *lz_json_lines_next(lz_json_lines *l, lz_arena *a, const lz_json **out)
     }
     return NULL;
 }
+
+lz_err *lz_json_lines_each(const char *file, lz_str text, lz_json_line_fn *fn, void *user)
+{
+    lz_json_lines lines;
+    lz_arena arena;
+    const lz_json *v = NULL;
+    lz_err *e;
+    lz_arena_init(&arena);
+    lz_json_lines_init(&lines, file, text);
+    do {
+        lz_arena_mark mark = lz_arena_save(&arena);
+        e = lz_json_lines_next(&lines, &arena, &v);
+        if (!e && v)
+            e = fn(user, v, &arena);
+        lz_arena_rewind(&arena, mark);
+    } while (!e && v);
+    lz_json_lines_deinit(&lines);
+    lz_arena_deinit(&arena);
+    return e;
+}

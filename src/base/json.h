@@ -83,6 +83,10 @@ void lz_json_lines_deinit(lz_json_lines *l);
 /* *out is NULL behind the last value. After an error the next call goes on with the next line. */
 LZ_MUST_USE lz_err *lz_json_lines_next(lz_json_lines *l, lz_arena *a, const lz_json **out);
 
+/* Each value in turn, until one of them fails; what it takes of the arena is free for the next. */
+typedef lz_err *lz_json_line_fn(void *user, const lz_json *v, lz_arena *a);
+LZ_MUST_USE lz_err *lz_json_lines_each(const char *file, lz_str text, lz_json_line_fn *fn, void *user);
+
 /* "an integer", "an array", ... */
 const char *lz_json_kind_name(lz_json_kind kind);
 

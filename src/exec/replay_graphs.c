@@ -304,10 +304,10 @@ static lz_err *run_cases(texts *t, const lz_json *v, lz_executor *x, lz_tally *t
     return NULL;
 }
 
-typedef lz_err *line_fn(lz_replay *r, const lz_json *v);
-
-static lz_err *replay_graph(lz_replay *r, const lz_json *v)
+static lz_err *replay_graph(void *user, const lz_json *v, lz_arena *arena)
 {
+    lz_replay *r = user;
+    (void)arena;
     lz_str name, id;
     lz_tally *tally;
     lz_executor *x = NULL;
@@ -326,8 +326,10 @@ static lz_err *replay_graph(lz_replay *r, const lz_json *v)
 }
 
 /* Refused, with a place. */
-static lz_err *replay_malformed(lz_replay *r, const lz_json *v)
+static lz_err *replay_malformed(void *user, const lz_json *v, lz_arena *arena)
 {
+    lz_replay *r = user;
+    (void)arena;
     lz_str category, id, text;
     lz_tally *tally;
     lz_graph *g = NULL;
@@ -353,27 +355,8 @@ static lz_err *replay_malformed(lz_replay *r, const lz_json *v)
 
 /* ---- files ---- */
 
-static lz_err *replay_lines(lz_replay *r, const char *path, lz_str text, line_fn *fn)
-{
-    lz_json_lines lines;
-    lz_arena arena;
-    const lz_json *v = NULL;
-    lz_err *e;
-    lz_arena_init(&arena);
-    lz_json_lines_init(&lines, path, text);
-    do {
-        lz_arena_mark mark = lz_arena_save(&arena);
-        e = lz_json_lines_next(&lines, &arena, &v);
-        if (!e && v)
-            e = fn(r, v);
-        lz_arena_rewind(&arena, mark);
-    } while (!e && v);
-    lz_json_lines_deinit(&lines);
-    lz_arena_deinit(&arena);
-    return e;
-}
-
-static lz_err *replay_file(lz_replay *r, const char *folder, const char *name, line_fn *fn, bool *found)
+static lz_err *replay_file(lz_replay *r, const char *folder, const char *name, lz_json_line_fn *fn,
+                           bool *found)
 {
     lz_text t = { 0 };
     char *path, *text = NULL;
@@ -386,7 +369,7 @@ static lz_err *replay_file(lz_replay *r, const char *folder, const char *name, l
         lz_err_free(e);
         e = NULL;
     } else if (!e) {
-        e = replay_lines(r, path, (lz_str){ text, len }, fn);
+        e = lz_json_lines_each(path, (lz_str){ text, len }, fn, r);
     }
     lz_mem_free(text);
     lz_mem_free(path);

@@ -614,8 +614,17 @@ static lz_err *find_by_dtype(lz_replay *r, lz_map *all, lz_str name, by_dtype **
     return lz_map_put(all, lz_str_of((*out)->tally->name), *out);
 }
 
-static lz_err *replay_line(lz_replay *r, const lz_json *v, lz_str bytes, lz_arena *arena, lz_map *all)
+/* A file of cases and the one with their elements. */
+typedef struct cases {
+    lz_replay *r;
+    lz_str bytes;
+    lz_map all; /* by_dtype, by operator */
+} cases;
+
+static lz_err *replay_line(void *user, const lz_json *v, lz_arena *arena)
 {
+    cases *x = user;
+    lz_replay *r = x->r;
     lz_str id, name;
     bool ok = false;
     by_dtype *d;
@@ -623,7 +632,7 @@ static lz_err *replay_line(lz_replay *r, const lz_json *v, lz_str bytes, lz_aren
     LZ_TRY(lz_json_get_str(v, "op", &name));
     if (!lz_replay_wants(r, name, v))
         return NULL;
-    LZ_TRY(find_by_dtype(r, all, name, &d));
+    LZ_TRY(find_by_dtype(r, &x->all, name, &d));
     const lz_op_row *op = find_op(name);
     if (!op || !lz_op_can_lower(op))
         return lz_replay_judge(r, d->tally, LZ_UNSUPPORTED, id, LZ_STR("not implemented yet"));
@@ -632,7 +641,7 @@ static lz_err *replay_line(lz_replay *r, const lz_json *v, lz_str bytes, lz_aren
         return lz_err_oom();
     c->r = r;
     c->json = v;
-    c->bytes = bytes;
+    c->bytes = x->bytes;
     c->op = op;
     c->arena = arena;
     lz_err *e = lz_json_get(v, "error") ? run_refused(c, &ok) : run_case(c, &ok);
@@ -657,26 +666,6 @@ static void settle(lz_map *all)
     }
 }
 
-static lz_err *replay_lines(lz_replay *r, const char *path, lz_str text, lz_str bytes, lz_map *all)
-{
-    lz_json_lines lines;
-    lz_arena arena;
-    const lz_json *v = NULL;
-    lz_err *e;
-    lz_arena_init(&arena);
-    lz_json_lines_init(&lines, path, text);
-    do {
-        lz_arena_mark mark = lz_arena_save(&arena);
-        e = lz_json_lines_next(&lines, &arena, &v);
-        if (!e && v)
-            e = replay_line(r, v, bytes, &arena, all);
-        lz_arena_rewind(&arena, mark);
-    } while (!e && v);
-    lz_json_lines_deinit(&lines);
-    lz_arena_deinit(&arena);
-    return e;
-}
-
 /* ---- files ---- */
 
 /* "cases.jsonl.gz" -> "cases.bin" */
@@ -696,20 +685,21 @@ static lz_err *bin_path(const char *path, char **out)
 static lz_err *replay_files(lz_replay *r, const char *path, lz_replay_totals *out)
 {
     char *text = NULL, *bytes = NULL, *bin = NULL;
-    size_t text_len = 0, bytes_len = 0;
-    lz_map all = { 0 };
+    size_t text_len = 0;
+    cases x = { .r = r };
     lz_err *e = lz_replay_read(path, &text_len, &text);
     if (!e)
         e = bin_path(path, &bin);
     if (!e)
-        e = lz_replay_read(bin, &bytes_len, &bytes);
+        e = lz_replay_read(bin, &x.bytes.len, &bytes);
+    x.bytes.ptr = bytes;
     if (!e)
-        e = replay_lines(r, path, (lz_str){ text, text_len }, (lz_str){ bytes, bytes_len }, &all);
+        e = lz_json_lines_each(path, (lz_str){ text, text_len }, replay_line, &x);
     if (!e) {
-        settle(&all);
+        settle(&x.all);
         e = lz_replay_close(r, out);
     }
-    lz_map_deinit(&all);
+    lz_map_deinit(&x.all);
     lz_mem_free(text);
     lz_mem_free(bytes);
     lz_mem_free(bin);

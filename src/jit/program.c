@@ -69,21 +69,8 @@ static const uint8_t kind_of[LZ_N_COUNT] = {
 
 static lz_tile_fn *function(const maker *m, const lz_knode *n)
 {
-    const lz_tile_table *t = m->p->tiles;
     int count = lz_knode_operands(n);
-    int last = count ? node(m, n->in[count - 1])->type : 0;
-    if (n->op < LZ_KOP_COUNT)
-        return t->op[n->op][last];
-    if (n->op == LZ_N_CAST)
-        return t->cast[last][n->type];
-    lz_tile_fn *fn = NULL;
-    if (n->op == LZ_N_NARROW)
-        fn = t->narrow[n->attr];
-    if (n->op == LZ_N_PHILOX)
-        fn = t->philox[n->attr];
-    if (n->op == LZ_N_RARE)
-        fn = t->op[n->attr][n->type];
-    return fn;
+    return lz_tile_of(m->p->tiles, n, count ? node(m, n->in[count - 1])->type : 0);
 }
 
 /* A reduction or scan gets a state in its walk. */

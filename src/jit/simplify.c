@@ -4,23 +4,6 @@
 #include "jit/tile.h"
 #include <string.h>
 
-static lz_tile_fn *function(const lz_knode *n, lz_ktype last)
-{
-    const lz_tile_table *t = &lz_tile_base;
-    if (n->op < LZ_KOP_COUNT)
-        return t->op[n->op][last];
-    if (n->op == LZ_N_CAST)
-        return t->cast[last][n->type];
-    lz_tile_fn *fn = NULL;
-    if (n->op == LZ_N_NARROW)
-        fn = t->narrow[n->attr];
-    if (n->op == LZ_N_PHILOX)
-        fn = t->philox[n->attr];
-    if (n->op == LZ_N_RARE)
-        fn = t->op[n->attr][n->type];
-    return fn;
-}
-
 static bool divides(const lz_knode *n)
 {
     bool integer = n->type == LZ_KI32 || n->type == LZ_KI64;
@@ -42,7 +25,7 @@ static bool fold(const lz_kb *b, const lz_knode *n, int64_t *bits)
         x[i] = in->bits;
         last = (lz_ktype)in->type;
     }
-    lz_tile_fn *fn = constant ? function(n, last) : NULL;
+    lz_tile_fn *fn = constant ? lz_tile_of(&lz_tile_base, n, last) : NULL;
     if (!fn || (divides(n) && x[1] == 0))
         return false;
     *bits = 0;

@@ -22,3 +22,19 @@ const lz_tile_table *lz_tile(void)
     int n = lz_tile_all(all);
     return all[n - 1];
 }
+
+lz_tile_fn *lz_tile_of(const lz_tile_table *t, const lz_knode *n, int last)
+{
+    if (n->op < LZ_KOP_COUNT)
+        return t->op[n->op][last];
+    if (n->op == LZ_N_CAST)
+        return t->cast[last][n->type];
+    lz_tile_fn *fn = NULL;
+    if (n->op == LZ_N_NARROW)
+        fn = t->narrow[n->attr];
+    if (n->op == LZ_N_PHILOX)
+        fn = t->philox[n->attr];
+    if (n->op == LZ_N_RARE)
+        fn = t->op[n->attr][n->type];
+    return fn;
+}

@@ -7,7 +7,7 @@
 #ifndef LZ_JIT_TILE_H
 #define LZ_JIT_TILE_H
 
-#include "jit/kernel.h"
+#include "jit/kernel_ir.h"
 
 enum { LZ_DTYPE_SLOTS = 16 }; /* every lz_dtype is below */
 
@@ -75,6 +75,9 @@ extern const lz_tile_table lz_tile_base, lz_tile_avx2, lz_tile_avx512;
 
 /* The best that runs here. */
 const lz_tile_table *lz_tile(void);
+
+/* What computes a node whose last operand is of that type; NULL: no function of one element does. */
+lz_tile_fn *lz_tile_of(const lz_tile_table *t, const lz_knode *n, int last);
 
 /* All that run here, worst first; returns how many. */
 int lz_tile_all(const lz_tile_table *out[3]);

@@ -1,6 +1,5 @@
 #include "base/file.h"
-#include "check.h"
-#include <lazuli/lazuli.h>
+#include "open_ctx.h"
 #include <stdio.h>
 #include <unistd.h>
 
@@ -16,19 +15,6 @@ static const char *recorded(const char *name)
 {
     snprintf(path, sizeof path, LZ_SOURCE_DIR "/test/data/io/%s", name);
     return path;
-}
-
-static lz_ctx *open_ctx(void)
-{
-    lz_ctx *c = lz_open(NULL);
-    assert_non_null(c);
-    return c;
-}
-
-static void close_ctx(lz_ctx *c)
-{
-    assert_string_equal(lz_message(c), "");
-    lz_close(c);
 }
 
 static void refused(lz_ctx *c, lz_code code, const char *part)
@@ -61,7 +47,7 @@ static void expect(lz_tensor *t, const float *want, size_t n)
 /* The map lives as long as the tensors, and nobody writes into it. */
 static void look(const char *file, const char *name)
 {
-    lz_ctx *c = open_ctx();
+    lz_ctx *c = open_ctx(NULL);
     for (int again = 0; again < 2; again++) {
         lz_archive *a = lz_archive_open(c, recorded(file));
         assert_non_null(a);
@@ -88,7 +74,7 @@ static void test_tensors_outlive_their_archive(void **state)
 
 static void test_all_tensors_come_with_their_names(void **state)
 {
-    lz_ctx *c = open_ctx();
+    lz_ctx *c = open_ctx(NULL);
     lz_archive *a = lz_archive_open(c, recorded("all.safetensors"));
     lz_named_tensor all[14];
     (void)state;
@@ -109,7 +95,7 @@ static void test_all_tensors_come_with_their_names(void **state)
 
 static void test_what_is_missing_is_told(void **state)
 {
-    lz_ctx *c = open_ctx();
+    lz_ctx *c = open_ctx(NULL);
     (void)state;
     assert_null(lz_archive_open(c, at("absent")));
     refused(c, LZ_ERR_NOT_FOUND, "absent");
@@ -147,7 +133,7 @@ static void save_all_kinds(save_fn *save, bool async)
     assert_true(save(c, at("tensors"), (lz_named_tensors){ list, 5 }));
     assert_int_equal(graphs(), before + 1);
     close_ctx(c);
-    c = open_ctx();
+    c = open_ctx(NULL);
     lz_archive *a = lz_archive_open(c, path);
     EXPECT(lz_archive_tensor(c, a, "held"), 0, 1, 2, 3, 4, 5);
     EXPECT(lz_archive_tensor(c, a, "again"), 0, 1, 2, 3, 4, 5);
@@ -171,7 +157,7 @@ static void test_a_file_is_replaced_by_what_was_read_from_it(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        lz_ctx *c = open_ctx();
+        lz_ctx *c = open_ctx(NULL);
         lz_tensor *t = lz_from_memory(c, LZ_F32, LZ_DIMS(6), six);
         assert_true(savers[i](c, at("same"), (lz_named_tensors){ &(lz_named_tensor){ "t", t }, 1 }));
         lz_archive *a = lz_archive_open(c, path);
@@ -187,7 +173,7 @@ static void test_what_cannot_be_saved_is_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        lz_ctx *c = open_ctx(), *other = open_ctx();
+        lz_ctx *c = open_ctx(NULL), *other = open_ctx(NULL);
         lz_tensor *t = lz_from_memory(c, LZ_F32, LZ_DIMS(6), six);
         const lz_named_tensor twice[] = { { "t", t }, { "t", t } }, none = { "n", NULL },
                               foreign = { "f", lz_from_memory(other, LZ_F32, LZ_DIMS(6), six) };
@@ -209,7 +195,7 @@ static void test_what_cannot_be_saved_is_refused(void **state)
 
 static void test_what_is_forbidden_is_not_done(void **state)
 {
-    lz_ctx *c = open_ctx();
+    lz_ctx *c = open_ctx(NULL);
     lz_tensor *t = lz_mul_Scalar(c, lz_from_memory(c, LZ_F32, LZ_DIMS(6), six), 2);
     const lz_named_tensors list = { &(lz_named_tensor){ "t", t }, 1 };
     (void)state;

@@ -1,39 +1,10 @@
 /* Convolution and its gradients, our own and by oneDNN where it is there, against every pair of
  * elements that meet. */
 #include "check.h"
-#include "core/array.h"
-#include "core/convert.h"
 #include "kernel/blas.h"
 #include "kernel/conv_dnnl.h"
-#include "kernel/kernels.h"
+#include "small_numbers.h"
 #include <stdlib.h>
-
-/* Small whole numbers: every sum is exact, so results are compared to the last bit. */
-static uint64_t seed = 1;
-static int64_t some(void)
-{
-    seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
-    return (int64_t)(seed >> 33) % 7 - 3;
-}
-
-static lz_err *fill(lz_array *a, lz_dtype d, lz_ints sizes)
-{
-    LZ_TRY(lz_array_init(a, NULL, d, sizes));
-    for (int64_t i = 0; i < a->numel; i++)
-        lz_array_set(a, i, lz_scalar_int(some()));
-    return NULL;
-}
-
-static lz_strided strided(const lz_array *a)
-{
-    return (lz_strided){ a->buffer->data, a->dtype, a->sizes.n, a->sizes.v, a->strides.v };
-}
-
-static double at(const lz_array *a, const int64_t *index)
-{
-    lz_scalar s = lz_element_get(a->dtype, lz_array_at(a, index));
-    return s.kind == LZ_SCALAR_FLOAT ? s.re : (double)s.i;
-}
 
 typedef struct shape {
     int64_t d, groups, n, cin, cout;

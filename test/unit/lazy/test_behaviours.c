@@ -1,33 +1,12 @@
-#include "check.h"
 #include "fake_backend.h"
 #include "lazy/registry.h"
-#include <lazuli/lazuli.h>
+#include "open_ctx.h"
 #include <stdatomic.h>
 
 /* What PyTorch's own tests of lazy tensors ask for, as programs; the numbers are those of
  * the list of behaviours that this follows. */
 
 static const float six[] = { 0, 1, 2, 3, 4, 5 };
-
-static lz_ctx *open_ctx(void)
-{
-    lz_ctx *c = lz_open(NULL);
-    assert_non_null(c);
-    assert_string_equal(lz_message(c), "");
-    return c;
-}
-
-static void close_ctx(lz_ctx *c)
-{
-    assert_string_equal(lz_message(c), "");
-    lz_close(c);
-}
-
-static int64_t count(const char *name)
-{
-    int64_t v = 0;
-    return lz_counter_value(name, &v) ? v : 0;
-}
 
 static lz_tensor *data(lz_ctx *c)
 {
@@ -73,7 +52,7 @@ static void test_default_devices(void **state)
         close_ctx(c);
     }
     lz_backend_forget(type);
-    lz_ctx *c = open_ctx();
+    lz_ctx *c = open_ctx(NULL);
     lz_device cpu = lz_tensor_device(data(c));
     assert_true(cpu.type == 0 && cpu.index == 0);
     close_ctx(c);
@@ -110,7 +89,7 @@ static void test_shapes_are_told_apart(void **state)
 {
     float v[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
     (void)state;
-    lz_ctx *c = open_ctx();
+    lz_ctx *c = open_ctx(NULL);
     lz_tensor *wide = lz_from_memory(c, LZ_F32, LZ_DIMS(2, 4), v);
     lz_tensor *tall = lz_from_memory(c, LZ_F32, LZ_DIMS(4, 2), v);
     lz_tensor *a = lz_add_Tensor(c, wide, wide), *b = lz_add_Tensor(c, tall, tall);
@@ -124,7 +103,7 @@ static void test_shapes_are_told_apart(void **state)
 static void test_leaves(void **state)
 {
     (void)state;
-    lz_ctx *c = open_ctx();
+    lz_ctx *c = open_ctx(NULL);
     lz_tensor *x = data(c), *y = data(c), *z = data(c);
     assert_false(same_graph(c, lz_add_Tensor(c, x, x), lz_add_Tensor(c, x, y)));
     assert_true(same_graph(c, lz_add_Tensor(c, x, y), lz_add_Tensor(c, y, z)));
@@ -137,7 +116,7 @@ static void test_diamond(void **state)
 {
     char *text;
     (void)state;
-    lz_ctx *c = open_ctx();
+    lz_ctx *c = open_ctx(NULL);
     lz_tensor *d = lz_sin(c, data(c)), *top = lz_mul_Tensor(c, lz_exp(c, d), lz_tanh(c, d));
     assert_null(lz_dump(c, &top, 1, LZ_DUMP_TEXT, &text));
     const char *at[] = { strstr(text, "aten::sin"), strstr(text, "aten::exp"), strstr(text, "aten::tanh"),
@@ -152,7 +131,7 @@ static void test_diamond(void **state)
 static void test_fixed_arguments_matter(void **state)
 {
     (void)state;
-    lz_ctx *c = open_ctx();
+    lz_ctx *c = open_ctx(NULL);
     lz_tensor *x = data(c), *y = data(c);
     assert_false(same_graph(c, lz_sum_dim_IntList(c, x, LZ_DIMS(0)), lz_sum_dim_IntList(c, x, LZ_DIMS(1))));
     assert_false(same_graph(c, lz_sum_dim_IntList(c, x, LZ_DIMS(0)),
@@ -170,7 +149,7 @@ static void test_fixed_arguments_matter(void **state)
 static void test_permutations(void **state)
 {
     (void)state;
-    lz_ctx *c = open_ctx();
+    lz_ctx *c = open_ctx(NULL);
     lz_tensor *x = lz_view(c, data(c), LZ_DIMS(1, 2, 3)), *p = lz_permute(c, x, LZ_DIMS(2, 0, 1));
     EXPECT(p, 0, 3, 1, 4, 2, 5);
     EXPECT(lz_permute(c, p, LZ_DIMS(1, 2, 0)), 0, 1, 2, 3, 4, 5);
@@ -186,7 +165,7 @@ static void test_permutations(void **state)
 static void test_shapes(void **state)
 {
     (void)state;
-    lz_ctx *c = open_ctx();
+    lz_ctx *c = open_ctx(NULL);
     lz_tensor *x = data(c), *s = lz_sum(c, x);
     assert_int_equal(lz_tensor_ndim(s), 0);
     assert_int_equal(lz_tensor_numel(s), 1);
@@ -207,7 +186,7 @@ static void test_shapes(void **state)
 static void test_clones(void **state)
 {
     (void)state;
-    lz_ctx *c = open_ctx();
+    lz_ctx *c = open_ctx(NULL);
     lz_tensor *x = data(c), *early = lz_clone(c, x), *row = lz_clone(c, lz_select_int(c, x, 0, 1));
     lz_mul__Scalar(c, x, 10);
     EXPECT(early, 0, 1, 2, 3, 4, 5);
@@ -222,7 +201,7 @@ static void test_clones(void **state)
 static void test_aliases(void **state)
 {
     (void)state;
-    lz_ctx *c = open_ctx();
+    lz_ctx *c = open_ctx(NULL);
     lz_tensor *x = data(c), *t = lz_t(c, x), *v = lz_select_int(c, t, 0, 0);
     assert_true(lz_is_alias_of(t, x) && lz_is_alias_of(v, x) && lz_is_alias_of(v, t));
     assert_false(lz_is_alias_of(lz_clone(c, x), x));
@@ -236,7 +215,7 @@ static void test_index_tensors(void **state)
 {
     const int64_t order[] = { 1, 0, 1 };
     (void)state;
-    lz_ctx *c = open_ctx();
+    lz_ctx *c = open_ctx(NULL);
     lz_tensor *x = data(c), *held = lz_from_memory(c, LZ_I64, LZ_DIMS(3), order);
     EXPECT(lz_index_Tensor(c, x, LZ_TENSORS(held)), 3, 4, 5, 0, 1, 2, 3, 4, 5);
     lz_tensor *computed = lz_add_Scalar(c, held, 1);
@@ -252,7 +231,7 @@ static void test_index_tensors(void **state)
 static void test_one_storage_is_synced_once(void **state)
 {
     (void)state;
-    lz_ctx *c = open_ctx();
+    lz_ctx *c = open_ctx(NULL);
     lz_tensor *w = lz_zeros(c, LZ_DIMS(2, 3)), *t = lz_t(c, w);
     lz_fill__Scalar(c, w, 2);
     lz_mul__Scalar(c, lz_select_int(c, t, 0, 1), 4);
@@ -269,7 +248,7 @@ static void test_other_data(void **state)
 {
     char *text;
     (void)state;
-    lz_ctx *c = open_ctx();
+    lz_ctx *c = open_ctx(NULL);
     lz_tensor *x = data(c), *row = lz_select_int(c, x, 0, 0);
     assert_true(lz_set_data(x, lz_to_dtype(c, x, LZ_F16)));
     assert_int_equal(lz_tensor_dtype(x), LZ_F16);
@@ -285,7 +264,7 @@ static void test_other_data(void **state)
 static void test_views_outlive_steps(void **state)
 {
     (void)state;
-    lz_ctx *c = open_ctx();
+    lz_ctx *c = open_ctx(NULL);
     lz_tensor *x = lz_add_Scalar(c, data(c), 1), *v = lz_view(c, x, LZ_DIMS(3, 2));
     lz_mark_step(c);
     lz_mul__Scalar(c, lz_select_int(c, v, 0, 2), 10);
@@ -306,7 +285,7 @@ static void test_seeds(void **state)
 {
     float a[6], b[6], other[6];
     (void)state;
-    lz_ctx *c = open_ctx();
+    lz_ctx *c = open_ctx(NULL);
     lz_manual_seed(c, 3);
     assert_true(lz_read(lz_rand(c, LZ_DIMS(6)), a, sizeof a));
     int64_t before = count("UncachedCompile");
@@ -325,7 +304,7 @@ static void test_random_state(void **state)
 {
     float a[6], b[6];
     (void)state;
-    lz_ctx *c = open_ctx(), *later = open_ctx();
+    lz_ctx *c = open_ctx(NULL), *later = open_ctx(NULL);
     lz_manual_seed(c, 3);
     lz_rand(c, LZ_DIMS(6));
     lz_random_state at = lz_get_random_state(c);
@@ -343,7 +322,7 @@ static void test_random_state(void **state)
 static void test_dtypes_of_products(void **state)
 {
     (void)state;
-    lz_ctx *c = open_ctx(), *foreign = open_ctx();
+    lz_ctx *c = open_ctx(NULL), *foreign = open_ctx(NULL);
     lz_tensor *a = lz_ones(c, LZ_DIMS(2, 3)), *b = lz_ones(c, LZ_DIMS(3, 2));
     lz_tensor *bias = lz_ones(c, LZ_DIMS(2)), *half = lz_to_dtype(c, b, LZ_F16);
     EXPECT(lz_addmm(c, bias, a, b), 4, 4, 4, 4);
@@ -408,7 +387,7 @@ static void test_closures(void **state)
 {
     atomic_int in_step = 0, after = 0, failed = 0, behind = 0;
     (void)state;
-    lz_ctx *c = open_ctx();
+    lz_ctx *c = open_ctx(NULL);
     lz_add_step_closure(c, note, &in_step, false);
     lz_add_step_closure(c, note, &after, true);
     assert_true(lz_mark_step(c));
@@ -430,7 +409,7 @@ static void test_nonzero(void **state)
 {
     int64_t at[10];
     (void)state;
-    lz_ctx *c = open_ctx();
+    lz_ctx *c = open_ctx(NULL);
     lz_tensor *x = data(c), *n = lz_nonzero(c, x);
     assert_true(lz_tensor_sizes(n).v[0] == 5 && lz_tensor_sizes(n).v[1] == 2);
     assert_true(lz_read(n, at, sizeof at));

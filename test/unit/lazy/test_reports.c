@@ -1,30 +1,9 @@
-#include "check.h"
-#include <lazuli/lazuli.h>
+#include "open_ctx.h"
 #include <stdio.h>
 
 /* What a program can see of what happened, and forbid. */
 
 static const float four[] = { 1, 2, 3, 4 };
-
-static lz_ctx *open_ctx(const lz_options *o)
-{
-    lz_ctx *c = lz_open(o);
-    assert_non_null(c);
-    assert_string_equal(lz_message(c), "");
-    return c;
-}
-
-static void close_ctx(lz_ctx *c)
-{
-    assert_string_equal(lz_message(c), "");
-    lz_close(c);
-}
-
-static int64_t count(const char *name)
-{
-    int64_t v = 0;
-    return lz_counter_value(name, &v) ? v : 0;
-}
 
 static lz_tensor *data(lz_ctx *c)
 {
