@@ -327,7 +327,7 @@ static void turn_loop(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *end, lz_lv
                       int n)
 {
     lz_lvalue *before[HELD_MOST], *phi[HELD_MOST];
-    int steps = !to && only_reads(e, walk) ? PIECES : 1;
+    int64_t steps = !to && only_reads(e, walk) ? PIECES : 1;
     lz_lblock *enter = e->l->GetInsertBlock(e->b);
     lz_eloop l = lz_em_loop(e, from, end, lz_em_i64(e, steps * e->p->vec));
     for (int i = 0; i < n; i++) {
@@ -336,7 +336,7 @@ static void turn_loop(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *end, lz_lv
         e->l->AddIncoming(phi[i], &held[i], &enter, 1);
         held[i] = phi[i];
     }
-    for (int i = 0; i < steps; i++) {
+    for (int64_t i = 0; i < steps; i++) {
         e->at = e->l->BuildAdd(e->b, l.i, lz_em_i64(e, i * e->p->vec), "");
         turn(e, walk, to, held, n);
     }
