@@ -94,67 +94,102 @@ typedef struct lz_conv_options {
     int64_t stride, padding, dilation, groups, output_padding; /* the last: of transposed ones */
     lz_ints kernels, strides, paddings, dilations, output_paddings;
     bool bias;
-    bool same; /* as much padding as keeps the size; not for transposed ones */
-} lz_conv_options;
+    bool same;                /* as much padding as keeps the size, without strides */
+    const char *padding_mode; /* "zeros", "reflect", "replicate", "circular" */
+} lz_conv_options;            /* transposed ones have neither of the last two, but zeros */
 
 /* weight [out, in / groups, kernel...]; transposed: [in, out / groups, kernel...] */
 #define lz_nn_conv1d(parent, name, in, out, ...)                                                             \
     LZ_NN_CONV(lz_nn_conv_at, parent, name, 1, false, in, out, __VA_ARGS__)
 #define lz_nn_conv2d(parent, name, in, out, ...)                                                             \
     LZ_NN_CONV(lz_nn_conv_at, parent, name, 2, false, in, out, __VA_ARGS__)
+#define lz_nn_conv3d(parent, name, in, out, ...)                                                             \
+    LZ_NN_CONV(lz_nn_conv_at, parent, name, 3, false, in, out, __VA_ARGS__)
 #define lz_nn_conv_transpose1d(parent, name, in, out, ...)                                                   \
     LZ_NN_CONV(lz_nn_conv_at, parent, name, 1, true, in, out, __VA_ARGS__)
 #define lz_nn_conv_transpose2d(parent, name, in, out, ...)                                                   \
     LZ_NN_CONV(lz_nn_conv_at, parent, name, 2, true, in, out, __VA_ARGS__)
+#define lz_nn_conv_transpose3d(parent, name, in, out, ...)                                                   \
+    LZ_NN_CONV(lz_nn_conv_at, parent, name, 3, true, in, out, __VA_ARGS__)
 #define LZ_NN_CONV(function, parent, name, ndim, transposed, in, out, ...)                                   \
     LZ_CALL(function((parent), LZ_HERE, (name), (ndim), (transposed), (in), (out), LZ_LAST(__VA_ARGS__),     \
-                     &(const lz_conv_options){                                                               \
-                         .stride = 1, .dilation = 1, .groups = 1, .bias = true, LZ_KEYWORDS(__VA_ARGS__) }))
+                     &(const lz_conv_options){ .stride = 1,                                                  \
+                                               .dilation = 1,                                                \
+                                               .groups = 1,                                                  \
+                                               .bias = true,                                                 \
+                                               .padding_mode = "zeros",                                      \
+                                               LZ_KEYWORDS(__VA_ARGS__) }))
 LZ_API lz_module *lz_nn_conv_at(lz_module *parent, lz_loc at, const char *name, int64_t ndim, bool transposed,
                                 int64_t in, int64_t out, int64_t kernel, const lz_conv_options *options);
 
 typedef struct lz_embedding_options {
     lz_opt_int padding_idx; /* this row starts as 0 and gets no gradient; -1: the last */
+    lz_opt_float max_norm;  /* rows that are looked up are made this short before, by norm_type */
+    double norm_type;
     bool scale_grad_by_freq;
 } lz_embedding_options;
 
 /* weight [count, width] */
 #define lz_nn_embedding(parent, name, count, ...)                                                            \
-    LZ_CALL(lz_nn_embedding_at(                                                                              \
-        (parent), LZ_HERE, (name), (count), LZ_LAST(__VA_ARGS__),                                            \
-        &(const lz_embedding_options){ .scale_grad_by_freq = false, LZ_KEYWORDS(__VA_ARGS__) }))
+    LZ_CALL(lz_nn_embedding_at((parent), LZ_HERE, (name), (count), LZ_LAST(__VA_ARGS__),                     \
+                               &(const lz_embedding_options){ .norm_type = 2, LZ_KEYWORDS(__VA_ARGS__) }))
 LZ_API lz_module *lz_nn_embedding_at(lz_module *parent, lz_loc at, const char *name, int64_t count,
                                      int64_t width, const lz_embedding_options *options);
 
 /* ---- normalisation ---- */
 
-typedef struct lz_norm_options {
-    double eps, momentum;     /* momentum: of batch norm's running mean and variance */
+typedef struct lz_batch_norm_options {
+    double eps, momentum;     /* momentum: of the running mean and variance */
+    bool cumulative;          /* instead of momentum: means of all batches so far, as by PyTorch's None */
     bool affine, bias;        /* affine false: neither weight nor bias */
-    bool track_running_stats; /* of batch norm; false: the batch's own numbers, also in evaluation */
-} lz_norm_options;
+    bool track_running_stats; /* false: the batch's own numbers, also in evaluation */
+} lz_batch_norm_options;
 
 /* weight, bias, running_mean, running_var [channels], num_batches_tracked */
-#define lz_nn_batch_norm1d(parent, name, ...) LZ_NN_NORM(lz_nn_batch_norm1d_at, parent, name, __VA_ARGS__)
-#define lz_nn_batch_norm2d(parent, name, ...) LZ_NN_NORM(lz_nn_batch_norm2d_at, parent, name, __VA_ARGS__)
+#define lz_nn_batch_norm1d(parent, name, ...)                                                                \
+    LZ_NN_BATCH_NORM(lz_nn_batch_norm1d_at, parent, name, __VA_ARGS__)
+#define lz_nn_batch_norm2d(parent, name, ...)                                                                \
+    LZ_NN_BATCH_NORM(lz_nn_batch_norm2d_at, parent, name, __VA_ARGS__)
+#define LZ_NN_BATCH_NORM(function, parent, name, ...)                                                        \
+    LZ_CALL(function(                                                                                        \
+        (parent), LZ_HERE, (name), LZ_LAST(__VA_ARGS__),                                                     \
+        &(const lz_batch_norm_options){                                                                      \
+            .momentum = 0.1, .track_running_stats = true, LZ_NORM_DEFAULTS, LZ_KEYWORDS(__VA_ARGS__) }))
+
+typedef struct lz_norm_options {
+    double eps;
+    bool affine, bias; /* as above */
+} lz_norm_options;
+
 /* over the last dimensions: lz_nn_layer_norm(m, "ln", LZ_INTS(64)) */
 #define lz_nn_layer_norm(parent, name, ...) LZ_NN_NORM(lz_nn_layer_norm_at, parent, name, __VA_ARGS__)
 #define lz_nn_group_norm(parent, name, groups, ...)                                                          \
     LZ_CALL(lz_nn_group_norm_at((parent), LZ_HERE, (name), (groups), LZ_LAST(__VA_ARGS__),                   \
                                 &(const lz_norm_options){ LZ_NORM_DEFAULTS, LZ_KEYWORDS(__VA_ARGS__) }))
-#define LZ_NORM_DEFAULTS                                                                                     \
-    .eps = 1e-5, .momentum = 0.1, .affine = true, .bias = true, .track_running_stats = true
+#define LZ_NORM_DEFAULTS .eps = 1e-5, .affine = true, .bias = true
 #define LZ_NN_NORM(function, parent, name, ...)                                                              \
     LZ_CALL(function((parent), LZ_HERE, (name), LZ_LAST(__VA_ARGS__),                                        \
                      &(const lz_norm_options){ LZ_NORM_DEFAULTS, LZ_KEYWORDS(__VA_ARGS__) }))
 LZ_API lz_module *lz_nn_batch_norm1d_at(lz_module *parent, lz_loc at, const char *name, int64_t channels,
-                                        const lz_norm_options *options);
+                                        const lz_batch_norm_options *options);
 LZ_API lz_module *lz_nn_batch_norm2d_at(lz_module *parent, lz_loc at, const char *name, int64_t channels,
-                                        const lz_norm_options *options);
+                                        const lz_batch_norm_options *options);
 LZ_API lz_module *lz_nn_layer_norm_at(lz_module *parent, lz_loc at, const char *name, lz_ints shape,
                                       const lz_norm_options *options);
 LZ_API lz_module *lz_nn_group_norm_at(lz_module *parent, lz_loc at, const char *name, int64_t groups,
                                       int64_t channels, const lz_norm_options *options);
+
+typedef struct lz_rms_norm_options {
+    lz_opt_float eps; /* none: the smallest step from 1, of the input's dtype */
+    bool affine;
+} lz_rms_norm_options;
+
+/* weight; over the last dimensions, as layer norm */
+#define lz_nn_rms_norm(parent, name, ...)                                                                    \
+    LZ_CALL(lz_nn_rms_norm_at((parent), LZ_HERE, (name), LZ_LAST(__VA_ARGS__),                               \
+                              &(const lz_rms_norm_options){ .affine = true, LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API lz_module *lz_nn_rms_norm_at(lz_module *parent, lz_loc at, const char *name, lz_ints shape,
+                                    const lz_rms_norm_options *options);
 
 /* ---- attention ---- */
 
@@ -163,10 +198,13 @@ typedef struct lz_attention_options {
     bool bias;
     int64_t kdim, vdim; /* widths of key and value; 0: as the query's */
     bool batch_first;   /* [batch, length, width] instead of [length, batch, width] */
+    bool add_bias_kv;   /* a key and a value that are learnt, after the others */
+    bool add_zero_attn; /* a key and a value of zeros, after these */
 } lz_attention_options;
 
 /* in_proj_weight [3 * width, width], or q_proj_weight, k_proj_weight, v_proj_weight; in_proj_bias;
- * out_proj.weight, out_proj.bias. lz_forward is attention of x to itself, without a mask. */
+ * bias_k, bias_v [1, 1, width]; out_proj.weight, out_proj.bias. lz_forward is attention of x to itself,
+ * without a mask. */
 #define lz_nn_multihead_attention(parent, name, width, ...)                                                  \
     LZ_CALL(lz_nn_multihead_attention_at(                                                                    \
         (parent), LZ_HERE, (name), (width), LZ_LAST(__VA_ARGS__),                                            \
@@ -177,11 +215,12 @@ LZ_API lz_module *lz_nn_multihead_attention_at(lz_module *parent, lz_loc at, con
 typedef struct lz_attend_args {
     lz_tensor *attn_mask;        /* [length, keys] or [batch * heads, length, keys]; bool: true is not seen */
     lz_tensor *key_padding_mask; /* [batch, keys]; as above */
-    bool is_causal;              /* what comes later is not seen; needs no mask */
+    bool is_causal;              /* what comes later is not seen; needs no mask; added keys are seen */
     bool each_head;              /* weights are not averaged over heads */
-    lz_tensor **weights;         /* where they go, of the scope; NULL: nobody asks */
+    lz_tensor **weights; /* where [batch, (heads,) length, keys] go, of the scope; NULL: nobody asks */
 } lz_attend_args;
 
+/* A single sequence is [length, width], and its masks and weights have no batch either. */
 #define lz_attend(m, query, key, ...)                                                                        \
     LZ_CALL(lz_attend_at((m), LZ_HERE, (query), (key), LZ_LAST(__VA_ARGS__),                                 \
                          &(const lz_attend_args){ .attn_mask = NULL, LZ_KEYWORDS(__VA_ARGS__) }))
@@ -201,16 +240,33 @@ LZ_API lz_module *lz_nn_dropout_at(lz_module *parent, lz_loc at, const char *nam
 typedef lz_tensor *lz_unary_op(lz_ctx *c, lz_loc at, lz_tensor *x);
 #define lz_nn_op(parent, name, op) lz_nn_op_at((parent), LZ_HERE, (name), (op))
 LZ_API lz_module *lz_nn_op_at(lz_module *parent, lz_loc at, const char *name, lz_unary_op *op);
-#define lz_nn_gelu(parent, name) lz_nn_gelu_at((parent), LZ_HERE, (name), "none")
-LZ_API lz_module *lz_nn_gelu_at(lz_module *parent, lz_loc at, const char *name, const char *approximate);
-/* From dimension 1 on. */
-#define lz_nn_flatten(parent, name) lz_nn_flatten_at((parent), LZ_HERE, (name))
-LZ_API lz_module *lz_nn_flatten_at(lz_module *parent, lz_loc at, const char *name);
+
+typedef struct lz_gelu_options {
+    const char *approximate; /* "none", "tanh" */
+} lz_gelu_options;
+
+#define lz_nn_gelu(parent, ...)                                                                              \
+    LZ_CALL(lz_nn_gelu_at((parent), LZ_HERE, LZ_LAST(__VA_ARGS__),                                           \
+                          &(const lz_gelu_options){ .approximate = "none", LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API lz_module *lz_nn_gelu_at(lz_module *parent, lz_loc at, const char *name,
+                                const lz_gelu_options *options);
+
+typedef struct lz_flatten_options {
+    int64_t start_dim, end_dim; /* both are in it */
+} lz_flatten_options;
+
+#define lz_nn_flatten(parent, ...)                                                                           \
+    LZ_CALL(lz_nn_flatten_at(                                                                                \
+        (parent), LZ_HERE, LZ_LAST(__VA_ARGS__),                                                             \
+        &(const lz_flatten_options){ .start_dim = 1, .end_dim = -1, LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API lz_module *lz_nn_flatten_at(lz_module *parent, lz_loc at, const char *name,
+                                   const lz_flatten_options *options);
 
 typedef struct lz_pool_options {
     int64_t stride, padding, dilation; /* stride 0: the kernel's size; dilation: of maxima */
     lz_ints kernels, strides, paddings, dilations;
     bool ceil_mode, count_include_pad; /* count_include_pad: of means */
+    lz_opt_int divisor_override;       /* of means in two dimensions; instead of the number of elements */
 } lz_pool_options;
 
 typedef enum lz_pool_kind { LZ_POOL_MAX, LZ_POOL_AVG } lz_pool_kind;
@@ -238,32 +294,45 @@ LZ_API lz_module *lz_nn_adaptive_pool_at(lz_module *parent, lz_loc at, const cha
  * binary_cross_entropy, binary_cross_entropy_with_logits, kl_div, triplet_margin_loss, ... */
 typedef enum lz_loss_reduction { LZ_REDUCTION_NONE, LZ_REDUCTION_MEAN, LZ_REDUCTION_SUM } lz_loss_reduction;
 
-typedef struct lz_loss_options {
-    double margin, eps;
+typedef struct lz_cosine_embedding_options {
+    double margin;
     lz_loss_reduction reduction;
-    bool full;       /* gaussian_nll_loss: with the constant */
-    bool log_target; /* kl_div_batchmean: target is a logarithm as well */
-} lz_loss_options;
+} lz_cosine_embedding_options;
 
-#define LZ_LOSS(function, c, a, b, ...)                                                                      \
-    LZ_CALL(function(                                                                                        \
-        (c), LZ_HERE, (a), (b), LZ_LAST(__VA_ARGS__),                                                        \
-        &(const lz_loss_options){ .reduction = LZ_REDUCTION_MEAN, .eps = 1e-6, LZ_KEYWORDS(__VA_ARGS__) }))
 /* target: 1 for rows that should be alike, -1 for others. */
-#define lz_cosine_embedding_loss(c, x1, x2, ...) LZ_LOSS(lz_cosine_embedding_loss_at, c, x1, x2, __VA_ARGS__)
+#define lz_cosine_embedding_loss(c, x1, x2, ...)                                                             \
+    LZ_CALL(lz_cosine_embedding_loss_at(                                                                     \
+        (c), LZ_HERE, (x1), (x2), LZ_LAST(__VA_ARGS__),                                                      \
+        &(const lz_cosine_embedding_options){ .reduction = LZ_REDUCTION_MEAN, LZ_KEYWORDS(__VA_ARGS__) }))
 LZ_API lz_tensor *lz_cosine_embedding_loss_at(lz_ctx *c, lz_loc at, lz_tensor *x1, lz_tensor *x2,
-                                              lz_tensor *target, const lz_loss_options *options);
+                                              lz_tensor *target, const lz_cosine_embedding_options *options);
+
+typedef struct lz_gaussian_nll_options {
+    double eps; /* variances are at least this */
+    lz_loss_reduction reduction;
+    bool full; /* with the constant */
+} lz_gaussian_nll_options;
+
+/* variance: of each element, or of each row: without the last dimension, or 1 there */
 #define lz_gaussian_nll_loss(c, input, target, ...)                                                          \
-    LZ_LOSS(lz_gaussian_nll_loss_at, c, input, target, __VA_ARGS__)
+    LZ_CALL(lz_gaussian_nll_loss_at((c), LZ_HERE, (input), (target), LZ_LAST(__VA_ARGS__),                   \
+                                    &(const lz_gaussian_nll_options){ .reduction = LZ_REDUCTION_MEAN,        \
+                                                                      .eps = 1e-6,                           \
+                                                                      LZ_KEYWORDS(__VA_ARGS__) }))
 LZ_API lz_tensor *lz_gaussian_nll_loss_at(lz_ctx *c, lz_loc at, lz_tensor *input, lz_tensor *target,
-                                          lz_tensor *variance, const lz_loss_options *options);
+                                          lz_tensor *variance, const lz_gaussian_nll_options *options);
+
+typedef struct lz_kl_div_batchmean_options {
+    bool log_target; /* target is a logarithm as well */
+} lz_kl_div_batchmean_options;
+
 /* The sum of kl_div, divided by the number of rows. */
 #define lz_kl_div_batchmean(c, input, ...)                                                                   \
-    LZ_CALL(                                                                                                 \
-        lz_kl_div_batchmean_at((c), LZ_HERE, (input), LZ_LAST(__VA_ARGS__),                                  \
-                               &(const lz_loss_options){ .log_target = false, LZ_KEYWORDS(__VA_ARGS__) }))
+    LZ_CALL(lz_kl_div_batchmean_at(                                                                          \
+        (c), LZ_HERE, (input), LZ_LAST(__VA_ARGS__),                                                         \
+        &(const lz_kl_div_batchmean_options){ .log_target = false, LZ_KEYWORDS(__VA_ARGS__) }))
 LZ_API lz_tensor *lz_kl_div_batchmean_at(lz_ctx *c, lz_loc at, lz_tensor *input, lz_tensor *target,
-                                         const lz_loss_options *options);
+                                         const lz_kl_div_batchmean_options *options);
 
 /* ---- initialisers: they write to a tensor, without the tape; t is returned ---- */
 

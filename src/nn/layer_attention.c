@@ -6,6 +6,7 @@ typedef struct attention {
     lz_attention_options o;
     bool packed;           /* one weight for query, key and value */
     lz_slot *in[3], *bias; /* packed: in[0] only */
+    lz_slot *more[2];      /* bias_k, bias_v */
     lz_module *out;
 } attention;
 
@@ -39,6 +40,18 @@ static lz_err *add_inputs(lz_module *m)
     return add_xavier(m, "v_proj_weight", o->width, o->o.vdim, &o->in[2]);
 }
 
+/* A key and a value that are learnt. */
+static lz_err *add_more(lz_module *m)
+{
+    static const char *const names[] = { "bias_k", "bias_v" };
+    attention *o = m->data;
+    for (int i = 0; i < 2; i++) {
+        lz_tensor *t = lz_weight_full(m, LZ_INTS(1, 1, o->width), 0);
+        LZ_TRY(lz_slot_add(m, names[i], LZ_SLOT_PARAM, lz_init_xavier_normal(m->ctx, t, 1), &o->more[i]));
+    }
+    return NULL;
+}
+
 static lz_err *build(lz_module *m)
 {
     attention *o = m->data;
@@ -47,6 +60,8 @@ static lz_err *build(lz_module *m)
     if (o->o.bias)
         LZ_TRY(lz_slot_add(m, "in_proj_bias", LZ_SLOT_PARAM, lz_weight_full(m, LZ_INTS(3 * o->width), 0),
                            &o->bias));
+    if (o->o.add_bias_kv)
+        LZ_TRY(add_more(m));
     o->out =
         lz_nn_linear_at(m, m->at, "out_proj", o->width, o->width, &(lz_linear_options){ .bias = o->o.bias });
     if (lz_module_is_inert(o->out))
@@ -109,14 +124,39 @@ static void project_all(lz_module *m, lz_tensor *const in[3], lz_tensor *out[3])
     }
 }
 
+/* A key or value after the others, [1, 1, width] for all sequences; NULL: zeros. */
+static lz_tensor *append(lz_module *m, lz_tensor *x, lz_tensor *more)
+{
+    lz_ints n = lz_tensor_sizes(x);
+    if (lz_tensor_is_inert(x))
+        return x;
+    int64_t sizes[] = { n.v[0], n.v[1], 1, n.v[3] };
+    lz_ints one = { sizes, 4 };
+    more = more ? lz_expand(m->ctx, lz_view(m->ctx, more, LZ_INTS(1, n.v[1], 1, n.v[3])), one)
+                : lz_zeros(m->ctx, one, .dtype = lz_tensor_dtype(x));
+    lz_tensor *both[] = { x, more };
+    return lz_cat(m->ctx, ((lz_tensors){ both, 2 }), .dim = 2);
+}
+
+static void append_all(lz_module *m, lz_tensor *x[3])
+{
+    const attention *o = m->data;
+    for (int i = 1; i < 3; i++) {
+        if (o->o.add_bias_kv)
+            x[i] = append(m, x[i], o->more[i - 1]->tensor);
+        if (o->o.add_zero_attn)
+            x[i] = append(m, x[i], NULL);
+    }
+}
+
 /* ---- masks ---- */
 
 /* Numbers to be added; those of bool masks are 0 and -inf. */
-static lz_tensor *as_numbers(lz_module *m, lz_tensor *mask)
+static lz_tensor *as_numbers(lz_module *m, lz_tensor *mask, lz_dtype dtype)
 {
-    if (!mask || lz_tensor_is_inert(mask) || lz_tensor_dtype(mask) != LZ_BOOL)
+    if (!mask || lz_tensor_dtype(mask) != LZ_BOOL)
         return mask;
-    lz_tensor *zeros = lz_zeros(m->ctx, lz_tensor_sizes(mask), .dtype = m->dtype);
+    lz_tensor *zeros = lz_zeros(m->ctx, lz_tensor_sizes(mask), .dtype = dtype);
     return lz_masked_fill_Scalar(m->ctx, zeros, mask, -(double)INFINITY);
 }
 
@@ -125,24 +165,29 @@ static lz_tensor *add_masks(lz_module *m, lz_tensor *a, lz_tensor *b)
     return !a ? b : !b ? a : lz_add_Tensor(m->ctx, a, b);
 }
 
-static lz_tensor *causal_mask(lz_module *m, int64_t length, int64_t keys)
+static lz_tensor *causal_mask(lz_module *m, int64_t length, int64_t keys, lz_dtype dtype)
 {
-    lz_tensor *all = lz_full(m->ctx, LZ_INTS(length, keys), -(double)INFINITY, .dtype = m->dtype);
+    lz_tensor *all = lz_full(m->ctx, LZ_INTS(length, keys), -(double)INFINITY, .dtype = dtype);
     return lz_triu(m->ctx, all, .diagonal = 1);
 }
 
-/* All masks in one that fits [batch, heads, length, keys], or NULL. */
-static lz_tensor *find_mask(lz_module *m, const lz_attend_args *args, lz_ints q, int64_t keys)
+/* All masks in one that fits the scores [batch, heads, length, keys + more], or NULL. What was appended
+ * is seen by all. */
+static lz_tensor *find_mask(lz_module *m, const lz_attend_args *args, const lz_tensor *query, int64_t keys,
+                            int64_t more)
 {
-    const attention *o = m->data;
-    lz_tensor *mask = as_numbers(m, args->attn_mask), *pad = as_numbers(m, args->key_padding_mask);
+    lz_ints q = lz_tensor_sizes(query);
+    lz_dtype dtype = lz_tensor_dtype(query);
+    lz_tensor *mask = as_numbers(m, args->attn_mask, dtype);
+    lz_tensor *pad = as_numbers(m, args->key_padding_mask, dtype);
     if (mask && lz_tensor_ndim(mask) == 3)
-        mask = lz_view(m->ctx, mask, LZ_INTS(q.v[0], o->heads, q.v[2], keys));
+        mask = lz_view(m->ctx, mask, LZ_INTS(q.v[0], q.v[1], q.v[2], keys));
     if (pad)
         pad = lz_view(m->ctx, pad, LZ_INTS(q.v[0], 1, 1, keys));
-    if (args->is_causal && (pad || mask))
-        pad = add_masks(m, pad, causal_mask(m, q.v[2], keys));
-    return add_masks(m, mask, pad);
+    mask = add_masks(m, mask, pad);
+    if (args->is_causal)
+        mask = add_masks(m, mask, causal_mask(m, q.v[2], keys, dtype));
+    return mask && more ? lz_constant_pad_nd(m->ctx, mask, LZ_INTS(0, more)) : mask;
 }
 
 /* ---- attention ---- */
@@ -152,12 +197,8 @@ static lz_tensor *attend_slowly(lz_module *m, lz_tensor *const x[3], lz_tensor *
 {
     const attention *o = m->data;
     lz_ctx *c = m->ctx;
-    lz_ints n = lz_tensor_sizes(x[0]);
-    int64_t keys = lz_tensor_sizes(x[1]).v[2];
-    lz_tensor *q = lz_mul_Scalar(c, x[0], sqrt(1 / (double)n.v[3]));
+    lz_tensor *q = lz_mul_Scalar(c, x[0], sqrt(1 / (double)(o->width / o->heads)));
     lz_tensor *score = lz_matmul(c, q, lz_transpose_int(c, x[1], -2, -1));
-    if (args->is_causal && !mask)
-        mask = causal_mask(m, n.v[2], keys);
     lz_tensor *p = lz_softmax_int(c, mask ? lz_add_Tensor(c, score, mask) : score, -1);
     p = lz_dropout(c, p, o->o.dropout, m->training && o->o.dropout > 0);
     if (args->weights)
@@ -173,12 +214,26 @@ static lz_tensor *attend(lz_module *m, lz_tensor *const in[3], const lz_attend_a
     for (int i = 0; i < 3; i++)
         if (lz_tensor_is_inert(x[i]))
             return x[i];
-    lz_tensor *mask = find_mask(m, args, lz_tensor_sizes(x[0]), lz_tensor_sizes(x[1]).v[2]);
+    int64_t keys = lz_tensor_sizes(x[1]).v[2], more = o->o.add_bias_kv + o->o.add_zero_attn;
+    append_all(m, x);
     bool slowly = args->weights || (m->training && o->o.dropout > 0);
+    bool masked = args->attn_mask || args->key_padding_mask || more || slowly;
+    lz_tensor *mask = masked ? find_mask(m, args, x[0], keys, more) : NULL;
     lz_tensor *y = slowly ? attend_slowly(m, x, mask, args)
                           : lz_scaled_dot_product_attention(m->ctx, x[0], x[1], x[2], .attn_mask = mask,
-                                                            .is_causal = args->is_causal && !mask);
+                                                            .is_causal = args->is_causal && !masked);
     return lz_forward_at(o->out, m->at, from_heads(m, y));
+}
+
+/* ---- calls ---- */
+
+/* Dimension `which` of [length, batch], or the other way round; a single sequence is a batch of one. */
+static int64_t size_at(const attention *o, const lz_tensor *t, int which)
+{
+    lz_ints n = lz_tensor_sizes(t);
+    if (n.n == 2)
+        return which ? 1 : n.v[0];
+    return n.v[o->o.batch_first ? 1 - which : which];
 }
 
 static lz_err *check_inputs(const attention *o, lz_tensor *const in[3])
@@ -190,8 +245,45 @@ static lz_err *check_inputs(const attention *o, lz_tensor *const in[3])
         lz_ints n = lz_tensor_sizes(in[i]);
         if (n.n != ndim || n.v[ndim - 1] != widths[i])
             return lz_errf(LZ_ERR_ARG, "attention: size mismatch: query, key and value have other widths");
+        if (size_at(o, in[i], 1) != size_at(o, in[0], 1))
+            return lz_errf(LZ_ERR_ARG, "attention: size mismatch: query, key and value of one batch size");
     }
+    if (size_at(o, in[1], 0) != size_at(o, in[2], 0))
+        return lz_errf(LZ_ERR_ARG, "attention: size mismatch: there is one value for each key");
     return NULL;
+}
+
+static bool has_sizes(const lz_tensor *t, lz_ints want)
+{
+    lz_ints n = lz_tensor_sizes(t);
+    return n.n == want.n && !memcmp(n.v, want.v, (size_t)n.n * sizeof *n.v);
+}
+
+static bool is_mask_dtype(lz_dtype d)
+{
+    return d == LZ_BOOL || d == LZ_F16 || d == LZ_BF16 || d == LZ_F32 || d == LZ_F64;
+}
+
+static lz_err *check_mask(const lz_tensor *mask, lz_ints sizes, lz_ints or_sizes, const char *what)
+{
+    if (!mask)
+        return NULL;
+    if (lz_tensor_is_inert(mask))
+        return lz_errf(LZ_ERR_ARG, "attention: %s cannot be used", what);
+    if (!is_mask_dtype(lz_tensor_dtype(mask)))
+        return lz_errf(LZ_ERR_ARG, "attention: %s is neither bool nor floating", what);
+    if (!has_sizes(mask, sizes) && !has_sizes(mask, or_sizes))
+        return lz_errf(LZ_ERR_ARG, "attention: size mismatch: %s has other sizes", what);
+    return NULL;
+}
+
+static lz_err *check_masks(const attention *o, lz_tensor *const in[3], const lz_attend_args *args)
+{
+    int64_t length = size_at(o, in[0], 0), keys = size_at(o, in[1], 0), batch = size_at(o, in[0], 1);
+    lz_ints padding = lz_tensor_ndim(in[0]) == 2 ? LZ_INTS(keys) : LZ_INTS(batch, keys);
+    LZ_TRY(check_mask(args->attn_mask, LZ_INTS(length, keys), LZ_INTS(batch * o->heads, length, keys),
+                      "attn_mask"));
+    return check_mask(args->key_padding_mask, padding, padding, "key_padding_mask");
 }
 
 /* One sequence as a batch of one; what was one tensor stays one. */
@@ -212,14 +304,15 @@ static lz_tensor *forward(lz_module *m, lz_tensor *x)
 
 static const lz_layer layer = { { "MultiheadAttention", forward, NULL }, build };
 
-static lz_err *check_call(const lz_module *m, lz_tensor *const in[3])
+static lz_err *check_call(const lz_module *m, lz_tensor *const in[3], const lz_attend_args *args)
 {
     if (m->cls != &layer.cls)
         return lz_errf(LZ_ERR_ARG, "lz_attend: '%s' is no attention", m->path);
     for (int i = 0; i < 3; i++)
         if (!in[i] || lz_tensor_is_inert(in[i]))
             return lz_errf(LZ_ERR_ARG, "lz_attend: query, key and value are needed");
-    return check_inputs(m->data, in);
+    LZ_TRY(check_inputs(m->data, in));
+    return check_masks(m->data, in, args);
 }
 
 lz_tensor *lz_attend_at(lz_module *m, lz_loc at, lz_tensor *query, lz_tensor *key, lz_tensor *value,
@@ -229,14 +322,18 @@ lz_tensor *lz_attend_at(lz_module *m, lz_loc at, lz_tensor *query, lz_tensor *ke
     if (!m)
         return NULL;
     m->at = at;
-    lz_err *e = check_call(m, in);
+    if (args->weights)
+        *args->weights = NULL;
+    lz_err *e = check_call(m, in, args);
     if (e)
         return lz_refuse(m->ctx, at, e);
-    bool single = lz_tensor_ndim(query) == 2;
-    if (single)
-        add_batch(m, in);
+    if (lz_tensor_ndim(query) == 3)
+        return attend(m, in, args);
+    add_batch(m, in);
     lz_tensor *y = attend(m, in, args);
-    return single ? lz_squeeze_dim(m->ctx, y, ((const attention *)m->data)->o.batch_first ? 0 : 1) : y;
+    if (args->weights && *args->weights)
+        *args->weights = lz_squeeze_dim(m->ctx, *args->weights, 0);
+    return lz_squeeze_dim(m->ctx, y, ((const attention *)m->data)->o.batch_first ? 0 : 1);
 }
 
 lz_module *lz_nn_multihead_attention_at(lz_module *parent, lz_loc at, const char *name, int64_t width,

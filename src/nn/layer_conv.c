@@ -6,12 +6,14 @@ enum { DIMS = 3 };
 /* Of each spatial dimension. */
 typedef struct geometry {
     int64_t kernel[DIMS], stride[DIMS], padding[DIMS], dilation[DIMS], output_padding[DIMS];
+    int64_t around[2 * DIMS]; /* before and after, of the last dimension first; not with zeros */
 } geometry;
 
 typedef struct conv {
     int64_t ndim, in, out, groups;
     bool transposed, has_bias;
     geometry g;
+    const char *mode; /* of lz_pad; NULL: zeros, by the convolution itself */
     lz_slot *weight, *bias;
     const lz_conv_options *options; /* while it is made */
     int64_t kernel;
@@ -29,6 +31,46 @@ static lz_err *spread(lz_ints each, int64_t all, int64_t ndim, int64_t least, co
     return NULL;
 }
 
+static lz_err *find_mode(const char *name, conv *out)
+{
+    static const char *const modes[] = { "reflect", "replicate", "circular" };
+    if (!name || !strcmp(name, "zeros"))
+        return NULL;
+    if (out->transposed)
+        return lz_errf(LZ_ERR_ARG, "transposed convolutions have no padding_mode but \"zeros\"");
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        if (!strcmp(name, modes[i])) {
+            out->mode = modes[i];
+            return NULL;
+        }
+    return lz_errf(LZ_ERR_ARG, "there is no padding_mode \"%s\"", name);
+}
+
+/* What is not zeros is put around the input before. */
+static void pad_before(bool same, conv *o)
+{
+    for (int64_t i = 0; i < o->ndim; i++) {
+        int64_t *around = &o->g.around[2 * (o->ndim - 1 - i)];
+        int64_t all = same ? o->g.dilation[i] * (o->g.kernel[i] - 1) : 2 * o->g.padding[i];
+        around[0] = all / 2;
+        around[1] = all - all / 2;
+        o->g.padding[i] = 0;
+    }
+}
+
+static lz_err *check_paddings(const lz_conv_options *o, const conv *c)
+{
+    if (o->same && c->transposed)
+        return lz_errf(LZ_ERR_ARG, "transposed convolutions have no padding 'same'");
+    for (int64_t i = 0; i < c->ndim; i++) {
+        if (o->same && (c->g.stride[i] != 1 || c->g.padding[i] != 0))
+            return lz_errf(LZ_ERR_ARG, "padding 'same' goes with neither strides nor another padding");
+        if (!c->transposed && c->g.output_padding[i] != 0)
+            return lz_errf(LZ_ERR_ARG, "output_padding is of transposed convolutions");
+    }
+    return NULL;
+}
+
 static lz_err *read_options(const lz_conv_options *o, conv *out)
 {
     int64_t n = out->ndim;
@@ -41,8 +83,10 @@ static lz_err *read_options(const lz_conv_options *o, conv *out)
     LZ_TRY(spread(o->output_paddings, o->output_padding, n, 0, "output_padding", out->g.output_padding));
     if (o->groups < 1 || out->in < 0 || out->out < 0 || out->in % o->groups || out->out % o->groups)
         return lz_errf(LZ_ERR_ARG, "channels must be divisible by groups");
-    if (o->same && out->transposed)
-        return lz_errf(LZ_ERR_ARG, "transposed convolutions have no padding 'same'");
+    LZ_TRY(check_paddings(o, out));
+    LZ_TRY(find_mode(o->padding_mode, out));
+    if (out->mode)
+        pad_before(o->same, out);
     out->groups = o->groups;
     out->has_bias = o->bias;
     return NULL;
@@ -75,11 +119,15 @@ static lz_tensor *forward(lz_module *m, lz_tensor *x)
                             .padding = { o->g.padding, o->ndim },
                             .dilation = { o->g.dilation, o->ndim },
                             .groups = o->groups };
+    if (o->mode)
+        x = lz_pad(m->ctx, x, ((lz_ints){ o->g.around, 2 * o->ndim }), .mode = o->mode);
     return plain[o->ndim - 1](m->ctx, m->at, x, o->weight->tensor, &args);
 }
 
 static lz_tensor *forward_same(lz_module *m, lz_tensor *x)
 {
+    if (((const conv *)m->data)->mode)
+        return forward(m, x);
     typedef lz_tensor *same_fn(lz_ctx *, lz_loc, lz_tensor *, lz_tensor *, const lz_conv1d_padding_args *);
     static same_fn *const same[DIMS] = { lz_conv1d_padding_at, lz_conv2d_padding_at, lz_conv3d_padding_at };
     const conv *o = m->data;

@@ -57,6 +57,8 @@ static lz_err *build_embedding(lz_module *m)
         return lz_errf(LZ_ERR_ARG, "sizes must not be negative");
     if (o->o.padding_idx.has && (*pad < -o->count || *pad >= o->count))
         return lz_errf(LZ_ERR_ARG, "padding_idx is out of range");
+    if (!(o->o.max_norm.v >= 0) || !(o->o.norm_type > 0))
+        return lz_errf(LZ_ERR_ARG, "max_norm must not be negative, and norm_type must be above 0");
     if (*pad < 0)
         *pad += o->count;
     lz_tensor *w = lz_randn(m->ctx, LZ_INTS(o->count, o->width), .dtype = m->dtype);
@@ -68,6 +70,11 @@ static lz_err *build_embedding(lz_module *m)
 static lz_tensor *forward_embedding(lz_module *m, lz_tensor *x)
 {
     const embedding *o = m->data;
+    if (o->o.max_norm.has)
+        LZ_NO_GRAD(m->ctx)
+        {
+            lz_embedding_renorm_(m->ctx, o->weight->tensor, x, o->o.max_norm.v, o->o.norm_type);
+        }
     return lz_embedding(m->ctx, o->weight->tensor, x,
                         .padding_idx = o->o.padding_idx.has ? o->o.padding_idx.v : -1,
                         .scale_grad_by_freq = o->o.scale_grad_by_freq);

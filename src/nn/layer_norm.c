@@ -4,14 +4,18 @@
 typedef struct norm {
     lz_norm_options o;
     lz_ints shape; /* of the weights */
-    int64_t groups, least_dims, most_dims;
+    int64_t groups;
+    lz_batch_norm_options b; /* of batch norm, as the next */
+    int64_t least_dims, most_dims;
     lz_slot *weight, *bias, *mean, *var, *seen;
 } norm;
 
-static lz_err *check_shape(const norm *o)
+static lz_err *check(double eps, lz_ints shape)
 {
-    for (int64_t i = 0; i < o->shape.n; i++)
-        if (o->shape.v[i] < 0)
+    if (!(eps >= 0))
+        return lz_errf(LZ_ERR_ARG, "eps must not be negative");
+    for (int64_t i = 0; i < shape.n; i++)
+        if (shape.v[i] < 0)
             return lz_errf(LZ_ERR_ARG, "sizes must not be negative");
     return NULL;
 }
@@ -19,7 +23,7 @@ static lz_err *check_shape(const norm *o)
 static lz_err *build(lz_module *m)
 {
     norm *o = m->data;
-    LZ_TRY(check_shape(o));
+    LZ_TRY(check(o->o.eps, o->shape));
     LZ_TRY(lz_module_keep_ints(m, &o->shape));
     if (!o->o.affine)
         return NULL;
@@ -43,6 +47,38 @@ lz_module *lz_nn_layer_norm_at(lz_module *parent, lz_loc at, const char *name, l
 {
     static const lz_layer layer = { { "LayerNorm", forward_layer, NULL }, build };
     norm o = { .o = *options, .shape = shape };
+    return lz_layer_make(parent, at, name, &layer, &o, sizeof o);
+}
+
+/* ---- RMS norm ---- */
+
+typedef struct rms {
+    lz_rms_norm_options o;
+    lz_ints shape;
+    lz_slot *weight;
+} rms;
+
+static lz_err *build_rms(lz_module *m)
+{
+    rms *o = m->data;
+    LZ_TRY(check(o->o.eps.v, o->shape));
+    LZ_TRY(lz_module_keep_ints(m, &o->shape));
+    if (!o->o.affine)
+        return NULL;
+    return lz_slot_add(m, "weight", LZ_SLOT_PARAM, lz_weight_full(m, o->shape, 1), &o->weight);
+}
+
+static lz_tensor *forward_rms(lz_module *m, lz_tensor *x)
+{
+    const rms *o = m->data;
+    return lz_rms_norm(m->ctx, x, o->shape, .weight = lz_slot_tensor(o->weight), .eps = o->o.eps);
+}
+
+lz_module *lz_nn_rms_norm_at(lz_module *parent, lz_loc at, const char *name, lz_ints shape,
+                             const lz_rms_norm_options *options)
+{
+    static const lz_layer layer = { { "RMSNorm", forward_rms, NULL }, build_rms };
+    rms o = { .o = *options, .shape = shape };
     return lz_layer_make(parent, at, name, &layer, &o, sizeof o);
 }
 
@@ -76,13 +112,37 @@ lz_module *lz_nn_group_norm_at(lz_module *parent, lz_loc at, const char *name, i
 static lz_err *build_batch(lz_module *m)
 {
     norm *o = m->data;
+    if (!(o->b.momentum >= 0 && o->b.momentum <= 1))
+        return lz_errf(LZ_ERR_ARG, "momentum is between 0 and 1");
+    if (o->b.cumulative && !o->b.track_running_stats)
+        return lz_errf(LZ_ERR_ARG, "cumulative needs track_running_stats");
     LZ_TRY(build(m));
-    if (!o->o.track_running_stats)
+    if (!o->b.track_running_stats)
         return NULL;
     LZ_TRY(lz_slot_add(m, "running_mean", LZ_SLOT_BUFFER, lz_weight_full(m, o->shape, 0), &o->mean));
     LZ_TRY(lz_slot_add(m, "running_var", LZ_SLOT_BUFFER, lz_weight_full(m, o->shape, 1), &o->var));
     lz_tensor *none = lz_zeros(m->ctx, ((lz_ints){ NULL, 0 }), .dtype = LZ_I64);
     return lz_slot_add(m, "num_batches_tracked", LZ_SLOT_BUFFER, none, &o->seen);
+}
+
+/* The part of a new batch in a mean of all: computed with the rest, so that every step is one graph. */
+static lz_tensor *share_of_one(lz_module *m)
+{
+    const norm *o = m->data;
+    lz_tensor *part = lz_reciprocal(m->ctx, lz_to_dtype(m->ctx, o->seen->tensor, LZ_F64));
+    return lz_to_dtype(m->ctx, part, lz_tensor_dtype(o->mean->tensor));
+}
+
+/* share NULL: by momentum. */
+static void blend(lz_module *m, const lz_slot *running, lz_tensor *now, lz_tensor *share)
+{
+    lz_ctx *c = m->ctx;
+    double momentum = ((const norm *)m->data)->b.momentum;
+    lz_tensor *old = running->tensor;
+    lz_tensor *mean =
+        share ? lz_add_Tensor(c, old, lz_mul_Tensor(c, lz_sub_Tensor(c, now, old), share))
+              : lz_add_Tensor(c, lz_mul_Scalar(c, old, 1 - momentum), now, .alpha = LZ_S(momentum));
+    lz_copy_(c, old, mean);
 }
 
 /* The running variance is that of a sample. Mean and variance are asked for as the operator asks for
@@ -101,12 +161,10 @@ static void update_stats(lz_module *m, lz_tensor *x)
     {
         lz_var_mean_correction_result r =
             lz_var_mean_correction(c, x, .dim = { dims, n }, .correction = LZ_S(0));
-        lz_tensor *var = lz_mul_Scalar(c, r.out0, count / (count - 1));
-        lz_tensor *old = lz_mul_Scalar(c, o->var->tensor, 1 - o->o.momentum);
-        lz_copy_(c, o->var->tensor, lz_add_Tensor(c, old, var, .alpha = LZ_S(o->o.momentum)));
-        old = lz_mul_Scalar(c, o->mean->tensor, 1 - o->o.momentum);
-        lz_copy_(c, o->mean->tensor, lz_add_Tensor(c, old, r.out1, .alpha = LZ_S(o->o.momentum)));
         lz_add__Scalar(c, o->seen->tensor, 1);
+        lz_tensor *share = o->b.cumulative ? share_of_one(m) : NULL;
+        blend(m, o->var, lz_mul_Scalar(c, r.out0, count / (count - 1)), share);
+        blend(m, o->mean, r.out1, share);
     }
     lz_scope_pop(s);
 }
@@ -128,32 +186,36 @@ static lz_tensor *forward_batch(lz_module *m, lz_tensor *x)
                                            : "batch_norm1d: expected 2 or 3 dimensions");
     if (sizes.v[1] != o->shape.v[0])
         return refuse(m, "batch norm: size mismatch: dimension 1 is not the number of channels");
-    if (m->training && lz_tensor_numel(x) <= sizes.v[1])
-        return refuse(m, "batch norm: expected more than 1 value per channel when training");
+    if (batch && lz_tensor_numel(x) <= sizes.v[1])
+        return refuse(m, "batch norm: expected more than 1 value per channel");
     lz_tensor *y = lz_batch_norm(m->ctx, x, lz_slot_tensor(o->weight), lz_slot_tensor(o->bias),
                                  batch ? NULL : o->mean->tensor, batch ? NULL : o->var->tensor, batch,
-                                 o->o.momentum, o->o.eps, false);
+                                 o->b.momentum, o->o.eps, false);
     if (m->training && o->mean)
         update_stats(m, x);
     return y;
 }
 
 static lz_module *make_batch(lz_module *parent, lz_loc at, const char *name, int64_t channels,
-                             const lz_norm_options *options, int64_t least, int64_t most)
+                             const lz_batch_norm_options *options, int64_t least, int64_t most)
 {
     static const lz_layer layer = { { "BatchNorm", forward_batch, NULL }, build_batch };
-    norm o = { .o = *options, .shape = { &channels, 1 }, .least_dims = least, .most_dims = most };
+    norm o = { .o = { options->eps, options->affine, options->bias },
+               .b = *options,
+               .shape = { &channels, 1 },
+               .least_dims = least,
+               .most_dims = most };
     return lz_layer_make(parent, at, name, &layer, &o, sizeof o);
 }
 
 lz_module *lz_nn_batch_norm1d_at(lz_module *parent, lz_loc at, const char *name, int64_t channels,
-                                 const lz_norm_options *options)
+                                 const lz_batch_norm_options *options)
 {
     return make_batch(parent, at, name, channels, options, 2, 3);
 }
 
 lz_module *lz_nn_batch_norm2d_at(lz_module *parent, lz_loc at, const char *name, int64_t channels,
-                                 const lz_norm_options *options)
+                                 const lz_batch_norm_options *options)
 {
     return make_batch(parent, at, name, channels, options, 4, 4);
 }

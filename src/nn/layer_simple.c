@@ -54,30 +54,43 @@ lz_module *lz_nn_op_at(lz_module *parent, lz_loc at, const char *name, lz_unary_
 }
 
 typedef struct gelu {
-    bool tanh;
+    const char *approximate;
 } gelu;
+
+static lz_err *build_gelu(lz_module *m)
+{
+    static const char *const known[] = { "none", "tanh" };
+    gelu *o = m->data;
+    for (int i = 0; i < 2; i++)
+        if (o->approximate && !strcmp(o->approximate, known[i])) {
+            o->approximate = known[i];
+            return NULL;
+        }
+    return lz_errf(LZ_ERR_ARG, "approximate is \"none\" or \"tanh\"");
+}
 
 static lz_tensor *forward_gelu(lz_module *m, lz_tensor *x)
 {
-    return lz_gelu(m->ctx, x, .approximate = ((const gelu *)m->data)->tanh ? "tanh" : "none");
+    return lz_gelu(m->ctx, x, .approximate = ((const gelu *)m->data)->approximate);
 }
 
-lz_module *lz_nn_gelu_at(lz_module *parent, lz_loc at, const char *name, const char *approximate)
+lz_module *lz_nn_gelu_at(lz_module *parent, lz_loc at, const char *name, const lz_gelu_options *options)
 {
-    static const lz_layer layer = { { "GELU", forward_gelu, NULL }, NULL };
-    gelu o = { !strcmp(approximate, "tanh") };
+    static const lz_layer layer = { { "GELU", forward_gelu, NULL }, build_gelu };
+    gelu o = { options->approximate };
     return lz_layer_make(parent, at, name, &layer, &o, sizeof o);
 }
 
 static lz_tensor *forward_flatten(lz_module *m, lz_tensor *x)
 {
-    return lz_flatten_using_ints(m->ctx, x, .start_dim = 1);
+    const lz_flatten_options *o = m->data;
+    return lz_flatten_using_ints(m->ctx, x, .start_dim = o->start_dim, .end_dim = o->end_dim);
 }
 
-lz_module *lz_nn_flatten_at(lz_module *parent, lz_loc at, const char *name)
+lz_module *lz_nn_flatten_at(lz_module *parent, lz_loc at, const char *name, const lz_flatten_options *options)
 {
     static const lz_layer layer = { { "Flatten", forward_flatten, NULL }, NULL };
-    return lz_layer_make(parent, at, name, &layer, NULL, 0);
+    return lz_layer_make(parent, at, name, &layer, options, sizeof *options);
 }
 
 /* ---- pooling ---- */
@@ -89,15 +102,31 @@ typedef struct pool {
 } pool;
 
 /* A list for all dimensions, in the tree's arena. */
-static lz_err *fill(lz_module *m, int64_t all, lz_ints *each)
+static lz_err *fill(lz_module *m, int64_t all, int64_t least, const char *what, lz_ints *each)
 {
     const pool *o = m->data;
     int64_t same[2] = { all, all };
     if (each->n > 0 && each->n != o->ndim)
-        return lz_errf(LZ_ERR_ARG, "%d numbers for %d dimensions", (int)each->n, (int)o->ndim);
+        return lz_errf(LZ_ERR_ARG, "%s: %d numbers for %d dimensions", what, (int)each->n, (int)o->ndim);
     if (each->n <= 0)
         *each = (lz_ints){ same, o->ndim };
+    for (int64_t i = 0; i < o->ndim; i++)
+        if (each->v[i] < least)
+            return lz_errf(LZ_ERR_ARG, "%s must be at least %d", what, (int)least);
     return lz_module_keep_ints(m, each);
+}
+
+/* What only the other kind knows. */
+static lz_err *check_kind(const pool *o)
+{
+    bool is_max = o->kind == LZ_POOL_MAX;
+    if (is_max && !o->o.count_include_pad)
+        return lz_errf(LZ_ERR_ARG, "maxima have no count_include_pad");
+    if (o->o.divisor_override.has && (is_max || o->ndim == 1 || o->o.divisor_override.v == 0))
+        return lz_errf(LZ_ERR_ARG, "divisor_override is of means in two dimensions, and not 0");
+    if (!is_max && (o->o.dilation != 1 || o->o.dilations.n > 0))
+        return lz_errf(LZ_ERR_ARG, "means have no dilation");
+    return NULL;
 }
 
 static lz_err *build_pool(lz_module *m)
@@ -105,12 +134,17 @@ static lz_err *build_pool(lz_module *m)
     pool *o = m->data;
     if (o->ndim < 1 || o->ndim > 2)
         return lz_errf(LZ_ERR_ARG, "pooling has 1 or 2 dimensions");
-    LZ_TRY(fill(m, o->kernel, &o->o.kernels));
+    LZ_TRY(check_kind(o));
+    LZ_TRY(fill(m, o->kernel, 1, "kernel", &o->o.kernels));
     if (o->o.strides.n <= 0 && o->o.stride == 0)
         o->o.strides = o->o.kernels;
-    LZ_TRY(fill(m, o->o.stride, &o->o.strides));
-    LZ_TRY(fill(m, o->o.padding, &o->o.paddings));
-    return fill(m, o->o.dilation, &o->o.dilations);
+    LZ_TRY(fill(m, o->o.stride, 1, "stride", &o->o.strides));
+    LZ_TRY(fill(m, o->o.padding, 0, "padding", &o->o.paddings));
+    LZ_TRY(fill(m, o->o.dilation, 1, "dilation", &o->o.dilations));
+    for (int64_t i = 0; i < o->ndim; i++)
+        if (o->o.paddings.v[i] > o->o.kernels.v[i] / 2)
+            return lz_errf(LZ_ERR_ARG, "padding must be at most half of the kernel");
+    return NULL;
 }
 
 static lz_tensor *forward_max(lz_module *m, lz_tensor *x)
@@ -130,7 +164,8 @@ static lz_tensor *forward_avg(lz_module *m, lz_tensor *x)
         return lz_avg_pool1d(m->ctx, x, o->o.kernels, .stride = o->o.strides, .padding = o->o.paddings,
                              .ceil_mode = o->o.ceil_mode, .count_include_pad = o->o.count_include_pad);
     return lz_avg_pool2d(m->ctx, x, o->o.kernels, .stride = o->o.strides, .padding = o->o.paddings,
-                         .ceil_mode = o->o.ceil_mode, .count_include_pad = o->o.count_include_pad);
+                         .ceil_mode = o->o.ceil_mode, .count_include_pad = o->o.count_include_pad,
+                         .divisor_override = o->o.divisor_override);
 }
 
 lz_module *lz_nn_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pool_kind kind, int64_t ndim,
@@ -154,6 +189,9 @@ static lz_err *build_adaptive(lz_module *m)
     adaptive *o = m->data;
     if (o->sizes.n < 1 || o->sizes.n > 2)
         return lz_errf(LZ_ERR_ARG, "pooling has 1 or 2 dimensions");
+    for (int64_t i = 0; i < o->sizes.n; i++)
+        if (o->sizes.v[i] < 1)
+            return lz_errf(LZ_ERR_ARG, "sizes must be at least 1");
     return lz_module_keep_ints(m, &o->sizes);
 }
 

@@ -2,17 +2,20 @@
 #include <lazuli/nn.h>
 #include <lazuli/ops.h>
 #include <math.h>
+#include <string.h>
 
 #undef LZ_HERE
 #define LZ_HERE at
 
 static lz_tensor *reduce(lz_ctx *c, lz_loc at, lz_tensor *each, lz_loss_reduction how)
 {
+    if ((unsigned)how > LZ_REDUCTION_SUM)
+        return lz_fail(c, at, LZ_ERR_ARG, "there is no such reduction");
     return how == LZ_REDUCTION_NONE ? each : how == LZ_REDUCTION_SUM ? lz_sum(c, each) : lz_mean(c, each);
 }
 
 lz_tensor *lz_cosine_embedding_loss_at(lz_ctx *c, lz_loc at, lz_tensor *x1, lz_tensor *x2, lz_tensor *target,
-                                       const lz_loss_options *o)
+                                       const lz_cosine_embedding_options *o)
 {
     const double eps = 1e-12; /* as in PyTorch, and not an option there */
     lz_ints last = LZ_INTS(-1);
@@ -28,11 +31,21 @@ lz_tensor *lz_cosine_embedding_loss_at(lz_ctx *c, lz_loc at, lz_tensor *x1, lz_t
     return reduce(c, at, lz_add_Tensor(c, pos, neg), o->reduction);
 }
 
+/* One variance for each row gets a last dimension. */
+static lz_tensor *of_rows(lz_ctx *c, lz_loc at, lz_tensor *variance, const lz_tensor *input)
+{
+    lz_ints v = lz_tensor_sizes(variance), n = lz_tensor_sizes(input);
+    bool has_rows = v.n == n.n - 1 && !memcmp(v.v, n.v, (size_t)v.n * sizeof *n.v);
+    return has_rows ? lz_unsqueeze(c, variance, -1) : variance;
+}
+
 /* The variance is kept above eps, and its gradient does not know of that. */
 lz_tensor *lz_gaussian_nll_loss_at(lz_ctx *c, lz_loc at, lz_tensor *input, lz_tensor *target,
-                                   lz_tensor *variance, const lz_loss_options *o)
+                                   lz_tensor *variance, const lz_gaussian_nll_options *o)
 {
-    lz_tensor *var = lz_clone(c, variance);
+    if (!(o->eps > 0))
+        return lz_fail(c, at, LZ_ERR_ARG, "gaussian_nll_loss: eps must be above 0");
+    lz_tensor *var = lz_clone(c, of_rows(c, at, variance, input));
     LZ_NO_GRAD(c)
     {
         lz_clamp_min_(c, var, o->eps);
@@ -46,7 +59,7 @@ lz_tensor *lz_gaussian_nll_loss_at(lz_ctx *c, lz_loc at, lz_tensor *input, lz_te
 }
 
 lz_tensor *lz_kl_div_batchmean_at(lz_ctx *c, lz_loc at, lz_tensor *input, lz_tensor *target,
-                                  const lz_loss_options *o)
+                                  const lz_kl_div_batchmean_options *o)
 {
     lz_tensor *sum = lz_kl_div(c, input, target, .reduction = LZ_REDUCTION_SUM, .log_target = o->log_target);
     lz_ints n = lz_tensor_sizes(input);

@@ -4,7 +4,7 @@
     python test/torch/nn_facts.py test/data/nn
 
 layers.npz    NAME/x (input), NAME/p/... (state before), NAME/y, NAME/w (y is weighted by it and summed),
-              NAME/gx, NAME/g/... (gradients), NAME/b/... (buffers afterwards)
+              NAME/gx, NAME/g/... (gradients), NAME/b/... (buffers afterwards), NAME/a/... (parameters afterwards)
 optim.npz     NAME/p (start), NAME/g (a gradient for each step), NAME/s (parameters after each step)
 schedules.npz NAME: a rate for each step
 """
@@ -107,10 +107,20 @@ def attention(out):
                  lambda m, x: first(m, x, x, x, attn_mask=mask, key_padding_mask=bias))
     record_layer(out, "attention_other", nn.MultiheadAttention(8, 2, kdim=6, vdim=7), [r(3, 2, 8), r(4, 2, 6), r(4, 2, 7)], first)
     record_layer(out, "attention_single", nn.MultiheadAttention(8, 2), [r(3, 8), r(4, 8)], lambda m, q, k: first(m, q, k, k))
-    m = nn.MultiheadAttention(8, 2)
-    record_layer(out, "attention_weights", m, [x], lambda m, x: m(x, x, x)[0])
-    out["attention_weights/mean"] = array(m(x, x, x)[1])
-    out["attention_weights/each"] = array(m(x, x, x, average_attn_weights=False)[1])
+    record_weights(out, "attention_weights", nn.MultiheadAttention(8, 2), x)
+
+
+def record_weights(out, name, m, x):
+    record_layer(out, name, m, [x], lambda m, x: m(x, x, x)[0])
+    out[f"{name}/mean"] = array(m(x, x, x)[1])
+    out[f"{name}/each"] = array(m(x, x, x, average_attn_weights=False)[1])
+
+
+def record_masked(out, name, m, x, mask, pad):
+    out[f"{name}/mask"], out[f"{name}/pad"] = array(mask), array(pad)
+    call = lambda m, x, **k: m(x, x, x, attn_mask=mask, key_padding_mask=pad, **k)
+    record_layer(out, name, m, [x], lambda m, x: call(m, x, need_weights=False)[0])
+    out[f"{name}/mean"] = array(call(m, x)[1])
 
 
 class Nothing(nn.Module):
@@ -127,6 +137,73 @@ def losses(out):
                  lambda m, a, b, v: F.gaussian_nll_loss(a, b, v, full=True, eps=0.3))
     record_layer(out, "kl_batchmean", Nothing(), [r(4, 3), torch.rand(4, 3)],
                  lambda m, a, b: F.kl_div(F.log_softmax(a, 1), b, reduction="batchmean"))
+
+
+# ---- rarer options ----
+
+
+def options():
+    out, r = Facts(), torch.randn
+    cumulative = nn.BatchNorm1d(3, momentum=None)
+    for _ in range(4):
+        cumulative(r(5, 3) * 3 + 1)
+    record_layer(out, "batch_norm1d_cumulative", cumulative, [r(6, 3)], eval_too=True)
+    record_layer(out, "rms_norm", nn.RMSNorm((3, 4)), [r(2, 3, 4)])
+    record_layer(out, "rms_norm_plain", nn.RMSNorm(4, eps=0.1, elementwise_affine=False), [r(2, 3, 4)])
+    record_layer(out, "group_norm_plain", nn.GroupNorm(3, 6, eps=0.1, affine=False), [r(2, 6, 3)])
+    record_layer(out, "conv1d_circular", nn.Conv1d(2, 3, 3, stride=2, padding=2, padding_mode="circular"), [r(2, 2, 5)])
+    record_layer(out, "conv2d_reflect", nn.Conv2d(2, 3, 3, padding=(1, 2), padding_mode="reflect"), [r(2, 2, 4, 5)])
+    same = nn.Conv2d(2, 3, (4, 3), padding="same", dilation=(1, 2), padding_mode="replicate", bias=False)
+    record_layer(out, "conv2d_replicate_same", same, [r(2, 2, 4, 5)])
+    record_layer(out, "conv3d", nn.Conv3d(2, 2, 2, padding=1, padding_mode="circular"), [r(1, 2, 3, 2, 2)])
+    record_layer(out, "conv_transpose3d", nn.ConvTranspose3d(2, 2, 2, stride=2), [r(1, 2, 2, 1, 2)])
+    index = torch.tensor([[1, 2, 6], [0, 2, 2]])
+    record_layer(out, "embedding_freq", nn.Embedding(7, 3, scale_grad_by_freq=True), [index])
+    for name, kind in (("embedding_max_norm", 2.0), ("embedding_max_norm1", 1.0)):
+        m = nn.Embedding(7, 3, max_norm=1.3, norm_type=kind)
+        record_layer(out, name, m, [index])
+        out[f"{name}/a/weight"] = array(m.weight)
+    record_layer(out, "max_pool1d_ceil", nn.MaxPool1d(3, 2, dilation=2, ceil_mode=True), [r(2, 3, 8)])
+    record_layer(out, "max_pool2d_all", nn.MaxPool2d((3, 2), (2, 3), (1, 0), (1, 2), ceil_mode=True), [r(2, 3, 6, 7)])
+    record_layer(out, "avg_pool1d_ceil", nn.AvgPool1d(3, 2, 1, ceil_mode=True, count_include_pad=False), [r(2, 3, 8)])
+    record_layer(out, "avg_pool2d_divisor", nn.AvgPool2d(3, 2, 1, ceil_mode=True, divisor_override=5), [r(2, 3, 6, 5)])
+    record_layer(out, "flatten_some", nn.Flatten(0, 1), [r(2, 3, 4)])
+    record_layer(out, "gelu_tanh", nn.GELU(approximate="tanh"), [r(2, 3)])
+    attention_options(out)
+    loss_options(out)
+    return out
+
+
+def attention_options(out):
+    r, A = torch.randn, nn.MultiheadAttention
+    causal = torch.triu(torch.ones(5, 5, dtype=torch.bool), 1)
+    pad = torch.tensor([[False, False, False, True, True], [False] * 5])
+    each = torch.rand(4, 5, 5) > 0.7
+    each[:, :, 0] = False
+    record_masked(out, "attention_bools", A(8, 2), r(5, 2, 8), each, pad)
+    record_masked(out, "attention_floats", A(8, 4, batch_first=True), r(2, 5, 8), r(5, 5), r(2, 5))
+    record_masked(out, "attention_bias_kv", A(8, 2, add_bias_kv=True), r(5, 2, 8), r(4, 5, 5), r(2, 5))
+    record_masked(out, "attention_zero_attn", A(8, 2, add_zero_attn=True, bias=False), r(5, 2, 8), causal, pad)
+    record_masked(out, "attention_pad_single", A(8, 2, add_zero_attn=True), r(5, 8), causal, pad[0])
+    both = A(8, 2, add_bias_kv=True, add_zero_attn=True, batch_first=True, kdim=6, vdim=7)
+    record_layer(out, "attention_more", both, [r(2, 3, 8), r(2, 4, 6), r(2, 4, 7)], first)
+    record_layer(out, "attention_more_causal", A(8, 2, add_bias_kv=True, add_zero_attn=True), [r(5, 2, 8)],
+                 lambda m, x: first(m, x, x, x, attn_mask=causal))
+    record_weights(out, "attention_weights_single", A(8, 2, batch_first=True), r(5, 8))
+
+
+def loss_options(out):
+    r = torch.randn
+    record_layer(out, "gaussian_nll_rows", Nothing(), [r(4, 3), r(4, 3), torch.rand(4)],
+                 lambda m, a, b, v: F.gaussian_nll_loss(a, b, v, reduction="none"))
+    record_layer(out, "kl_batchmean_log", Nothing(), [r(4, 3), r(4, 3)],
+                 lambda m, a, b: F.kl_div(F.log_softmax(a, 1), b, reduction="batchmean", log_target=True))
+    y = torch.tensor([2, 0, 1, 1, 2])
+    w = torch.tensor([0.5, 2.0, 1.5])
+    out["cross_entropy/t"], out["cross_entropy/weight"] = array(y), array(w)
+    for how in ("none", "mean", "sum"):
+        record_layer(out, f"cross_entropy_{how}", Nothing(), [r(5, 3)], lambda m, a: F.cross_entropy(
+            a, y, weight=w, ignore_index=1, label_smoothing=0.2, reduction=how))
 
 
 # ---- optimisers ----
@@ -212,6 +289,9 @@ def schedules():
 
 if __name__ == "__main__":
     torch.manual_seed(1)
-    layers().save(sys.argv[1] + "/layers.npz")
+    facts = layers()
     optimisers().save(sys.argv[1] + "/optim.npz")
     schedules().save(sys.argv[1] + "/schedules.npz")
+    torch.manual_seed(2)
+    facts.update(options())
+    facts.save(sys.argv[1] + "/layers.npz")
