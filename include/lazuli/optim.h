@@ -93,7 +93,7 @@ LZ_API void lz_optim_set_lr(lz_optim *o, double lr);            /* of all groups
 LZ_API double lz_optim_lr(const lz_optim *o);                   /* of the first */
 
 /* Records the update of all parameters that have a gradient, and forgets the gradients: what lives at
- * lz_mark_step is computed for its own sake. */
+ * lz_mark_step is computed for its own sake. Options that cannot be are refused, as when a group is made. */
 #define lz_optim_step(o) lz_optim_step_at((o), LZ_HERE)
 LZ_API bool lz_optim_step_at(lz_optim *o, lz_loc at);
 LZ_API void lz_optim_zero_grad(lz_optim *o); /* without an update */
@@ -101,7 +101,8 @@ LZ_API void lz_optim_zero_grad(lz_optim *o); /* without an update */
 /* ---- gradients ---- */
 
 typedef struct lz_clip_options {
-    double norm_type; /* INFINITY: the largest */
+    double norm_type;        /* INFINITY: the largest */
+    bool error_if_nonfinite; /* of the norm: then gradients stay as they are; a sync */
 } lz_clip_options;
 
 /* Gradients of m are made smaller together, if their norm is above max_norm. The norm from before, of
@@ -115,7 +116,8 @@ LZ_API lz_tensor *lz_clip_grad_norm_at(lz_module *m, lz_loc at, double max_norm,
 #define lz_clip_grad_value(m, value) lz_clip_grad_value_at((m), LZ_HERE, (value))
 LZ_API bool lz_clip_grad_value_at(lz_module *m, lz_loc at, double value);
 
-/* ---- learning rates: PyTorch's, after t steps, from a base rate ---- */
+/* ---- learning rates: PyTorch's, after t steps, from a base rate ----
+ * What cannot be (no period, a step after the last of one cycle) is NaN, which lz_optim_step refuses. */
 
 LZ_API double lz_schedule_step(double base, int64_t t, int64_t size, double gamma);
 LZ_API double lz_schedule_multistep(double base, int64_t t, lz_ints milestones, double gamma);
@@ -132,7 +134,8 @@ typedef struct lz_one_cycle {
     bool linear, three_phase;
 } lz_one_cycle;
 
-/* lz_schedule_one_cycle(max_lr, t, total_steps, .pct_start = 0.1) */
+/* lz_schedule_one_cycle(max_lr, t, total_steps, .pct_start = 0.1). A momentum that goes from high to low
+ * and back meanwhile: (low, t, total_steps, .div_factor = low / high, .final_div_factor = 1) */
 #define lz_schedule_one_cycle(max_lr, t, ...)                                                                \
     LZ_CALL(lz_schedule_one_cycle_of(                                                                        \
         (max_lr), (t), LZ_LAST(__VA_ARGS__),                                                                 \
@@ -140,9 +143,23 @@ typedef struct lz_one_cycle {
             .pct_start = 0.3, .div_factor = 25, .final_div_factor = 1e4, LZ_KEYWORDS(__VA_ARGS__) }))
 LZ_API double lz_schedule_one_cycle_of(double max_lr, int64_t t, int64_t steps, const lz_one_cycle *o);
 
+typedef enum lz_cycle_mode { LZ_TRIANGULAR, LZ_TRIANGULAR2, LZ_EXP_RANGE } lz_cycle_mode;
+
+typedef struct lz_cyclic {
+    lz_cycle_mode mode; /* each cycle as high, half as high, gamma^t as high */
+    int64_t down;       /* steps; 0: as many as up */
+    double gamma;
+} lz_cyclic;
+
+/* From base to max in `up` steps, and back: lz_schedule_cyclic(base, t, max, up, .mode = LZ_TRIANGULAR2) */
+#define lz_schedule_cyclic(base, t, max, ...)                                                                \
+    LZ_CALL(lz_schedule_cyclic_of((base), (t), (max), LZ_LAST(__VA_ARGS__),                                  \
+                                  &(const lz_cyclic){ .gamma = 1, LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API double lz_schedule_cyclic_of(double base, int64_t t, double max, int64_t up, const lz_cyclic *o);
+
 /* The one that looks at results: lz_plateau p = LZ_PLATEAU; rate = lz_schedule_plateau(&p, rate, loss) */
 typedef struct lz_plateau {
-    double factor, threshold, least, eps;
+    double factor, threshold, least, eps; /* factor: below 1 */
     int64_t patience, cooldown;
     bool upwards;  /* more is better */
     bool absolute; /* the threshold is a difference, not a part */

@@ -40,6 +40,13 @@ static void scale(lz_module *m, lz_tensor **owners, lz_tensor **grads, size_t n,
         lz_set_grad(owners[i], lz_mul_Tensor(m->ctx, grads[i], by));
 }
 
+static lz_err *check_norm(double max_norm, double type)
+{
+    if (!(max_norm >= 0))
+        return lz_errf(LZ_ERR_ARG, "lz_clip_grad_norm: max_norm must not be negative");
+    return isnan(type) ? lz_errf(LZ_ERR_ARG, "lz_clip_grad_norm: there is no such norm_type") : NULL;
+}
+
 lz_tensor *lz_clip_grad_norm_at(lz_module *m, lz_loc at, double max_norm, const lz_clip_options *options)
 {
     lz_tensor **grads = NULL, **owners = NULL, *norm = NULL;
@@ -47,7 +54,9 @@ lz_tensor *lz_clip_grad_norm_at(lz_module *m, lz_loc at, double max_norm, const 
     if (!m)
         return NULL;
     m->at = at;
-    lz_err *e = list_grads(m, &grads, &owners, &n);
+    lz_err *e = check_norm(max_norm, options->norm_type);
+    if (!e)
+        e = list_grads(m, &grads, &owners, &n);
     lz_tensor **norms = e ? NULL : lz_mem_zalloc(n + 1, sizeof *norms);
     if (!e && !norms)
         e = lz_err_oom();
@@ -59,7 +68,10 @@ lz_tensor *lz_clip_grad_norm_at(lz_module *m, lz_loc at, double max_norm, const 
             norm = lz_zeros(m->ctx, ((lz_ints){ NULL, 0 }));
         } else {
             norm = total_norm(m, grads, n, options->norm_type, norms);
-            scale(m, owners, grads, n, norm, max_norm);
+            if (!options->error_if_nonfinite || isfinite(lz_item(norm).re))
+                scale(m, owners, grads, n, norm, max_norm);
+            else
+                norm = lz_fail(m->ctx, at, LZ_ERR_ARG, "lz_clip_grad_norm: the norm is not finite");
         }
     }
     lz_mem_free(norms);
@@ -74,7 +86,9 @@ bool lz_clip_grad_value_at(lz_module *m, lz_loc at, double value)
     if (!m)
         return false;
     m->at = at;
-    if (!lz_told(m->ctx, at, list_grads(m, &grads, &owners, &n)))
+    lz_err *e = value >= 0 ? list_grads(m, &grads, &owners, &n)
+                           : lz_errf(LZ_ERR_ARG, "lz_clip_grad_value: the value must not be negative");
+    if (!lz_told(m->ctx, at, e))
         return false;
     lz_scope *s = lz_scope_push(m->ctx);
     LZ_NO_GRAD(m->ctx)

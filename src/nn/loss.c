@@ -43,8 +43,8 @@ static lz_tensor *of_rows(lz_ctx *c, lz_loc at, lz_tensor *variance, const lz_te
 lz_tensor *lz_gaussian_nll_loss_at(lz_ctx *c, lz_loc at, lz_tensor *input, lz_tensor *target,
                                    lz_tensor *variance, const lz_gaussian_nll_options *o)
 {
-    if (!(o->eps > 0))
-        return lz_fail(c, at, LZ_ERR_ARG, "gaussian_nll_loss: eps must be above 0");
+    if (!(o->eps >= 0))
+        return lz_fail(c, at, LZ_ERR_ARG, "gaussian_nll_loss: eps must not be negative");
     lz_tensor *var = lz_clone(c, of_rows(c, at, variance, input));
     LZ_NO_GRAD(c)
     {

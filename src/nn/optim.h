@@ -21,6 +21,7 @@ typedef struct lz_optim_param {
     lz_tensor *p;                      /* one count each */
     lz_tensor *state[LZ_OPTIM_STATES]; /* NULL: not needed yet */
     int64_t steps;                     /* updates so far */
+    bool is_new;                       /* its state was made for this step */
 } lz_optim_param;
 
 typedef struct lz_optim_group_data {

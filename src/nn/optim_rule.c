@@ -23,7 +23,7 @@ static void sgd_update(lz_ctx *c, lz_loc at, const lz_optim_options *o, lz_optim
 {
     g = decayed(c, at, o, s, g);
     if (o->momentum != 0) {
-        double part = s->steps == 1 ? 1 : 1 - o->dampening;
+        double part = s->is_new ? 1 : 1 - o->dampening;
         lz_mul__Scalar(c, s->state[0], o->momentum);
         lz_add__Tensor(c, s->state[0], g, .alpha = LZ_S(part));
         g = o->nesterov ? lz_add_Tensor(c, g, s->state[0], .alpha = LZ_S(o->momentum)) : s->state[0];

@@ -50,7 +50,7 @@ static lz_err *check_options(const lz_optim *o, const lz_optim_options *options)
         bool is_known = o->rule->options >> i & 1;
         if (!is_known && v != 0)
             return lz_errf(LZ_ERR_ARG, "%s has no %s", o->rule->name, lz_option_name(i));
-        if (!(v >= 0) && i != LZ_OPTION_DAMPENING)
+        if (!(v >= 0) && (i != LZ_OPTION_DAMPENING || v != v))
             return lz_errf(LZ_ERR_ARG, "%s: invalid %s", o->rule->name, lz_option_name(i));
     }
     if (options->betas[0] >= 1 || options->betas[1] >= 1)
@@ -218,10 +218,12 @@ lz_err *lz_optim_held(lz_ctx *c, const lz_tensor *p, double v, lz_tensor **out)
 
 static lz_err *need_states(const lz_optim *o, const lz_optim_options *options, lz_optim_param *s)
 {
+    s->is_new = false;
     for (int k = 0; k < LZ_OPTIM_STATES; k++)
         if (!s->state[k] && o->rule->states[k] && o->rule->needs(options, k)) {
             double v = o->rule->begin ? o->rule->begin(options, k) : 0;
             LZ_TRY(lz_optim_held(o->ctx, s->p, v, &s->state[k]));
+            s->is_new = true;
         }
     return NULL;
 }
@@ -240,6 +242,15 @@ static lz_err *step_group(lz_optim *o, lz_optim_group_data *g, lz_loc at)
     return NULL;
 }
 
+static lz_err *step(lz_optim *o, lz_loc at)
+{
+    for (lz_optim_group_data *g = o->groups; g; g = g->next)
+        LZ_TRY(check_options(o, &g->o));
+    for (lz_optim_group_data *g = o->groups; g; g = g->next)
+        LZ_TRY(step_group(o, g, at));
+    return NULL;
+}
+
 bool lz_optim_step_at(lz_optim *o, lz_loc at)
 {
     lz_err *e = NULL;
@@ -248,8 +259,7 @@ bool lz_optim_step_at(lz_optim *o, lz_loc at)
     lz_scope *s = lz_scope_push(o->ctx);
     LZ_NO_GRAD(o->ctx)
     {
-        for (lz_optim_group_data *g = o->groups; g && !e; g = g->next)
-            e = step_group(o, g, at);
+        e = step(o, at);
     }
     lz_scope_pop(s);
     lz_optim_zero_grad(o);

@@ -9,7 +9,7 @@ static double pi(void)
 
 double lz_schedule_step(double base, int64_t t, int64_t size, double gamma)
 {
-    return base * pow(gamma, (double)(size > 0 ? t / size : 0));
+    return size > 0 ? base * pow(gamma, (double)(t / size)) : (double)NAN;
 }
 
 double lz_schedule_multistep(double base, int64_t t, lz_ints milestones, double gamma)
@@ -37,9 +37,11 @@ double lz_schedule_cosine(double base, int64_t t, int64_t period, double least)
 
 double lz_schedule_cosine_restarts(double base, int64_t t, int64_t period, int64_t grow, double least)
 {
-    if (grow <= 1)
-        t = period > 0 ? t % period : 0;
-    for (; grow > 1 && t >= period && period > 0; period *= grow)
+    if (grow < 1 || period < 1)
+        return (double)NAN;
+    if (grow == 1)
+        t %= period;
+    for (; grow > 1 && t >= period; period *= grow)
         t -= period;
     return half_wave(base, least, (double)t / (double)period);
 }
@@ -74,12 +76,27 @@ double lz_schedule_one_cycle_of(double max_lr, int64_t t, int64_t steps, const l
     phase three[] = { { o->pct_start * n - 1, first, max_lr },
                       { 2 * o->pct_start * n - 2, max_lr, first },
                       { n - 1, first, least } };
+    if (t > steps)
+        return (double)NAN;
     const phase *p = o->three_phase ? three : two, *last = o->three_phase ? three + 2 : two + 1;
     double begin = 0, at = (double)t;
     for (; p < last && at > p->end; p++)
         begin = p->end;
     double part = (at - begin) / (p->end - begin);
     return o->linear ? p->from + (p->to - p->from) * part : half_wave(p->from, p->to, part);
+}
+
+/* ---- up and down ---- */
+
+double lz_schedule_cyclic_of(double base, int64_t t, double max, int64_t up, const lz_cyclic *o)
+{
+    int64_t down = o->down ? o->down : up;
+    if (up < 1 || down < 1 || (unsigned)o->mode > LZ_EXP_RANGE)
+        return (double)NAN;
+    int64_t cycle = t / (up + down), at = t % (up + down);
+    double part = at <= up ? (double)at / (double)up : (double)(up + down - at) / (double)down;
+    const double heights[] = { 1, pow(0.5, (double)cycle), pow(o->gamma, (double)t) };
+    return base + (max - base) * part * heights[o->mode];
 }
 
 /* ---- plateau ---- */
@@ -93,6 +110,8 @@ static bool is_better(const lz_plateau *p, double metric)
 
 double lz_schedule_plateau(lz_plateau *p, double rate, double metric)
 {
+    if (!(p->factor < 1))
+        return (double)NAN;
     if (p->seen++ == 0)
         p->best = p->upwards ? -(double)INFINITY : (double)INFINITY;
     bool better = is_better(p, metric);

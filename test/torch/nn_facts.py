@@ -253,11 +253,11 @@ def optimisers():
 # ---- schedules ----
 
 
-def rates(make, steps=300, metric=None):
-    o = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.3)
+def rates(make, steps=300, metric=None, key="lr"):
+    o = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.3, momentum=0.9)
     s, seen = make(o), []
     for i in range(steps):
-        seen.append(o.param_groups[0]["lr"])
+        seen.append(o.param_groups[0][key])
         o.step()
         s.step(metric[i]) if metric is not None else s.step()
     return np.array(seen)
@@ -278,6 +278,12 @@ def schedules():
     out["one_cycle"] = cycle()
     out["one_cycle_linear"] = cycle(anneal_strategy="linear", pct_start=0.21, div_factor=10, final_div_factor=100)
     out["one_cycle_three"] = cycle(three_phase=True, pct_start=0.4)
+    out["momentum"] = rates(lambda o: L.OneCycleLR(o, 0.3, 300), key="momentum")
+    out["momentum_three"] = rates(lambda o: L.OneCycleLR(o, 0.3, 300, three_phase=True, pct_start=0.4), key="momentum")
+    cyclic = lambda *a, **k: rates(lambda o: L.CyclicLR(o, 0.1, 0.5, *a, cycle_momentum=False, **k))
+    out["cyclic"] = cyclic(20)
+    out["cyclic_halves"] = cyclic(7, 19, mode="triangular2")
+    out["cyclic_gamma"] = cyclic(30, 5, mode="exp_range", gamma=0.98)
     metric = np.abs(np.random.default_rng(1).normal(size=300)) * np.linspace(3, 0.2, 300) + 1
     out["metric"] = metric
     plateau = lambda **k: rates(lambda o: L.ReduceLROnPlateau(o, **k), metric=metric)

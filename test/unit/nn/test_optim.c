@@ -108,6 +108,26 @@ static void test_updates(void **state)
     lz_close(c);
 }
 
+static void check_clip_refusals(lz_ctx *c, lz_module *m, lz_tensor *p)
+{
+    assert_true(lz_tensor_is_inert(lz_clip_grad_norm(m, -1.0)));
+    assert_non_null(strstr(lz_message(c), "max_norm must not be negative"));
+    lz_clear(c);
+    assert_true(lz_tensor_is_inert(lz_clip_grad_norm(m, 1.0, .norm_type = NAN)));
+    lz_clear(c);
+    assert_false(lz_clip_grad_value(m, -1.0));
+    assert_non_null(strstr(lz_message(c), "the value must not be negative"));
+    lz_clear(c);
+    assert_false(lz_tensor_is_inert(lz_clip_grad_norm(m, 1.0, .error_if_nonfinite = true)));
+    assert_true(lz_set_grad(p, lz_full(c, LZ_DIMS(5), INFINITY, .dtype = LZ_F64)));
+    assert_true(isinf(lz_item(lz_clip_grad_norm(m, 1.0, .norm_type = INFINITY)).re));
+    assert_true(lz_set_grad(p, lz_full(c, LZ_DIMS(5), INFINITY, .dtype = LZ_F64)));
+    assert_true(lz_tensor_is_inert(lz_clip_grad_norm(m, 1.0, .error_if_nonfinite = true)));
+    assert_non_null(strstr(lz_message(c), "not finite"));
+    lz_clear(c);
+    assert_true(isinf(lz_item(lz_max(c, lz_grad_of(p))).re));
+}
+
 static void test_clipping(void **state)
 {
     static const struct {
@@ -141,6 +161,7 @@ static void test_clipping(void **state)
     }
     assert_true(lz_clip_grad_value(m, 0.01));
     assert_true(lz_item(lz_max(c, lz_abs(c, lz_grad_of(p[0])))).re <= 0.01);
+    check_clip_refusals(c, m, p[1]);
     lz_module_free(m);
     lz_archive_close(file);
     lz_close(c);
@@ -150,102 +171,56 @@ static void test_clipping(void **state)
 
 static double metric[RATES];
 
-static double step(int t, double was)
+static lz_plateau watched[] = {
+    LZ_PLATEAU,
+    { .factor = 0.5,
+      .patience = 3,
+      .threshold = 0.01,
+      .absolute = true,
+      .cooldown = 4,
+      .least = 1e-3,
+      .eps = 1e-8 },
+    { .factor = 0.7, .patience = 5, .threshold = 1e-4, .eps = 1e-8, .upwards = true },
+};
+
+static double watch(lz_plateau *p, int t, double was)
 {
-    (void)was;
-    return lz_schedule_step(0.3, t, 30, 0.5);
+    return t == 0 ? 0.3 : lz_schedule_plateau(p, was, metric[t - 1]);
 }
 
-static double multistep(int t, double was)
-{
-    (void)was;
-    return lz_schedule_multistep(0.3, t, LZ_INTS(20, 90, 91, 250), 0.3);
-}
+/* Rates after t steps, and the one before. */
+#define SCHEDULES(X)                                                                                         \
+    X(step, lz_schedule_step(0.3, t, 30, 0.5))                                                               \
+    X(multistep, lz_schedule_multistep(0.3, t, LZ_INTS(20, 90, 91, 250), 0.3))                               \
+    X(exponential, lz_schedule_exponential(0.3, t, 0.97))                                                    \
+    X(cosine, lz_schedule_cosine(0.3, t, 100, 0.01))                                                         \
+    X(restarts, lz_schedule_cosine_restarts(0.3, t, 40, 1, 0.02))                                            \
+    X(restarts_grow, lz_schedule_cosine_restarts(0.3, t, 10, 2, 0.02))                                       \
+    X(constant, lz_schedule_constant(0.3, t, 0.25, 17))                                                      \
+    X(linear, lz_schedule_linear(0.3, t, 0.1, 0.9, 50))                                                      \
+    X(polynomial, lz_schedule_polynomial(0.3, t, 120, 2))                                                    \
+    X(one_cycle, lz_schedule_one_cycle(0.3, t, RATES))                                                       \
+    X(one_cycle_linear, lz_schedule_one_cycle(0.3, t, RATES, .linear = true, .pct_start = 0.21,              \
+                                              .div_factor = 10, .final_div_factor = 100))                    \
+    X(one_cycle_three, lz_schedule_one_cycle(0.3, t, RATES, .three_phase = true, .pct_start = 0.4))          \
+    X(cyclic, lz_schedule_cyclic(0.1, t, 0.5, 20))                                                           \
+    X(cyclic_halves, lz_schedule_cyclic(0.1, t, 0.5, 7, .down = 19, .mode = LZ_TRIANGULAR2))                 \
+    X(cyclic_gamma, lz_schedule_cyclic(0.1, t, 0.5, 30, .down = 5, .mode = LZ_EXP_RANGE, .gamma = 0.98))     \
+    X(momentum, lz_schedule_one_cycle(0.85, t, RATES, .div_factor = 0.85 / 0.95, .final_div_factor = 1))     \
+    X(momentum_three, lz_schedule_one_cycle(0.85, t, RATES, .three_phase = true, .pct_start = 0.4,           \
+                                            .div_factor = 0.85 / 0.95, .final_div_factor = 1))               \
+    X(plateau, watch(&watched[0], t, was))                                                                   \
+    X(plateau_all, watch(&watched[1], t, was))                                                               \
+    X(plateau_max, watch(&watched[2], t, was))
 
-static double exponential(int t, double was)
-{
-    (void)was;
-    return lz_schedule_exponential(0.3, t, 0.97);
-}
-
-static double cosine(int t, double was)
-{
-    (void)was;
-    return lz_schedule_cosine(0.3, t, 100, 0.01);
-}
-
-static double restarts(int t, double was)
-{
-    (void)was;
-    return lz_schedule_cosine_restarts(0.3, t, 40, 1, 0.02);
-}
-
-static double restarts_grow(int t, double was)
-{
-    (void)was;
-    return lz_schedule_cosine_restarts(0.3, t, 10, 2, 0.02);
-}
-
-static double constant(int t, double was)
-{
-    (void)was;
-    return lz_schedule_constant(0.3, t, 0.25, 17);
-}
-
-static double linear(int t, double was)
-{
-    (void)was;
-    return lz_schedule_linear(0.3, t, 0.1, 0.9, 50);
-}
-
-static double polynomial(int t, double was)
-{
-    (void)was;
-    return lz_schedule_polynomial(0.3, t, 120, 2);
-}
-
-static double one_cycle(int t, double was)
-{
-    (void)was;
-    return lz_schedule_one_cycle(0.3, t, RATES);
-}
-
-static double one_cycle_linear(int t, double was)
-{
-    (void)was;
-    return lz_schedule_one_cycle(0.3, t, RATES, .linear = true, .pct_start = 0.21, .div_factor = 10,
-                                 .final_div_factor = 100);
-}
-
-static double one_cycle_three(int t, double was)
-{
-    (void)was;
-    return lz_schedule_one_cycle(0.3, t, RATES, .three_phase = true, .pct_start = 0.4);
-}
-
-static double plateau(int t, double was)
-{
-    static lz_plateau p = LZ_PLATEAU;
-    return t == 0 ? 0.3 : lz_schedule_plateau(&p, was, metric[t - 1]);
-}
-
-static double plateau_all(int t, double was)
-{
-    static lz_plateau p = { .factor = 0.5,
-                            .patience = 3,
-                            .threshold = 0.01,
-                            .absolute = true,
-                            .cooldown = 4,
-                            .least = 1e-3,
-                            .eps = 1e-8 };
-    return t == 0 ? 0.3 : lz_schedule_plateau(&p, was, metric[t - 1]);
-}
-
-static double plateau_max(int t, double was)
-{
-    static lz_plateau p = { .factor = 0.7, .patience = 5, .threshold = 1e-4, .eps = 1e-8, .upwards = true };
-    return t == 0 ? 0.3 : lz_schedule_plateau(&p, was, metric[t - 1]);
-}
+#define X(name, ...)                                                                                         \
+    static double name(int t, double was)                                                                    \
+    {                                                                                                        \
+        (void)was;                                                                                           \
+        return __VA_ARGS__;                                                                                  \
+    }
+SCHEDULES(X)
+#undef X
 
 static void test_schedules(void **state)
 {
@@ -253,21 +228,9 @@ static void test_schedules(void **state)
         const char *name;
         double (*rate)(int t, double was);
     } schedules[] = {
-        { "step", step },
-        { "multistep", multistep },
-        { "exponential", exponential },
-        { "cosine", cosine },
-        { "restarts", restarts },
-        { "restarts_grow", restarts_grow },
-        { "constant", constant },
-        { "linear", linear },
-        { "polynomial", polynomial },
-        { "one_cycle", one_cycle },
-        { "one_cycle_linear", one_cycle_linear },
-        { "one_cycle_three", one_cycle_three },
-        { "plateau", plateau },
-        { "plateau_all", plateau_all },
-        { "plateau_max", plateau_max },
+#define X(name, ...) { #name, name },
+        SCHEDULES(X)
+#undef X
     };
     static double want[RATES];
     (void)state;
@@ -287,6 +250,59 @@ static void test_schedules(void **state)
         }
     }
     lz_archive_close(file);
+    lz_close(c);
+}
+
+/* No rate comes of what cannot be. */
+static void test_no_rates(void **state)
+{
+    lz_plateau p = { .factor = 1 };
+    (void)state;
+    assert_true(isnan(lz_schedule_step(0.3, 1, 0, 0.5)));
+    assert_true(isnan(lz_schedule_cosine(0.3, 1, 0, 0)));
+    assert_true(isnan(lz_schedule_cosine_restarts(0.3, 1, 0, 1, 0)));
+    assert_true(isnan(lz_schedule_cosine_restarts(0.3, 1, 9, 0, 0)));
+    assert_true(isnan(lz_schedule_one_cycle(0.3, 101, 100)));
+    assert_true(isnan(lz_schedule_cyclic(0.1, 1, 0.3, 0)));
+    assert_true(isnan(lz_schedule_plateau(&p, 0.3, 1)));
+}
+
+/* ---- options that change ---- */
+
+/* The step's result for a gradient of 1 and a parameter that was 0. */
+static double step_by(lz_ctx *c, lz_optim *o, lz_tensor *p)
+{
+    lz_scope *s = lz_scope_push(c);
+    assert_true(lz_set_grad(p, lz_ones(c, LZ_DIMS(1))));
+    bool ok = lz_optim_step(o);
+    lz_scope_pop(s);
+    return ok ? lz_item(p).re : (double)NAN;
+}
+
+/* A momentum that comes later begins with its first gradient, whole; what cannot be is refused. */
+static void test_changed_options(void **state)
+{
+    (void)state;
+    lz_ctx *c = lz_open(NULL);
+    lz_module *m = lz_module_create(c);
+    lz_tensor *p = lz_module_add_param(m, "p", lz_zeros(c, LZ_DIMS(1)));
+    lz_optim *o = lz_sgd(m, .lr = 1);
+    assert_true(step_by(c, o, p) == -1);
+    lz_optim_group(o, 0)->momentum = 0.5;
+    lz_optim_group(o, 0)->dampening = 0.25;
+    assert_true(step_by(c, o, p) == -2);
+    assert_true(step_by(c, o, p) == -2 - (0.5 + 0.75));
+    lz_optim_set_lr(o, NAN);
+    assert_true(isnan(step_by(c, o, p)));
+    assert_non_null(strstr(lz_message(c), "SGD: invalid lr"));
+    lz_clear(c);
+    lz_optim_set_lr(o, 1);
+    lz_optim_group(o, 0)->amsgrad = true;
+    assert_true(isnan(step_by(c, o, p)));
+    assert_non_null(strstr(lz_message(c), "SGD has no amsgrad"));
+    lz_clear(c);
+    lz_optim_free(o);
+    lz_module_free(m);
     lz_close(c);
 }
 
@@ -347,10 +363,9 @@ static void test_one_graph(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_updates),
-        cmocka_unit_test(test_clipping),
-        cmocka_unit_test(test_schedules),
-        cmocka_unit_test(test_one_graph),
+        cmocka_unit_test(test_updates),         cmocka_unit_test(test_clipping),
+        cmocka_unit_test(test_schedules),       cmocka_unit_test(test_no_rates),
+        cmocka_unit_test(test_changed_options), cmocka_unit_test(test_one_graph),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
