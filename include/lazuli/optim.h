@@ -177,12 +177,14 @@ LZ_API double lz_schedule_plateau(lz_plateau *p, double rate, double metric);
 
 /* Adds the state of all parameters and the options of all groups: prefix + "c1.weight.exp_avg". */
 LZ_API bool lz_optim_state(lz_optim *o, const char *prefix, lz_state *out);
-/* Copies; a sync. Refuses what does not belong to this optimiser and its parameters. */
+/* Copies; a sync. Refuses what does not belong to this optimiser and its parameters, or has no rate for one
+ * of its groups; then nothing was changed. */
 LZ_API bool lz_optim_load_state(lz_optim *o, const char *prefix, lz_named_tensors from);
 
 /* All that a run needs to go on to the last bit: model ("model."), optimiser ("optim."; may be NULL) and
  * the random generator ("random"). To be freed; NULL on failure. */
 LZ_API lz_state *lz_training_state(lz_module *m, lz_optim *o);
+/* Nothing was changed, if any of it does not fit. */
 LZ_API bool lz_training_load_state(lz_module *m, lz_optim *o, lz_named_tensors from);
 
 /* ---- files: safetensors ---- */
@@ -190,7 +192,7 @@ LZ_API bool lz_training_load_state(lz_module *m, lz_optim *o, lz_named_tensors f
 /* Parameters and buffers, by their names. */
 LZ_API bool lz_save_model(lz_module *m, const char *path);
 LZ_API bool lz_load_model(lz_module *m, const char *path);
-/* Model, optimiser, random generator and the number of the step. */
+/* Model, optimiser (may be NULL), random generator and the number of the step. */
 LZ_API bool lz_save_training(lz_module *m, lz_optim *o, const char *path, int64_t step);
 LZ_API bool lz_load_training(lz_module *m, lz_optim *o, const char *path, int64_t *step);
 

@@ -1,6 +1,7 @@
 /* States as files: a model, or all that a run needs to go on. */
 #include "base/mem.h"
 #include "nn/module.h"
+#include "nn/nn_state.h"
 #include <lazuli/io.h>
 #include <lazuli/optim.h>
 
@@ -49,19 +50,23 @@ bool lz_load_model(lz_module *m, const char *path)
 
 bool lz_save_training(lz_module *m, lz_optim *o, const char *path, int64_t step)
 {
-    lz_state *s = m ? lz_state_create(m->ctx) : NULL;
-    bool ok = s && lz_module_state(m, "model.", s) && lz_optim_state(o, "optim.", s)
-              && lz_save_checkpoint(m->ctx, path, lz_state_list(s), step);
+    lz_state *s = lz_run_state(m, o);
+    bool ok = s && lz_save_checkpoint(m->ctx, path, lz_state_list(s), step);
     lz_state_free(s);
     return ok;
 }
 
-static bool use_training(lz_module *m, lz_optim *o, lz_named_tensors list)
-{
-    return lz_module_load_state(m, "model.", list, false) && lz_optim_load_state(o, "optim.", list);
-}
-
+/* The random generator goes on as it was, if the rest does not fit. */
 bool lz_load_training(lz_module *m, lz_optim *o, const char *path, int64_t *step)
 {
-    return m && with_tensors(m, o, lz_open_checkpoint(m->ctx, path, step), use_training);
+    int64_t at = 0;
+    if (!m)
+        return false;
+    lz_random_state was = lz_get_random_state(m->ctx);
+    if (!with_tensors(m, o, lz_open_checkpoint(m->ctx, path, &at), lz_run_load_state)) {
+        lz_set_random_state(m->ctx, was);
+        return false;
+    }
+    *step = at;
+    return true;
 }

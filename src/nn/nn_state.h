@@ -3,7 +3,7 @@
 #define LZ_NN_STATE_H
 
 #include "base/err.h"
-#include <lazuli/nn.h>
+#include <lazuli/optim.h>
 
 /* Under prefix + name + end, once. */
 LZ_MUST_USE lz_err *lz_state_put(lz_state *s, const char *prefix, const char *name, const char *end,
@@ -11,5 +11,10 @@ LZ_MUST_USE lz_err *lz_state_put(lz_state *s, const char *prefix, const char *na
 LZ_MUST_USE lz_err *lz_check_sizes(const char *name, const lz_tensor *have, const lz_tensor *given);
 /* Without the tape; a sync. Tensors of other contexts are shared. */
 LZ_MUST_USE lz_err *lz_copy_all(lz_ctx *c, lz_tensor *const *to, lz_tensor *const *from, size_t n);
+
+/* Model and optimiser (may be NULL) of a run, "model." and "optim.". To be freed; NULL on failure. */
+lz_state *lz_run_state(lz_module *m, lz_optim *o);
+/* Looks at all before anything is changed. */
+bool lz_run_load_state(lz_module *m, lz_optim *o, lz_named_tensors from);
 
 #endif

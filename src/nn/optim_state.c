@@ -132,6 +132,8 @@ static bool find_place(lz_optim *o, lz_str name, place *out)
            && find_option(o, lz_str_sub(name, sizeof groups - 1, name.len), out);
 }
 
+static const double MOST_STEPS = 9007199254740992; /* all whole numbers up to it are doubles */
+
 static lz_err *read_number(const char *name, lz_tensor *t, double *out)
 {
     if (lz_tensor_numel(t) != 1)
@@ -141,15 +143,19 @@ static lz_err *read_number(const char *name, lz_tensor *t, double *out)
     return v.kind == LZ_SCALAR_NONE ? lz_errf(LZ_ERR_ARG, "'%s' cannot be read", name) : NULL;
 }
 
+/* What is to be changed, when all of it is known to fit. */
 typedef struct loading {
     LZ_VEC(lz_tensor *) to;
     LZ_VEC(lz_tensor *) from;
+    bool for_good; /* false: only looks */
 } loading;
 
 static lz_err *load_state(lz_optim *o, const place *p, const char *name, lz_tensor *t, loading *l)
 {
     lz_tensor **state = &p->param->state[p->which];
     LZ_TRY(lz_check_sizes(name, p->param->p, t));
+    if (!l->for_good)
+        return NULL;
     if (!*state)
         LZ_TRY(lz_optim_held(o->ctx, p->param->p, 0, state));
     LZ_TRY(lz_vec_push(&l->to, *state));
@@ -165,25 +171,57 @@ static lz_err *load_one(lz_optim *o, const char *name, lz_tensor *t, loading *l)
     if (p.param && p.which >= 0)
         return load_state(o, &p, name, t, l);
     LZ_TRY(read_number(name, t, &v));
-    if (p.param)
+    if (p.param && !(v >= 0 && v < MOST_STEPS))
+        return lz_errf(LZ_ERR_ARG, "'%s' is no number of steps", name);
+    if (l->for_good && p.param)
         p.param->steps = (int64_t)v;
-    else
+    else if (l->for_good)
         lz_option_set(&p.group->o, p.which, v);
     return NULL;
 }
 
-static lz_err *load(lz_optim *o, const char *prefix, lz_named_tensors from, loading *l)
+/* A state has a rate for each group at least. */
+static lz_err *find_groups(const lz_optim *o, const char *prefix, lz_named_tensors from)
+{
+    lz_err *e = NULL;
+    lz_text name = { 0 };
+    for (size_t i = 0; i < o->ngroups && !e; i++) {
+        lz_text_clear(&name);
+        lz_text_printf(&name, "%sgroup.%zu.lr", prefix, i);
+        lz_text_putc(&name, 0);
+        e = lz_text_check(&name);
+        if (!e && !lz_find_tensor(from, name.ptr))
+            e = lz_errf(LZ_ERR_NOT_FOUND, "the state does not fit %s: missing '%s'", o->rule->name, name.ptr);
+    }
+    lz_text_deinit(&name);
+    return e;
+}
+
+static lz_err *load_all(lz_optim *o, const char *prefix, lz_named_tensors from, loading *l)
 {
     size_t skip = strlen(prefix);
     for (size_t i = 0; i < from.n; i++)
         if (!strncmp(from.v[i].name, prefix, skip))
             LZ_TRY(load_one(o, from.v[i].name + skip, from.v[i].tensor, l));
+    return NULL;
+}
+
+static lz_err *check(lz_optim *o, const char *prefix, lz_named_tensors from)
+{
+    LZ_TRY(find_groups(o, prefix, from));
+    return load_all(o, prefix, from, &(loading){ .for_good = false });
+}
+
+static lz_err *load(lz_optim *o, const char *prefix, lz_named_tensors from, loading *l)
+{
+    LZ_TRY(check(o, prefix, from));
+    LZ_TRY(load_all(o, prefix, from, l));
     return lz_copy_all(o->ctx, l->to.data, l->from.data, l->to.len);
 }
 
 bool lz_optim_load_state(lz_optim *o, const char *prefix, lz_named_tensors from)
 {
-    loading l = { 0 };
+    loading l = { .for_good = true };
     if (!o)
         return false;
     lz_err *e = load(o, prefix, from, &l);
@@ -193,6 +231,24 @@ bool lz_optim_load_state(lz_optim *o, const char *prefix, lz_named_tensors from)
 }
 
 /* ---- all of a run ---- */
+
+#define MODEL "model."
+#define OPTIM "optim."
+
+lz_state *lz_run_state(lz_module *m, lz_optim *o)
+{
+    lz_state *s = m ? lz_state_create(m->ctx) : NULL;
+    if (s && lz_module_state(m, MODEL, s) && (!o || lz_optim_state(o, OPTIM, s)))
+        return s;
+    lz_state_free(s);
+    return NULL;
+}
+
+bool lz_run_load_state(lz_module *m, lz_optim *o, lz_named_tensors from)
+{
+    return (!o || lz_told(o->ctx, LZ_HERE, check(o, OPTIM, from)))
+           && lz_module_load_state(m, MODEL, from, false) && (!o || lz_optim_load_state(o, OPTIM, from));
+}
 
 static bool add_random(lz_ctx *c, lz_state *s)
 {
@@ -206,9 +262,8 @@ static bool add_random(lz_ctx *c, lz_state *s)
 
 lz_state *lz_training_state(lz_module *m, lz_optim *o)
 {
-    lz_state *s = m ? lz_state_create(m->ctx) : NULL;
-    if (s && lz_module_state(m, "model.", s) && (!o || lz_optim_state(o, "optim.", s))
-        && add_random(m->ctx, s))
+    lz_state *s = lz_run_state(m, o);
+    if (s && add_random(m->ctx, s))
         return s;
     lz_state_free(s);
     return NULL;
@@ -218,13 +273,11 @@ bool lz_training_load_state(lz_module *m, lz_optim *o, lz_named_tensors from)
 {
     int64_t v[2];
     lz_tensor *random = lz_find_tensor(from, "random");
-    if (!m || !lz_module_load_state(m, "model.", from, false))
-        return false;
-    if (o && !lz_optim_load_state(o, "optim.", from))
+    if (!m)
         return false;
     if (!random || lz_tensor_dtype(random) != LZ_I64 || lz_tensor_numel(random) != 2)
         return lz_told(m->ctx, LZ_HERE, lz_errf(LZ_ERR_NOT_FOUND, "the state has no 'random'"));
-    if (!lz_read(random, v, sizeof v))
+    if (!lz_read(random, v, sizeof v) || !lz_run_load_state(m, o, from))
         return false;
     lz_set_random_state(m->ctx, (lz_random_state){ (uint64_t)v[0], (uint64_t)v[1] });
     return true;

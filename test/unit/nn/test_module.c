@@ -297,8 +297,9 @@ static lz_err *test_optim_refusals(void)
         lz_optim_add_group(o, lz_module_params(m), NULL);
         expect_refused(c, "'a.weight' is in a group already");
         assert_true(lz_check_failing() || (lz_optim_group_count(o) == 1 && !lz_optim_group(o, 1)));
-        lz_named_tensor other = { "a.weight.sum", lz_ones(c, LZ_DIMS(3, 2)) };
-        lz_optim_load_state(o, "", (lz_named_tensors){ &other, 1 });
+        lz_named_tensor other[] = { { "group.0.lr", lz_ones(c, LZ_DIMS(1)) },
+                                    { "a.weight.sum", lz_ones(c, LZ_DIMS(3, 2)) } };
+        lz_optim_load_state(o, "", (lz_named_tensors){ other, 2 });
         expect_refused(c, "the state does not fit Adam: unexpected 'a.weight.sum'");
     }
     lz_module_free(m); /* the optimiser keeps its parameters */

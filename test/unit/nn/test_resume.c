@@ -134,6 +134,71 @@ static void test_resume_from_file(void **state)
     check_resume(move_file);
 }
 
+static double sum_of(run *r, const char *name)
+{
+    lz_scope *s = lz_scope_push(r->c);
+    double v = lz_item(lz_sum(r->c, lz_module_get(r->m, name))).re;
+    lz_scope_pop(s);
+    return v;
+}
+
+static void expect_refused(run *r, const char *part)
+{
+    if (!strstr(lz_message(r->c), part))
+        print_message("'%s' is not in: %s\n", part, lz_message(r->c));
+    assert_non_null(strstr(lz_message(r->c), part));
+    lz_clear(r->c);
+}
+
+/* What fits in part changes nothing: neither model nor optimiser, generator or step. */
+static void test_refused_file(void **state)
+{
+    char path[256];
+    int64_t at = -1;
+    (void)state;
+    snprintf(path, sizeof path, "%s/other.safetensors", lz_check_dir());
+    run a = begin(LZ_ADAM, 5), b = begin(LZ_SGD, 6);
+    step(&a, 0);
+    step(&b, 0);
+    double before = sum_of(&b, "net.5.weight");
+    lz_random_state random = lz_get_random_state(b.c);
+    assert_true(lz_save_training(a.m, a.o, path, STOP));
+    assert_false(lz_load_training(b.m, b.o, path, &at));
+    expect_refused(&b, "the state does not fit SGD: unexpected");
+    assert_true(lz_save_training(a.m, NULL, path, STOP));
+    assert_false(lz_load_training(b.m, b.o, path, &at));
+    expect_refused(&b, "the state does not fit SGD: missing 'optim.group.0.lr'");
+    assert_true(sum_of(&b, "net.5.weight") == before);
+    assert_true(lz_get_random_state(b.c).seed == random.seed);
+    assert_true(lz_get_random_state(b.c).position == random.position);
+    assert_int_equal(at, -1);
+    assert_true(lz_load_training(b.m, NULL, path, &at));
+    assert_true(sum_of(&b, "net.5.weight") == sum_of(&a, "net.5.weight"));
+    assert_int_equal(at, STOP);
+    end(&a);
+    end(&b);
+}
+
+/* Only the last number is wrong; those before it stay as they were. */
+static void test_refused_state(void **state)
+{
+    const double lr = 7, bad[] = { -1, 0.0 / 0.0, 1e300 };
+    (void)state;
+    run r = begin(LZ_SGD, 5);
+    double was = lz_optim_lr(r.o);
+    for (int i = 0; i < 3; i++) {
+        lz_scope *s = lz_scope_push(r.c);
+        lz_ints none = { NULL, 0 };
+        lz_named_tensor list[] = { { "group.0.lr", lz_from_memory(r.c, LZ_F64, none, &lr) },
+                                   { "net.5.bias.step", lz_from_memory(r.c, LZ_F64, none, &bad[i]) } };
+        assert_false(lz_optim_load_state(r.o, "", (lz_named_tensors){ list, 2 }));
+        expect_refused(&r, "'net.5.bias.step' is no number of steps");
+        assert_true(lz_optim_lr(r.o) == was);
+        lz_scope_pop(s);
+    }
+    end(&r);
+}
+
 /* A model alone: evaluation gives the same. */
 static void test_model_file(void **state)
 {
@@ -164,6 +229,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_resume),
                                         cmocka_unit_test(test_resume_from_file),
+                                        cmocka_unit_test(test_refused_file),
+                                        cmocka_unit_test(test_refused_state),
                                         cmocka_unit_test(test_model_file) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
