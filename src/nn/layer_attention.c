@@ -197,7 +197,7 @@ static lz_tensor *attend_slowly(lz_module *m, lz_tensor *const x[3], lz_tensor *
 {
     const attention *o = m->data;
     lz_ctx *c = m->ctx;
-    lz_tensor *q = lz_mul_Scalar(c, x[0], sqrt(1 / (double)(o->width / o->heads)));
+    lz_tensor *q = lz_mul_Scalar(c, x[0], sqrt((double)o->heads / (double)o->width));
     lz_tensor *score = lz_matmul(c, q, lz_transpose_int(c, x[1], -2, -1));
     lz_tensor *p = lz_softmax_int(c, mask ? lz_add_Tensor(c, score, mask) : score, -1);
     p = lz_dropout(c, p, o->o.dropout, m->training && o->o.dropout > 0);

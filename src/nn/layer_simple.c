@@ -95,6 +95,8 @@ lz_module *lz_nn_flatten_at(lz_module *parent, lz_loc at, const char *name, cons
 
 /* ---- pooling ---- */
 
+enum { DIMS = 2 };
+
 typedef struct pool {
     lz_pool_kind kind;
     int64_t ndim, kernel;
@@ -105,12 +107,12 @@ typedef struct pool {
 static lz_err *fill(lz_module *m, int64_t all, int64_t least, const char *what, lz_ints *each)
 {
     const pool *o = m->data;
-    int64_t same[2] = { all, all };
+    int64_t same[DIMS] = { all, all };
     if (each->n > 0 && each->n != o->ndim)
         return lz_errf(LZ_ERR_ARG, "%s: %d numbers for %d dimensions", what, (int)each->n, (int)o->ndim);
     if (each->n <= 0)
         *each = (lz_ints){ same, o->ndim };
-    for (int64_t i = 0; i < o->ndim; i++)
+    for (int64_t i = 0; i < each->n && i < DIMS; i++)
         if (each->v[i] < least)
             return lz_errf(LZ_ERR_ARG, "%s must be at least %d", what, (int)least);
     return lz_module_keep_ints(m, each);
@@ -129,10 +131,18 @@ static lz_err *check_kind(const pool *o)
     return NULL;
 }
 
+static lz_err *check_padding(lz_ints kernels, lz_ints paddings)
+{
+    for (int64_t i = 0; i < paddings.n; i++)
+        if (paddings.v[i] > kernels.v[i] / 2)
+            return lz_errf(LZ_ERR_ARG, "padding must be at most half of the kernel");
+    return NULL;
+}
+
 static lz_err *build_pool(lz_module *m)
 {
     pool *o = m->data;
-    if (o->ndim < 1 || o->ndim > 2)
+    if (o->ndim < 1 || o->ndim > DIMS)
         return lz_errf(LZ_ERR_ARG, "pooling has 1 or 2 dimensions");
     LZ_TRY(check_kind(o));
     LZ_TRY(fill(m, o->kernel, 1, "kernel", &o->o.kernels));
@@ -141,10 +151,7 @@ static lz_err *build_pool(lz_module *m)
     LZ_TRY(fill(m, o->o.stride, 1, "stride", &o->o.strides));
     LZ_TRY(fill(m, o->o.padding, 0, "padding", &o->o.paddings));
     LZ_TRY(fill(m, o->o.dilation, 1, "dilation", &o->o.dilations));
-    for (int64_t i = 0; i < o->ndim; i++)
-        if (o->o.paddings.v[i] > o->o.kernels.v[i] / 2)
-            return lz_errf(LZ_ERR_ARG, "padding must be at most half of the kernel");
-    return NULL;
+    return check_padding(o->o.kernels, o->o.paddings);
 }
 
 static lz_tensor *forward_max(lz_module *m, lz_tensor *x)
@@ -187,7 +194,7 @@ typedef struct adaptive {
 static lz_err *build_adaptive(lz_module *m)
 {
     adaptive *o = m->data;
-    if (o->sizes.n < 1 || o->sizes.n > 2)
+    if (o->sizes.n < 1 || o->sizes.n > DIMS)
         return lz_errf(LZ_ERR_ARG, "pooling has 1 or 2 dimensions");
     for (int64_t i = 0; i < o->sizes.n; i++)
         if (o->sizes.v[i] < 1)

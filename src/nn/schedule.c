@@ -9,7 +9,10 @@ static double pi(void)
 
 double lz_schedule_step(double base, int64_t t, int64_t size, double gamma)
 {
-    return size > 0 ? base * pow(gamma, (double)(t / size)) : (double)NAN;
+    if (size < 1)
+        return (double)NAN;
+    int64_t passed = t / size;
+    return base * pow(gamma, (double)passed);
 }
 
 double lz_schedule_multistep(double base, int64_t t, lz_ints milestones, double gamma)
