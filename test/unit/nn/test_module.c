@@ -166,6 +166,34 @@ static lz_err *test_sharing(void)
     return finish(c);
 }
 
+/* What takes several operators; recorded, not run. */
+static lz_err *test_rare_options(void)
+{
+    lz_ctx *c = lz_open(NULL);
+    if (!c)
+        return lz_err_oom();
+    lz_module *m = lz_module_create(c);
+    lz_module *att = lz_nn_multihead_attention(m, "a", 4, 2, .add_bias_kv = true, .add_zero_attn = true);
+    lz_module *conv = lz_nn_conv1d(m, "c", 1, 1, 2, .same = true, .padding_mode = "circular");
+    lz_module *emb = lz_nn_embedding(m, "e", 3, 2, .max_norm = { true, 1 });
+    lz_module *norm = lz_nn_batch_norm1d(m, "n", 2, .cumulative = true);
+    lz_tensor *x = lz_ones(c, LZ_DIMS(3, 4)), *w = NULL;
+    lz_tensor *y = lz_attend(att, x, x, x, .is_causal = true, .weights = &w);
+    lz_tensor *z = lz_forward(conv, lz_ones(c, LZ_DIMS(1, 1, 5)));
+    lz_forward(norm, lz_forward(emb, lz_zeros(c, LZ_DIMS(3), .dtype = LZ_I64)));
+    lz_clip_grad_norm(m, 1.0);
+    if (!lz_failed(c)) {
+        assert_int_equal(lz_module_params(m).n, 4 + 2 + 2 + 1 + 2);
+        assert_int_equal(lz_tensor_numel(lz_module_get(att, "bias_k")), 4);
+        assert_int_equal(lz_tensor_numel(y), 12);
+        assert_int_equal(lz_tensor_ndim(w), 2);
+        assert_int_equal(lz_tensor_numel(w), 3 * (3 + 2));
+        assert_int_equal(lz_tensor_numel(z), 5);
+    }
+    lz_module_free(m);
+    return finish(c);
+}
+
 /* ---- a module of one's own ---- */
 
 typedef struct scale {
@@ -366,9 +394,10 @@ static lz_err *test_optim_state(void)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LZ_TEST(test_names),          LZ_TEST(test_refusals),    LZ_TEST(test_sharing),
-        LZ_TEST(test_own_module),     LZ_TEST(test_state),       LZ_TEST(test_state_refusals),
-        LZ_TEST(test_optim_refusals), LZ_TEST(test_optim_state), LZ_TEST(test_groups),
+        LZ_TEST(test_names),          LZ_TEST(test_refusals),       LZ_TEST(test_sharing),
+        LZ_TEST(test_rare_options),   LZ_TEST(test_own_module),     LZ_TEST(test_state),
+        LZ_TEST(test_state_refusals), LZ_TEST(test_optim_refusals), LZ_TEST(test_optim_state),
+        LZ_TEST(test_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
