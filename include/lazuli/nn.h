@@ -281,7 +281,7 @@ typedef enum lz_pool_kind { LZ_POOL_MAX, LZ_POOL_AVG } lz_pool_kind;
         &(const lz_pool_options){ .dilation = 1, .count_include_pad = true, LZ_KEYWORDS(__VA_ARGS__) }))
 LZ_API lz_module *lz_nn_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pool_kind pool,
                                 int64_t ndim, int64_t kernel, const lz_pool_options *options);
-/* To these sizes: lz_nn_adaptive_pool(m, NULL, LZ_POOL_AVG, LZ_INTS(1, 1)) */
+/* To these sizes, -1 for the input's own: lz_nn_adaptive_pool(m, NULL, LZ_POOL_AVG, LZ_INTS(1, 1)) */
 #define lz_nn_adaptive_pool(parent, name, pool, sizes)                                                       \
     lz_nn_adaptive_pool_at((parent), LZ_HERE, (name), (pool), (sizes))
 LZ_API lz_module *lz_nn_adaptive_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pool_kind pool,

@@ -67,6 +67,8 @@ static lz_err *check_paddings(const lz_conv_options *o, const conv *c)
             return lz_errf(LZ_ERR_ARG, "padding 'same' goes with neither strides nor another padding");
         if (!c->transposed && c->g.output_padding[i] != 0)
             return lz_errf(LZ_ERR_ARG, "output_padding is of transposed convolutions");
+        if (c->g.output_padding[i] >= c->g.stride[i] && c->g.output_padding[i] >= c->g.dilation[i])
+            return lz_errf(LZ_ERR_ARG, "output_padding must be below stride or dilation");
     }
     return NULL;
 }

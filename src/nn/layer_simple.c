@@ -197,8 +197,8 @@ static lz_err *build_adaptive(lz_module *m)
     if (o->sizes.n < 1 || o->sizes.n > DIMS)
         return lz_errf(LZ_ERR_ARG, "pooling has 1 or 2 dimensions");
     for (int64_t i = 0; i < o->sizes.n; i++)
-        if (o->sizes.v[i] < 1)
-            return lz_errf(LZ_ERR_ARG, "sizes must be at least 1");
+        if (o->sizes.v[i] < 1 && o->sizes.v[i] != -1)
+            return lz_errf(LZ_ERR_ARG, "sizes must be at least 1, or -1");
     return lz_module_keep_ints(m, &o->sizes);
 }
 
@@ -206,10 +206,13 @@ static lz_tensor *forward_adaptive(lz_module *m, lz_tensor *x)
 {
     const adaptive *o = m->data;
     lz_ctx *c = m->ctx;
+    int64_t sizes[DIMS] = { 0 };
+    lz_ints to = { sizes, o->sizes.n }, from = lz_tensor_sizes(x);
+    for (int64_t i = 0; i < to.n; i++)
+        sizes[i] = o->sizes.v[i] > 0 || from.n < to.n ? o->sizes.v[i] : from.v[from.n - to.n + i];
     if (o->kind == LZ_POOL_MAX)
-        return o->sizes.n == 1 ? lz_adaptive_max_pool1d(c, x, o->sizes).out0
-                               : lz_adaptive_max_pool2d(c, x, o->sizes).out0;
-    return o->sizes.n == 1 ? lz_adaptive_avg_pool1d(c, x, o->sizes) : lz_adaptive_avg_pool2d(c, x, o->sizes);
+        return to.n == 1 ? lz_adaptive_max_pool1d(c, x, to).out0 : lz_adaptive_max_pool2d(c, x, to).out0;
+    return to.n == 1 ? lz_adaptive_avg_pool1d(c, x, to) : lz_adaptive_avg_pool2d(c, x, to);
 }
 
 lz_module *lz_nn_adaptive_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pool_kind kind,

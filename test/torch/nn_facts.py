@@ -171,6 +171,8 @@ def options():
     record_layer(out, "gelu_tanh", nn.GELU(approximate="tanh"), [r(2, 3)])
     attention_options(out)
     loss_options(out)
+    record_layer(out, "adaptive_own", nn.AdaptiveAvgPool2d((None, 3)), [r(2, 3, 5, 7)])
+    record_layer(out, "adaptive_own_max", nn.AdaptiveMaxPool2d((2, None)), [r(2, 3, 5, 7)])
     return out
 
 

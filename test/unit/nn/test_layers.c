@@ -121,6 +121,8 @@ LAYER(avg_pool2d_divisor, lz_nn_avg_pool2d(m, "l", 3, .stride = 2, .padding = 1,
 LAYER(flatten_some, lz_nn_flatten(m, "l", .start_dim = 0, .end_dim = 1))
 LAYER(gelu_tanh, lz_nn_gelu(m, "l", .approximate = "tanh"))
 LAYER(adaptive_avg, lz_nn_adaptive_pool(m, "l", LZ_POOL_AVG, LZ_INTS(2, 3)))
+LAYER(adaptive_own, lz_nn_adaptive_pool(m, "l", LZ_POOL_AVG, LZ_INTS(-1, 3)))
+LAYER(adaptive_own_max, lz_nn_adaptive_pool(m, "l", LZ_POOL_MAX, LZ_INTS(2, -1)))
 LAYER(adaptive_max, lz_nn_adaptive_pool(m, "l", LZ_POOL_MAX, LZ_INTS(2, 3)))
 
 static lz_module *sequential(lz_module *m)
@@ -261,6 +263,8 @@ static const struct {
     PLAIN(avg_pool2d_divisor),
     PLAIN(flatten_some),
     PLAIN(gelu_tanh),
+    PLAIN(adaptive_own),
+    PLAIN(adaptive_own_max),
     { "attention_bools", attention, call_masked },
     { "attention_floats", attention_causal, call_masked },
     { "attention_bias_kv", attention_bias_kv, call_masked },
@@ -444,6 +448,7 @@ static void test_refused_options(void **state)
     refused(lz_nn_avg_pool2d(m, "l", 2, .divisor_override = LZ_SOME(0)), "divisor_override");
     refused(lz_nn_avg_pool2d(m, "l", 2, .dilation = 2), "means have no dilation");
     refused(lz_nn_adaptive_pool(m, "l", LZ_POOL_AVG, LZ_INTS(0, 1)), "sizes must be at least 1");
+    refused(lz_nn_conv_transpose1d(m, "l", 2, 2, 3, .stride = 2, .output_padding = 2), "below stride");
     refused(lz_nn_batch_norm1d(m, "l", 2, .eps = -1), "eps must not be negative");
     refused(lz_nn_batch_norm1d(m, "l", 2, .momentum = NAN), "momentum is between 0 and 1");
     refused(lz_nn_batch_norm1d(m, "l", 2, .cumulative = true, .track_running_stats = false), "cumulative");
