@@ -207,7 +207,7 @@ static lz_tensor *forward_adaptive(lz_module *m, lz_tensor *x)
     const adaptive *o = m->data;
     lz_ctx *c = m->ctx;
     int64_t sizes[DIMS] = { 0 };
-    lz_ints to = { sizes, o->sizes.n }, from = lz_tensor_sizes(x);
+    lz_ints to = { sizes, o->sizes.n }, from = x ? lz_tensor_sizes(x) : (lz_ints){ NULL, 0 };
     for (int64_t i = 0; i < to.n; i++)
         sizes[i] = o->sizes.v[i] > 0 || from.n < to.n ? o->sizes.v[i] : from.v[from.n - to.n + i];
     if (o->kind == LZ_POOL_MAX)

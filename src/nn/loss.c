@@ -7,6 +7,12 @@
 #undef LZ_HERE
 #define LZ_HERE at
 
+/* Operators refuse NULL; this is for what comes before them. */
+static lz_ints sizes_of(const lz_tensor *t)
+{
+    return t ? lz_tensor_sizes(t) : (lz_ints){ NULL, 0 };
+}
+
 static lz_tensor *reduce(lz_ctx *c, lz_loc at, lz_tensor *each, lz_loss_reduction how)
 {
     if ((unsigned)how > LZ_REDUCTION_SUM)
@@ -34,8 +40,8 @@ lz_tensor *lz_cosine_embedding_loss_at(lz_ctx *c, lz_loc at, lz_tensor *x1, lz_t
 /* One variance for each row gets a last dimension. */
 static lz_tensor *of_rows(lz_ctx *c, lz_loc at, lz_tensor *variance, const lz_tensor *input)
 {
-    lz_ints v = lz_tensor_sizes(variance), n = lz_tensor_sizes(input);
-    bool has_rows = v.n == n.n - 1 && !memcmp(v.v, n.v, (size_t)v.n * sizeof *n.v);
+    lz_ints v = sizes_of(variance), n = sizes_of(input);
+    bool has_rows = v.n == n.n - 1 && (v.n == 0 || !memcmp(v.v, n.v, (size_t)v.n * sizeof *n.v));
     return has_rows ? lz_unsqueeze(c, variance, -1) : variance;
 }
 
@@ -62,6 +68,6 @@ lz_tensor *lz_kl_div_batchmean_at(lz_ctx *c, lz_loc at, lz_tensor *input, lz_ten
                                   const lz_kl_div_batchmean_options *o)
 {
     lz_tensor *sum = lz_kl_div(c, input, target, .reduction = LZ_REDUCTION_SUM, .log_target = o->log_target);
-    lz_ints n = lz_tensor_sizes(input);
+    lz_ints n = sizes_of(input);
     return lz_div_Scalar(c, sum, n.n > 0 && n.v[0] > 0 ? n.v[0] : 1);
 }

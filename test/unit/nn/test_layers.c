@@ -493,6 +493,12 @@ static void test_refused_calls(void **state)
     expect_message(c, "more than 1 value per channel");
     lz_cosine_embedding_loss(c, x, x, lz_ones(c, LZ_DIMS(5, 2)), .reduction = (lz_loss_reduction)3);
     expect_message(c, "no such reduction");
+    lz_forward(lz_nn_adaptive_pool(m, NULL, LZ_POOL_AVG, LZ_INTS(-1)), NULL);
+    assert_true(lz_failed(c));
+    lz_clear(c);
+    lz_gaussian_nll_loss(c, NULL, x, NULL);
+    assert_true(lz_failed(c));
+    lz_clear(c);
     lz_gaussian_nll_loss(c, x, x, x, .eps = -1);
     expect_message(c, "gaussian_nll_loss: eps must not be negative");
     lz_module_free(m);
