@@ -60,10 +60,13 @@ int64_t lz_add_leaf_hook(lz_tensor *t, lz_leaf_hook *hook, void *user)
     int64_t id = 0;
     if (!t || !t->alias)
         return 0;
-    lz_err *e =
-        hook && lz_is_leaf(t)
-            ? add(t, &(lz_ghook){ .leaf = hook, .user = user }, &id)
-            : lz_errf(LZ_ERR_ARG, "post accumulate grad hooks cannot be registered on non-leaf tensors");
+    lz_err *e = NULL;
+    if (!hook)
+        e = lz_errf(LZ_ERR_ARG, "no hook is given");
+    else if (!lz_is_leaf(t))
+        e = lz_errf(LZ_ERR_ARG, "post accumulate grad hooks cannot be registered on non-leaf tensors");
+    else
+        e = add(t, &(lz_ghook){ .leaf = hook, .user = user }, &id);
     return told(t, e, id);
 }
 
@@ -113,6 +116,14 @@ bool lz_remove_hook(lz_tensor *t, int64_t id)
 
 /* ---- calling ---- */
 
+/* The first behind `id` that was there when calling began: a hook may add and remove hooks, also itself. */
+static const lz_ghook *next_hook(const lz_ghook *list, int64_t id, int64_t last)
+{
+    while (list && list->id <= id)
+        list = list->next;
+    return list && list->id <= last ? list : NULL;
+}
+
 static lz_err *call_hook(lz_ctx *c, const lz_ghook *h, lz_tensor **grad)
 {
     lz_tensor *other = h->fn(c, *grad, h->user);
@@ -120,6 +131,8 @@ static lz_err *call_hook(lz_ctx *c, const lz_ghook *h, lz_tensor **grad)
         return lz_errf(lz_code_of(c), "%s", lz_message(c));
     if (!other || other == *grad)
         return NULL;
+    if (other->ctx != c)
+        return lz_errf(LZ_ERR_ARG, "what a hook gave for a gradient belongs to another context");
     if (!other->alias || other->spec->dtype != (*grad)->spec->dtype
         || !lz_shape_eq(lz_spec_sizes(other->spec), lz_spec_sizes((*grad)->spec)))
         return lz_errf(LZ_ERR_ARG, "a hook has changed the size or the dtype of a gradient");
@@ -132,13 +145,14 @@ static lz_err *call_hook(lz_ctx *c, const lz_ghook *h, lz_tensor **grad)
 /* Those that keep gradients see what the others have made of them. */
 lz_err *lz_hooks_call(lz_ctx *c, const lz_gnode *n, lz_tensor **grads, bool create, lz_loc at)
 {
-    const lz_ghook *first = n->kind == LZ_GNODE_LEAF ? n->meta->hooks : n->hooks;
-    for (const lz_ghook *h = first, *next; h; h = next) {
-        next = h->next;
+    lz_ghook *const *list = n->kind == LZ_GNODE_LEAF ? &n->meta->hooks : &n->hooks;
+    int64_t id = 0, last = c->tape->hook_id;
+    for (const lz_ghook *h; (h = next_hook(*list, id, last)) != NULL;) {
+        id = h->id;
         if (h->fn && grads[h->index])
             LZ_TRY(call_hook(c, h, &grads[h->index]));
     }
-    for (const lz_ghook *h = first; h; h = h->next)
+    for (const lz_ghook *h = *list; h; h = h->next)
         if (h->meta && grads[h->index])
             LZ_TRY(lz_engine_leave(h->meta, grads[h->index], create, at));
     return NULL;
@@ -146,8 +160,9 @@ lz_err *lz_hooks_call(lz_ctx *c, const lz_gnode *n, lz_tensor **grads, bool crea
 
 void lz_hooks_left(lz_ctx *c, const lz_grad_meta *m)
 {
-    for (const lz_ghook *h = m->hooks, *next; h; h = next) {
-        next = h->next;
+    int64_t id = 0, last = c->tape->hook_id;
+    for (const lz_ghook *h; (h = next_hook(m->hooks, id, last)) != NULL;) {
+        id = h->id;
         if (h->leaf && m->t)
             h->leaf(c, m->t, h->user);
     }
