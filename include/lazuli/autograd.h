@@ -33,13 +33,14 @@ LZ_API lz_tensor *lz_detached(lz_ctx *c, lz_tensor *t);
 /* ---- going back ---- */
 
 typedef struct lz_backward_args {
-    lz_tensor *gradient; /* of a root that has more than one element */
+    lz_tensor *gradient; /* of a root that has more than one element; cast to its dtype */
     bool retain_graph;   /* the tape stays; create_graph implies it */
     bool create_graph;   /* gradients can be differentiated */
     lz_tensors inputs;   /* gradients are left in these only; n 0: in all leaves */
 } lz_backward_args;
 
-/* lz_backward(c, loss), lz_backward(c, loss, .create_graph = true): adds to the gradients of leaves. */
+/* lz_backward(c, loss), lz_backward(c, loss, .create_graph = true): adds to the gradients of leaves.
+ * args NULL, here and below: all defaults. */
 LZ_API bool lz_backward_at(lz_ctx *c, lz_loc at, lz_tensor *root, const lz_backward_args *args);
 
 typedef struct lz_grad_args {
@@ -87,8 +88,8 @@ LZ_API bool lz_checkpoint_end(lz_ctx *c);
 
 /* ---- hooks ---- */
 
-/* Sees the gradient of a tensor before it goes on; may give another of the same sizes, or NULL
- * to leave it. Returns an id, 0 on failure. */
+/* Sees the gradient of a tensor before it goes on; may give another of the same sizes and dtype, or NULL
+ * to leave it. It may add and remove hooks, also itself. Returns an id, 0 on failure. */
 typedef lz_tensor *lz_grad_hook(lz_ctx *c, lz_tensor *grad, void *user);
 LZ_API int64_t lz_add_grad_hook(lz_tensor *t, lz_grad_hook *hook, void *user);
 /* After the gradient of a leaf was added up. */
@@ -105,7 +106,8 @@ typedef struct lz_function {
     lz_err *(*forward)(lz_function_call *call, lz_tensors in, lz_tensor **out);
     /* grad_out: NULL where there is none; grad_in: one for each input, NULL for none. */
     lz_err *(*backward)(lz_function_call *call, lz_tensors grad_out, lz_tensor **grad_in);
-    void (*drop)(void *user); /* when the tape no longer needs the call; may be NULL */
+    /* When nobody needs the call any more, once, also if it failed; may be NULL. */
+    void (*drop)(void *user);
 } lz_function;
 
 LZ_API bool lz_function_apply(lz_ctx *c, const lz_function *f, void *user, lz_tensors in, lz_tensor **out,

@@ -60,10 +60,8 @@ static lz_err *set_grad(lz_tensor *t, lz_tensor *grad)
     lz_grad_meta *m;
     if (!grad && !t->meta)
         return NULL;
-    if (grad
-        && (grad->ctx != t->ctx || grad->spec->dtype != t->spec->dtype
-            || !lz_shape_eq(lz_spec_sizes(grad->spec), lz_spec_sizes(t->spec))))
-        return lz_errf(LZ_ERR_ARG, "a gradient has sizes, dtype and context of its tensor");
+    if (grad)
+        LZ_TRY(lz_engine_fits(t->ctx, "gradient", 0, grad, t->spec, true));
     LZ_TRY(lz_tape_of(t->ctx, &tape));
     LZ_TRY(lz_meta_of(t, &m));
     lz_retain(grad);
@@ -74,7 +72,7 @@ static lz_err *set_grad(lz_tensor *t, lz_tensor *grad)
 
 bool lz_set_grad(lz_tensor *t, lz_tensor *grad)
 {
-    return usable(t) && (!grad || usable(grad)) && told(t->ctx, (lz_loc){ 0 }, set_grad(t, grad));
+    return usable(t) && told(t->ctx, (lz_loc){ 0 }, set_grad(t, grad));
 }
 
 static const lz_gnode *fn_of(const lz_tensor *t)
@@ -109,7 +107,10 @@ lz_tensor *lz_detached(lz_ctx *c, lz_tensor *t)
 lz_grad_mode lz_set_grad_mode(lz_ctx *c, lz_grad_mode mode)
 {
     lz_grad_mode was = (lz_grad_mode)c->grad_mode;
-    c->grad_mode = (uint8_t)mode;
+    if ((unsigned)mode > LZ_GRAD_INFERENCE)
+        lz_ctx_fail(c, (lz_loc){ 0 }, NULL, lz_errf(LZ_ERR_ARG, "there is no grad mode %d", (int)mode));
+    else
+        c->grad_mode = (uint8_t)mode;
     return was;
 }
 
@@ -140,6 +141,24 @@ static lz_err *ones_like(going *g, lz_tensor *t, lz_tensor **out)
     return made.tensor->alias ? NULL : lz_errf(lz_code_of(g->c), "%s", lz_message(g->c));
 }
 
+/* A gradient of another dtype is cast, as it is on the way. */
+static lz_err *cast_like(const going *g, const lz_tensor *t, lz_tensor **grad)
+{
+    const lz_value in[] = { lz_value_tensor(*grad),
+                            lz_value_dtype(lz_tensor_dtype(t)),
+                            lz_value_layout(LZ_LAYOUT_NONE),
+                            lz_value_device((lz_device){ -1, -1 }),
+                            lz_value_none(),
+                            lz_value_truth(false),
+                            lz_value_memory_format(LZ_MEMORY_FORMAT_NONE) };
+    lz_value made;
+    if (lz_tensor_dtype(*grad) == lz_tensor_dtype(t))
+        return NULL;
+    lz_record(g->c, &lz_op_table[LZ_OP__to_copy], g->at, in, &made);
+    *grad = made.tensor;
+    return made.tensor->alias ? NULL : lz_errf(lz_code_of(g->c), "%s", lz_message(g->c));
+}
+
 static lz_err *check_root(const going *g, const lz_tensor *t)
 {
     if (!usable(t) || t->ctx != g->c)
@@ -155,10 +174,12 @@ static lz_err *add_root(going *g, lz_tensor *t, lz_tensor *grad)
     LZ_TRY(check_root(g, t));
     if (!grad && lz_tensor_numel(t) != 1)
         return lz_errf(LZ_ERR_ARG, "grad can be implicitly created only for scalar outputs");
-    if (grad && (!usable(grad) || !lz_shape_eq(lz_tensor_sizes(grad), lz_tensor_sizes(t))))
-        return lz_errf(LZ_ERR_ARG, "Mismatch in shape: a gradient has other sizes than its tensor");
-    if (!grad)
+    if (grad) {
+        LZ_TRY(lz_engine_fits(g->c, "gradient", g->nroots, grad, t->spec, false));
+        LZ_TRY(cast_like(g, t, &grad));
+    } else {
         LZ_TRY(ones_like(g, t, &grad));
+    }
     g->grads[g->nroots] = grad;
     LZ_TRY(lz_edge_of(t, g->at, &g->roots[g->nroots]));
     g->nroots++;
@@ -167,7 +188,9 @@ static lz_err *add_root(going *g, lz_tensor *t, lz_tensor *grad)
 
 static lz_err *add_input(going *g, lz_tensor *t)
 {
-    if (!usable(t) || !lz_grad_required(t))
+    if (!usable(t) || t->ctx != g->c)
+        return lz_errf(LZ_ERR_ARG, "input %zu belongs to another context, or is inert", g->ninputs);
+    if (!lz_grad_required(t))
         return lz_errf(LZ_ERR_ARG, "One of the differentiated Tensors does not require grad");
     LZ_TRY(lz_edge_of(t, g->at, &g->captures[g->ninputs].edge));
     g->ninputs++;
@@ -221,7 +244,7 @@ static lz_err *leave_all(going *g, lz_tensors inputs, bool create)
 
 static lz_err *backward(going *g, lz_tensor *root, const lz_backward_args *a)
 {
-    LZ_TRY(begin(g, 1, (size_t)a->inputs.n));
+    LZ_TRY(begin(g, 1, a->inputs.n > 0 ? (size_t)a->inputs.n : 0));
     LZ_TRY(add_root(g, root, a->gradient));
     for (int64_t i = 0; i < a->inputs.n; i++)
         LZ_TRY(add_input(g, a->inputs.v[i]));
@@ -235,7 +258,7 @@ bool lz_backward_at(lz_ctx *c, lz_loc at, lz_tensor *root, const lz_backward_arg
     lz_scope *s;
     lz_err *e = lz_scope_begin(c, &s);
     if (!e) {
-        e = backward(&g, root, args);
+        e = backward(&g, root, args ? args : &(const lz_backward_args){ 0 });
         end(&g);
         lz_scope_pop(s);
     }
@@ -263,8 +286,8 @@ static lz_err *give(going *g, const lz_grad_args *a, lz_tensor **out)
 
 static lz_err *gradients(going *g, lz_tensors outputs, lz_tensors inputs, const lz_grad_args *a)
 {
-    if (inputs.n < 1)
-        return lz_errf(LZ_ERR_ARG, "no inputs to find gradients for");
+    if (inputs.n < 1 || outputs.n < 1)
+        return lz_errf(LZ_ERR_ARG, "gradients are of at least one output, for at least one input");
     if (a->gradients.n > 0 && a->gradients.n != outputs.n)
         return lz_errf(LZ_ERR_ARG, "one gradient for each output is due");
     LZ_TRY(begin(g, (size_t)outputs.n, (size_t)inputs.n));
@@ -279,18 +302,19 @@ bool lz_grad_at(lz_ctx *c, lz_loc at, lz_tensors outputs, lz_tensors inputs, lz_
                 const lz_grad_args *args)
 {
     going g = { .c = c, .at = at };
+    const lz_grad_args *a = args ? args : &(const lz_grad_args){ 0 };
     lz_scope *s, *outer = c->scope;
-    for (int64_t i = 0; i < inputs.n; i++)
-        out[i] = NULL;
     lz_err *e = lz_scope_begin(c, &s);
     if (!e) {
-        e = gradients(&g, outputs, inputs, args);
+        e = gradients(&g, outputs, inputs, a);
         c->scope = outer;
         if (!e)
-            e = give(&g, args, out);
+            e = give(&g, a, out);
         c->scope = s;
         end(&g);
         lz_scope_pop(s);
     }
+    for (int64_t i = 0; e && i < inputs.n; i++)
+        out[i] = NULL;
     return told(c, at, e);
 }

@@ -8,6 +8,7 @@ typedef struct lz_gpending {
     struct lz_gpending *outer; /* of a way back that this one is inside of */
     struct run *run;
     lz_gnode *node; /* one count */
+    lz_capture *captures;
     bool queued;
     lz_tensor *grads[]; /* [node->nout], one count each */
 } pending;
@@ -183,20 +184,17 @@ static lz_err *send(run *r, const pending *p)
     return NULL;
 }
 
-static void capture(const run *r, const pending *p)
+static void capture(const pending *p)
 {
-    for (size_t i = 0; i < r->g->ncaptures; i++) {
-        lz_capture *x = &r->g->captures[i];
-        if (x->edge.node == p->node && !x->grad)
-            x->grad = lz_retain(p->grads[x->edge.index]);
-    }
+    for (lz_capture *x = p->captures; x; x = x->next)
+        x->grad = lz_retain(p->grads[x->edge.index]);
 }
 
 static lz_err *step(run *r, pending *p)
 {
     lz_gnode *n = p->node;
     LZ_TRY(lz_hooks_call(r->ctx, n, p->grads, r->g->create, r->g->at));
-    capture(r, p);
+    capture(p);
     LZ_TRY(n->kind == LZ_GNODE_LEAF ? leave(r, p) : send(r, p));
     if (!r->g->retain && !r->g->create)
         lz_gnode_spend(n);
@@ -245,25 +243,31 @@ lz_err *lz_engine_reach(lz_ctx *c, const lz_gedge *roots, size_t n, lz_gnodes *o
     return e;
 }
 
-static bool is_captured(const run *r, const lz_gnode *n)
+static lz_err *wait_at_captures(run *r)
 {
-    for (size_t i = 0; i < r->g->ncaptures; i++)
-        if (r->g->captures[i].edge.node == n)
-            return true;
-    return false;
+    for (size_t i = 0; i < r->g->ncaptures; i++) {
+        lz_capture *x = &r->g->captures[i];
+        pending *p = find_pending(r, x->edge.node);
+        if (!p)
+            LZ_TRY(make_pending(r, x->edge.node, &p));
+        x->next = p->captures;
+        p->captures = x;
+    }
+    return NULL;
 }
 
 static lz_err *prune(run *r)
 {
     lz_gnodes nodes = { 0 };
     pending *p;
+    LZ_TRY(wait_at_captures(r));
     lz_err *e = lz_engine_reach(r->ctx, r->g->roots, r->g->nroots, &nodes);
     for (size_t i = 0; !e && i < nodes.len; i++) {
         lz_gnode *n = nodes.data[i];
-        bool needed = is_captured(r, n);
+        bool needed = false;
         for (uint32_t k = 0; !needed && n->edges && k < n->nin; k++)
             needed = n->edges[k].node && find_pending(r, n->edges[k].node);
-        if (needed)
+        if (needed && !find_pending(r, n))
             e = make_pending(r, n, &p);
     }
     lz_vec_deinit(&nodes);

@@ -10,8 +10,9 @@
 
 /* Where a gradient is taken out: of a tensor that was asked for. */
 typedef struct lz_capture {
-    lz_gedge edge;   /* borrowed */
-    lz_tensor *grad; /* found, one count; NULL: none came */
+    lz_gedge edge;           /* borrowed */
+    lz_tensor *grad;         /* found, one count; NULL: none came */
+    struct lz_capture *next; /* of the same node */
 } lz_capture;
 
 typedef struct lz_going {
@@ -32,6 +33,10 @@ typedef LZ_VEC(lz_gnode *) lz_gnodes;
 /* All nodes behind some edges, the first recorded first. */
 LZ_MUST_USE lz_err *lz_engine_reach(lz_ctx *c, const lz_gedge *roots, size_t n, lz_gnodes *out);
 LZ_MUST_USE lz_err *lz_engine_zeros(lz_ctx *c, lz_loc at, const lz_spec *s, lz_tensor **out);
+/* An error unless t is a tensor of the context with these sizes and, unless that does not matter, this dtype;
+ * `what` and `i` name it there. */
+LZ_MUST_USE lz_err *lz_engine_fits(const lz_ctx *c, const char *what, size_t i, const lz_tensor *t,
+                                   const lz_spec *due, bool same_dtype);
 /* Adds to what a leaf has. */
 LZ_MUST_USE lz_err *lz_engine_leave(lz_grad_meta *m, lz_tensor *grad, bool create, lz_loc at);
 

@@ -2,6 +2,8 @@
 #include "autograd/engine.h"
 #include "autograd/function.h"
 #include "autograd/unpack.h"
+#include "core/dtype.h"
+#include "core/shape.h"
 
 /* Gradients on their way through one node. */
 typedef struct passing {
@@ -121,4 +123,19 @@ lz_err *lz_engine_zeros(lz_ctx *c, lz_loc at, const lz_spec *s, lz_tensor **out)
     lz_record(c, &lz_op_table[LZ_OP_zeros], at, in, &made);
     *out = made.tensor;
     return made.tensor->alias ? NULL : lz_errf(lz_code_of(c), "%s", lz_message(c));
+}
+
+lz_err *lz_engine_fits(const lz_ctx *c, const char *what, size_t i, const lz_tensor *t, const lz_spec *due,
+                       bool same_dtype)
+{
+    char is[LZ_SHAPE_CHARS], sizes[LZ_SHAPE_CHARS];
+    if (!t || !t->alias || t->ctx != c)
+        return lz_errf(LZ_ERR_ARG, "%s %zu belongs to another context, or is inert", what, i);
+    if (!lz_shape_eq(lz_spec_sizes(t->spec), lz_spec_sizes(due)))
+        return lz_errf(LZ_ERR_ARG, "Mismatch in shape: %s %zu has the sizes %s, not %s", what, i,
+                       lz_shape_print(lz_spec_sizes(t->spec), is), lz_shape_print(lz_spec_sizes(due), sizes));
+    if (same_dtype && t->spec->dtype != due->dtype)
+        return lz_errf(LZ_ERR_ARG, "Mismatch in dtype: %s %zu is %s, not %s", what, i,
+                       lz_dtype_name((lz_dtype)t->spec->dtype), lz_dtype_name((lz_dtype)due->dtype));
+    return NULL;
 }

@@ -1,4 +1,5 @@
 #include "autograd/function.h"
+#include "autograd/engine.h"
 #include "autograd/unpack.h"
 #include "base/mem.h"
 #include "core/dtype.h"
@@ -187,6 +188,8 @@ bool lz_function_apply(lz_ctx *c, const lz_function *f, void *user, lz_tensors i
     }
     if (call && !kept)
         lz_function_free(call);
+    if (!call && f->drop)
+        f->drop(user);
     if (e)
         for (size_t i = 0; i < nout; i++)
             out[i] = c->inert;
@@ -208,12 +211,12 @@ lz_err *lz_function_back(lz_gnode *n, lz_tensor *const *grads, uint64_t needs, b
     LZ_TRY(call->f->backward(call, (lz_tensors){ grads, n->nout }, out));
     LZ_TRY(failed(c));
     for (uint32_t i = 0; i < n->nin; i++) {
-        const lz_spec *due = n->items[i].spec;
-        if (out[i]
-            && (!usable(c, out[i]) || out[i]->spec->dtype != due->dtype
-                || !lz_shape_eq(lz_spec_sizes(out[i]->spec), lz_spec_sizes(due))))
-            return lz_errf(LZ_ERR_ARG, "%s gave a gradient that has not the sizes or dtype of input %u",
-                           call->f->name, i);
+        lz_err *e = out[i] ? lz_engine_fits(c, "gradient", i, out[i], n->items[i].spec, true) : NULL;
+        if (e) {
+            lz_err *named = lz_errf(lz_err_code(e), "%s: %s", call->f->name, lz_err_text(e));
+            lz_err_free(e);
+            return named;
+        }
     }
     return NULL;
 }

@@ -131,11 +131,7 @@ static lz_err *call_hook(lz_ctx *c, const lz_ghook *h, lz_tensor **grad)
         return lz_errf(lz_code_of(c), "%s", lz_message(c));
     if (!other || other == *grad)
         return NULL;
-    if (other->ctx != c)
-        return lz_errf(LZ_ERR_ARG, "what a hook gave for a gradient belongs to another context");
-    if (!other->alias || other->spec->dtype != (*grad)->spec->dtype
-        || !lz_shape_eq(lz_spec_sizes(other->spec), lz_spec_sizes((*grad)->spec)))
-        return lz_errf(LZ_ERR_ARG, "a hook has changed the size or the dtype of a gradient");
+    LZ_TRY(lz_engine_fits(c, "what a hook made of gradient", h->index, other, (*grad)->spec, true));
     lz_retain(other);
     lz_release(*grad);
     *grad = other;

@@ -211,12 +211,12 @@ static lz_err *check(const lz_ctx *c, lz_tensors in, lz_tensors tangents)
         return lz_errf(LZ_ERR_ARG, "one tangent for each input is due");
     for (int64_t i = 0; i < in.n; i++) {
         const lz_tensor *x = in.v[i], *t = tangents.v[i];
-        if (!x || !x->alias || x->ctx != c || (t && (!t->alias || t->ctx != c)))
+        if (!x || !x->alias || x->ctx != c)
             return lz_errf(LZ_ERR_ARG, "input %lld belongs to another context, or is inert", (long long)i);
-        if (t
-            && (t->spec->dtype != x->spec->dtype
-                || !lz_shape_eq(lz_spec_sizes(t->spec), lz_spec_sizes(x->spec))))
-            return lz_errf(LZ_ERR_ARG, "tangent %lld has not the sizes or dtype of its input", (long long)i);
+        if (t && !lz_dtype_is_float((lz_dtype)x->spec->dtype))
+            return lz_errf(LZ_ERR_ARG, "input %lld has no tangent: its dtype is not floating", (long long)i);
+        if (t)
+            LZ_TRY(lz_engine_fits(c, "tangent", (size_t)i, t, x->spec, true));
     }
     return NULL;
 }

@@ -134,6 +134,7 @@ static const wording wordings[] = {
     { "is invalid for input of size", LZ_REASON_SHAPE },
     { "don't multiply up to the size", LZ_REASON_SHAPE },
     { "shape mismatch", LZ_REASON_SHAPE },
+    { "Mismatch in shape", LZ_REASON_SHAPE },
     { "Sizes of tensors must match", LZ_REASON_SHAPE },
     { "expects each tensor to be equal size", LZ_REASON_SHAPE },
     { "must match the existing size", LZ_REASON_SHAPE },

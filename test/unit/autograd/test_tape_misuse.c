@@ -156,12 +156,179 @@ static lz_err *test_leaf_hooks_that_remove(void)
     return run(leaf_hooks_that_remove);
 }
 
+/* ---- gradients that do not fit ---- */
+
+static lz_tensor *give_user(lz_ctx *c, lz_tensor *grad, void *user)
+{
+    (void)c;
+    (void)grad;
+    return user;
+}
+
+static lz_tensor *half(lz_ctx *c)
+{
+    return lz_ones(c, LZ_INTS(2), .dtype = LZ_F32);
+}
+
+static void other_contexts(lz_ctx *c, lz_ctx *other)
+{
+    lz_tensor *x = pair(c, 2, 3, true), *far = pair(other, 1, 1, true), *out[2] = { x, x };
+    lz_tensor *y = lz_mul_Tensor(c, x, x);
+    lz_backward(c, y, .gradient = lz_detached(other, far), .retain_graph = true);
+    refused(c, LZ_REASON_CONTEXT);
+    lz_backward(c, lz_sum(c, y), .inputs = LZ_TENSORS(far), .retain_graph = true);
+    refused(c, LZ_REASON_CONTEXT);
+    lz_grad(c, LZ_TENSORS(lz_sum(c, y)), LZ_TENSORS(far, x), out, .allow_unused = true, .retain_graph = true);
+    if (!lz_failed(other))
+        refused(c, LZ_REASON_CONTEXT);
+    assert_null(out[0]);
+    assert_null(out[1]);
+    lz_set_grad(x, far);
+    refused(c, LZ_REASON_CONTEXT);
+    lz_add_grad_hook(y, give_user, far);
+    lz_backward(c, lz_sum(c, y), .retain_graph = true);
+    refused(c, LZ_REASON_CONTEXT);
+    assert_null(lz_grad_of(x));
+}
+
+static lz_err *test_other_contexts(void)
+{
+    return run(other_contexts);
+}
+
+static void misfits(lz_ctx *c, lz_ctx *other)
+{
+    lz_tensor *x = pair(c, 2, 3, true), *one = lz_ones(c, LZ_INTS(1), .dtype = LZ_F64), *out[1];
+    lz_tensor *y = lz_mul_Tensor(c, x, x);
+    (void)other;
+    lz_set_grad(x, one);
+    refused(c, LZ_REASON_SHAPE);
+    lz_set_grad(x, half(c));
+    refused(c, LZ_REASON_DTYPE);
+    lz_backward(c, y, .gradient = one);
+    refused(c, LZ_REASON_SHAPE);
+    lz_grad(c, ((lz_tensors){ NULL, 0 }), LZ_TENSORS(x), out);
+    refused(c, LZ_REASON_ARGUMENT);
+    lz_grad(c, LZ_TENSORS(y), ((lz_tensors){ NULL, -1 }), out);
+    refused(c, LZ_REASON_ARGUMENT);
+    int64_t id = lz_add_grad_hook(y, give_user, one);
+    lz_backward(c, lz_sum(c, y), .retain_graph = true);
+    refused(c, LZ_REASON_SHAPE);
+    lz_remove_hook(y, id);
+    lz_add_grad_hook(y, give_user, half(c));
+    lz_backward(c, lz_sum(c, y), .retain_graph = true);
+    refused(c, LZ_REASON_DTYPE);
+    assert_null(lz_grad_of(x));
+    lz_set_grad_mode(c, (lz_grad_mode)17);
+    refused(c, LZ_REASON_ARGUMENT);
+    assert_int_equal(lz_get_grad_mode(c), LZ_GRAD_ON);
+}
+
+static lz_err *test_misfits(void)
+{
+    return run(misfits);
+}
+
+/* PyTorch casts the gradient of a root; also that of a root that is a leaf. */
+static void cast_gradients(lz_ctx *c, lz_ctx *other)
+{
+    lz_tensor *x = pair(c, 2, 3, true);
+    (void)other;
+    lz_backward(c, x, .gradient = half(c));
+    expect(c, lz_grad_of(x), 1, 1);
+    lz_backward_at(c, LZ_HERE, lz_sum(c, lz_mul_Tensor(c, x, x)), NULL);
+    expect(c, lz_grad_of(x), 5, 7);
+}
+
+static lz_err *test_cast_gradients(void)
+{
+    return run(cast_gradients);
+}
+
+/* Where gradients go may be where the inputs were. */
+static void out_is_in(lz_ctx *c, lz_ctx *other)
+{
+    lz_tensor *v[] = { pair(c, 2, 3, true), pair(c, 5, 7, true) };
+    (void)other;
+    lz_grad_at(c, LZ_HERE, LZ_TENSORS(lz_sum(c, lz_mul_Tensor(c, v[0], v[1]))), (lz_tensors){ v, 2 }, v,
+               NULL);
+    expect(c, v[0], 5, 7);
+    expect(c, v[1], 2, 3);
+}
+
+static lz_err *test_out_is_in(void)
+{
+    return run(out_is_in);
+}
+
+/* ---- functions ---- */
+
+static lz_err *twice(lz_function_call *call, lz_tensors in, lz_tensor **out)
+{
+    out[0] = lz_mul_Scalar(lz_function_ctx(call), in.v[0], LZ_S(2));
+    return NULL;
+}
+
+static lz_err *give_sum(lz_function_call *call, lz_tensors grad, lz_tensor **out)
+{
+    out[0] = lz_sum(lz_function_ctx(call), grad.v[0]);
+    return NULL;
+}
+
+static void count_drop(void *user)
+{
+    ++*(int *)user;
+}
+
+/* Whatever goes wrong, what belongs to the call is dropped, and once. */
+static void function_drops(lz_ctx *c, lz_ctx *other)
+{
+    static const lz_function f = { "bad", twice, give_sum, count_drop };
+    lz_tensor *x = pair(c, 2, 3, true), *y;
+    int drops = 0;
+    (void)other;
+    lz_scope *s = lz_scope_push(c);
+    lz_function_apply(c, &f, &drops, LZ_TENSORS(x), &y, 1);
+    lz_backward(c, lz_sum(c, y));
+    refused(c, LZ_REASON_SHAPE);
+    lz_scope_pop(s);
+    if (s)
+        assert_int_equal(drops, 1);
+}
+
+static lz_err *test_function_drops(void)
+{
+    return run(function_drops);
+}
+
+/* ---- many ---- */
+
+/* As many inputs as a program likes: each is looked at once. */
+static void test_width(void **state)
+{
+    enum { N = 60000 };
+    lz_ctx *c = lz_open(NULL);
+    static lz_tensor *v[N];
+    double last;
+    (void)state;
+    lz_tensor *sum = lz_zeros(c, LZ_INTS(1), .dtype = LZ_F64);
+    for (int i = 0; i < N; i++) {
+        v[i] = lz_from_memory(c, LZ_F64, LZ_DIMS(1), &(const double){ i });
+        lz_set_requires_grad(v[i], true);
+        sum = lz_add_Tensor(c, sum, lz_mul_Tensor(c, v[i], v[i]));
+    }
+    lz_grad(c, LZ_TENSORS(sum), ((lz_tensors){ v, N }), v);
+    assert_true(lz_read(v[N - 1], &last, sizeof last));
+    assert_true(last == 2.0 * (N - 1));
+    lz_close(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LZ_TEST(test_hooks_that_remove),
-        LZ_TEST(test_hooks_that_add),
-        LZ_TEST(test_leaf_hooks_that_remove),
+        LZ_TEST(test_hooks_that_remove), LZ_TEST(test_hooks_that_add), LZ_TEST(test_leaf_hooks_that_remove),
+        LZ_TEST(test_other_contexts),    LZ_TEST(test_misfits),        LZ_TEST(test_cast_gradients),
+        LZ_TEST(test_out_is_in),         LZ_TEST(test_function_drops), cmocka_unit_test(test_width),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
