@@ -124,7 +124,9 @@ LZ_API bool lz_function_no_grad(lz_function_call *call, size_t output); /* forwa
 
 /* Tangents of outputs along tangents of inputs, without going back: f is called with gradients
  * on, and what it computes is differentiated as it goes. out, out_tangents: nout, of the scope;
- * a tangent is NULL where nothing depends on the inputs. */
+ * a tangent is NULL where nothing depends on the inputs. Results have a history where gradients are
+ * on and they depend on something that requires them: inputs, tangents, what f looks at. So tangents
+ * can be differentiated, backward or by another lz_jvp around this one. */
 typedef lz_err *lz_tangent_fn(lz_ctx *c, lz_tensors in, lz_tensor **out, void *user);
 LZ_API bool lz_jvp(lz_ctx *c, lz_tangent_fn *f, void *user, lz_tensors in, lz_tensors tangents,
                    lz_tensor **out, lz_tensor **out_tangents, size_t nout);

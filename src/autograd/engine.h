@@ -37,6 +37,8 @@ LZ_MUST_USE lz_err *lz_engine_zeros(lz_ctx *c, lz_loc at, const lz_spec *s, lz_t
  * `what` and `i` name it there. */
 LZ_MUST_USE lz_err *lz_engine_fits(const lz_ctx *c, const char *what, size_t i, const lz_tensor *t,
                                    const lz_spec *due, bool same_dtype);
+/* What such a node kept is gone. */
+LZ_MUST_USE lz_err *lz_engine_spent(const lz_gnode *n);
 /* Adds to what a leaf has. */
 LZ_MUST_USE lz_err *lz_engine_leave(lz_grad_meta *m, lz_tensor *grad, bool create, lz_loc at);
 

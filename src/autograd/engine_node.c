@@ -86,7 +86,7 @@ static pass_fn *const pass[LZ_GNODE_KINDS] = {
     [LZ_GNODE_FUNCTION] = pass_function,
 };
 
-static lz_err *spent(const lz_gnode *n)
+lz_err *lz_engine_spent(const lz_gnode *n)
 {
     return lz_errf(LZ_ERR_ARG,
                    "Trying to backward through the graph a second time: what %s at %s:%d had kept is gone. "
@@ -109,7 +109,7 @@ lz_err *lz_engine_node(lz_ctx *c, lz_gnode *n, lz_tensor *const *grads, uint64_t
     for (uint32_t i = 0; i < n->nin; i++)
         out[i] = NULL;
     if (n->spent)
-        return spent(n);
+        return lz_engine_spent(n);
     LZ_TRY(lz_checkpoint_restore(n, any_of(grads, n->nout)));
     return pass[n->kind](&p);
 }

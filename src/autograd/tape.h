@@ -54,7 +54,8 @@ struct lz_gnode {
     bool spent;
     uint32_t nargs, nresults; /* values */
     uint32_t nin, nout;       /* tensors among them */
-    uint32_t place;           /* in a list of nodes */
+    uint32_t place;           /* of what it kept, in redo */
+    uint32_t order;           /* in a list of nodes that tangents go along */
     uint64_t seq, wanted, mark;
     lz_loc at;
     lz_tape *tape;
