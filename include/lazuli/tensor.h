@@ -28,12 +28,13 @@ typedef struct lz_options {
     const char *device;         /* "cpu", "npu:1"; NULL: LAZULI_DEVICE, or the default device */
     uint64_t seed;              /* of random numbers; 0: 101 */
     bool async;                 /* graphs run on a thread of the device while recording goes on */
-    bool scopes_in_graph;       /* nodes know the names of scopes */
+    bool scopes_in_graph;       /* nodes know the names of scopes, which dumps show */
     int threads;                /* that kernels run on; 0: as many as there are cores */
-    size_t cache_size;          /* compiled graphs that are kept; 0: 1024 */
+    size_t cache_size;          /* compiled graphs that the process keeps, from now on; 0: as it was, first 1024 */
     size_t trim_nodes;          /* a trace with more is run; 0: 4 million */
     size_t trim_bytes;          /* 0: 4 GiB */
-    const char *force_fallback; /* "aten::sub,aten::mul": run on the CPU; NULL: LAZULI_FORCE_FALLBACK */
+    const char *force_fallback; /* "aten::sub,aten::mul": run on the CPU; NULL: LAZULI_FORCE_FALLBACK.
+                                   With or without the overload; an operator that there is not is an error */
 } lz_options;
 
 LZ_API lz_ctx *lz_open(const lz_options *options); /* NULL options: all defaults. NULL: memory is out */
@@ -78,7 +79,7 @@ LZ_API const char *lz_reason_name(lz_reason r);
 /* Tensors made since are released by the pop, except those that were retained. */
 typedef struct lz_scope lz_scope;
 LZ_API lz_scope *lz_scope_push(lz_ctx *c);
-/* Has a name, which nodes carry where options.scopes_in_graph is set: "encoder.1/block.2". */
+/* Has a name, which nodes carry where options.scopes_in_graph is set: "encoder.1/block.2". NULL, "": none. */
 LZ_API lz_scope *lz_scope_push_as(lz_ctx *c, const char *name);
 LZ_API void lz_scope_pop(lz_scope *s);     /* and all that were pushed after it */
 LZ_API lz_tensor *lz_retain(lz_tensor *t); /* returns t */
@@ -190,6 +191,7 @@ LZ_API size_t lz_cache_count(lz_ctx *c);
  * that it reads stays what it was. Refused if something fell back. */
 typedef struct lz_compiled lz_compiled;
 LZ_API lz_compiled *lz_extract(lz_ctx *c, lz_tensor *const *in, size_t n, lz_tensor *const *out, size_t nout);
+/* x NULL, of a lz_extract that failed: does nothing, and gives NULL. */
 LZ_API bool lz_compiled_run(lz_compiled *x, lz_tensor *const *in, size_t n, lz_tensor **out, size_t nout);
 LZ_API void lz_compiled_free(lz_compiled *x);
 

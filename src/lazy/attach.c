@@ -22,6 +22,7 @@ static lz_err *keep_forced(lz_syncer *s, const char *list)
     size_t n = list ? strlen(list) + 1 : 0;
     if (!n)
         return NULL;
+    LZ_TRY(lz_recipe_check_forced(list));
     s->forced = lz_mem_alloc(n);
     if (!s->forced)
         return lz_err_oom();

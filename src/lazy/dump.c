@@ -31,7 +31,7 @@ lz_err *lz_walk_text(const lz_walk *w, const lz_recipe *r, lz_dump_form form, lz
     lz_arena_init(&a);
     lz_err *e = lz_places_init(&a, w->flat.words, &p);
     if (!e)
-        (form == LZ_DUMP_DOT ? lz_flat_dot : lz_flat_text)(out, &p, w->locs.data);
+        (form == LZ_DUMP_DOT ? lz_flat_dot : lz_flat_text)(out, &p, w->nodes.data);
     lz_arena_deinit(&a);
     return e ? e : lz_text_check(out);
 }
@@ -67,6 +67,8 @@ static lz_err *compiled(lz_ctx *c, lz_recipe **out)
 static lz_err *dump(lz_ctx *c, lz_tensor *const *t, size_t n, lz_dump_form form, lz_text *out)
 {
     lz_recipe *r = NULL;
+    if ((unsigned)form > LZ_DUMP_BACKEND)
+        return lz_errf(LZ_ERR_ARG, "graphs have no form %d", (int)form);
     LZ_TRY(walk_tensors(c, t, n, form != LZ_DUMP_BACKEND));
     if (form == LZ_DUMP_BACKEND && !c->syncer->walk.results.len)
         return NULL;

@@ -374,8 +374,9 @@ static lz_err *fill(lz_compiled *x, lz_tensor *const *in, lz_tensor *const *out)
     LZ_TRY(lz_arena_new(&x->arena, &data, x->nin));
     for (size_t i = 0; i < x->nin; i++)
         LZ_TRY(data_of(c, in[i], &data[i]));
+    LZ_TRY(check(c, out, x->nout));
     for (size_t i = 0; i < x->nout; i++)
-        if (!out[i] || !out[i]->alias || !lz_tensor_is_base(out[i]))
+        if (!lz_tensor_is_base(out[i]))
             return lz_errf(LZ_ERR_UNSUPPORTED, "output %zu is a view: clone it", i);
     LZ_TRY(walk_pending(c, out, x->nout));
     if (c->syncer->roots.len) {
@@ -454,6 +455,10 @@ static lz_err *run_compiled(lz_compiled *x, lz_tensor *const *in, lz_tensor **ou
 
 bool lz_compiled_run(lz_compiled *x, lz_tensor *const *in, size_t n, lz_tensor **out, size_t nout)
 {
+    for (size_t i = 0; !x && i < nout; i++)
+        out[i] = NULL;
+    if (!x)
+        return false;
     lz_err *e = n == x->nin && nout == x->nout
                     ? run_compiled(x, in, out)
                     : lz_errf(LZ_ERR_ARG, "it takes %zu tensors and gives %zu, not %zu and %zu", x->nin,

@@ -226,7 +226,17 @@ static void put_roots(lz_text *out, const lz_places *p, uint32_t place, const ch
             lz_text_printf(out, "%sROOT=%u", before, k);
 }
 
-void lz_flat_text(lz_text *out, const lz_places *p, const lz_loc *locs)
+static void put_origin(lz_text *out, const lz_node *n, const char *before_scope, const char *before_line)
+{
+    if (n->scope)
+        lz_text_printf(out, "%s%s", before_scope, n->scope);
+    if (!n->at.file)
+        return;
+    lz_text_puts(out, before_line);
+    lz_put_loc(out, n->at);
+}
+
+void lz_flat_text(lz_text *out, const lz_places *p, lz_node *const *nodes)
 {
     lz_text_puts(out, "IR {\n");
     for (uint32_t i = 0; i < p->n; i++) {
@@ -241,10 +251,8 @@ void lz_flat_text(lz_text *out, const lz_places *p, const lz_loc *locs)
         put_attributes(out, &n, ", ", SIZE_MAX);
         if (p->is_root[i])
             put_roots(out, p, i, ", ");
-        if (n.op && locs && locs[i].file) {
-            lz_text_puts(out, ", location=");
-            lz_put_loc(out, locs[i]);
-        }
+        if (n.op)
+            put_origin(out, nodes[i], ", scope=", ", location=");
         lz_text_putc(out, '\n');
     }
     lz_text_puts(out, "}\n");
@@ -252,7 +260,7 @@ void lz_flat_text(lz_text *out, const lz_places *p, const lz_loc *locs)
 
 enum { DOT_ATTRIBUTE = 64 };
 
-void lz_flat_dot(lz_text *out, const lz_places *p, const lz_loc *locs)
+void lz_flat_dot(lz_text *out, const lz_places *p, lz_node *const *nodes)
 {
     lz_text_puts(out, "digraph G {\n");
     for (uint32_t i = 0; i < p->n; i++) {
@@ -265,10 +273,8 @@ void lz_flat_dot(lz_text *out, const lz_places *p, const lz_loc *locs)
         put_attributes(out, &n, "\\n", DOT_ATTRIBUTE);
         if (p->is_root[i])
             put_roots(out, p, i, "\\n");
-        if (n.op && locs && locs[i].file) {
-            lz_text_puts(out, "\\n");
-            lz_put_loc(out, locs[i]);
-        }
+        if (n.op)
+            put_origin(out, nodes[i], "\\n", "\\n");
         lz_text_puts(out, "\"]\n");
     }
     for (uint32_t i = 0; i < p->n; i++) {

@@ -15,9 +15,9 @@ void lz_put_op(lz_text *out, const lz_flat_node *n, bool full);
 void lz_put_arg(lz_text *out, const lz_flat_node *n, uint32_t i);
 const char *lz_arg_name(const lz_flat_node *n, uint32_t i);
 
-/* IR { ... }; locs may be NULL. */
-void lz_flat_text(lz_text *out, const lz_places *p, const lz_loc *locs);
+/* IR { ... }; nodes, by place, say where they are from. */
+void lz_flat_text(lz_text *out, const lz_places *p, lz_node *const *nodes);
 /* digraph G { ... } */
-void lz_flat_dot(lz_text *out, const lz_places *p, const lz_loc *locs);
+void lz_flat_dot(lz_text *out, const lz_places *p, lz_node *const *nodes);
 
 #endif

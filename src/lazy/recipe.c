@@ -11,17 +11,34 @@
 
 /* ---- which node runs where ---- */
 
+static bool is_called(const lz_op_row *op, lz_str word)
+{
+    if (lz_str_starts(word, LZ_STR("aten::")))
+        word = lz_str_sub(word, 6, word.len);
+    return word.len && (lz_str_is(word, op->name) || lz_str_eq(word, (lz_str){ op->name, op->base }));
+}
+
 static bool is_forced(const char *list, const lz_op_row *op)
+{
+    lz_str rest = lz_str_of(list);
+    for (bool more = rest.len > 0; more;)
+        if (is_called(op, lz_str_trim(lz_str_cut(&rest, LZ_STR(","), &more))))
+            return true;
+    return false;
+}
+
+lz_err *lz_recipe_check_forced(const char *list)
 {
     lz_str rest = lz_str_of(list);
     for (bool more = rest.len > 0; more;) {
         lz_str word = lz_str_trim(lz_str_cut(&rest, LZ_STR(","), &more));
-        if (lz_str_starts(word, LZ_STR("aten::")))
-            word = lz_str_sub(word, 6, word.len);
-        if (word.len && (lz_str_is(word, op->name) || lz_str_eq(word, (lz_str){ op->name, op->base })))
-            return true;
+        size_t i = 1; /* 0 is none */
+        while (i < LZ_OP_COUNT && !is_called(&lz_op_table[i], word))
+            i++;
+        if (word.len && i == LZ_OP_COUNT)
+            return lz_errf(LZ_ERR_NOT_FOUND, "force_fallback: there is no operator '%.*s'", LZ_FMT(word));
     }
-    return false;
+    return NULL;
 }
 
 /* stage[place], from 0; even ones run on the device, odd ones on the CPU. A node runs as early as

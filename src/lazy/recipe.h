@@ -49,6 +49,9 @@ typedef struct lz_order {
     uint64_t *lower_ns; /* gets the time until the backend was asked; may be NULL */
 } lz_order;
 
+/* An error unless all that is named there are operators. */
+LZ_MUST_USE lz_err *lz_recipe_check_forced(const char *list);
+
 /* Where operators run that the device cannot run: *names gets them, for messages. */
 LZ_MUST_USE lz_err *lz_recipe_fallbacks(const lz_order *o, lz_text *names, size_t *n);
 

@@ -68,6 +68,20 @@ void lz_runtime_inject(lz_runtime *r, const char *op)
     snprintf(r->inject, sizeof r->inject, "%.*s", LZ_FMT(name));
 }
 
+static lz_err *choose_injected(lz_runtime *r)
+{
+    const char *text = lz_env_text(LZ_ENV_INJECT_FAILURE);
+    size_t i = 1; /* 0 is none */
+    lz_runtime_inject(r, text);
+    while (i < LZ_OP_COUNT && strcmp(lz_op_table[i].name, r->inject) != 0)
+        i++;
+    return text && i == LZ_OP_COUNT ? lz_errf(LZ_ERR_ARG,
+                                              "%s=%s: there is no such operator; it has an overload, "
+                                              "as in mul.Tensor",
+                                              lz_env_vars[LZ_ENV_INJECT_FAILURE].name, text)
+                                    : NULL;
+}
+
 /* By our names, or those of the original. */
 static lz_err *choose_file(lz_runtime *r)
 {
@@ -89,7 +103,7 @@ static lz_err *choose_file(lz_runtime *r)
 static lz_err *fill(lz_runtime *r)
 {
     LZ_TRY(choose_file(r));
-    lz_runtime_inject(r, lz_env_text(LZ_ENV_INJECT_FAILURE));
+    LZ_TRY(choose_injected(r));
     r->closed = lz_mem_zalloc(LZ_COUNTS, sizeof *r->closed);
     if (!r->closed)
         return lz_err_oom();

@@ -93,7 +93,7 @@ lz_scope *lz_scope_push_as(lz_ctx *c, const char *name)
 {
     lz_scope *s = lz_scope_push(c);
     lz_str path;
-    if (!s || !c->options.scopes_in_graph)
+    if (!s || !c->options.scopes_in_graph || !name || !*name)
         return s;
     lz_err *e = lz_arena_printf(&c->names, &path, "%s%s%s.%lld", s->path ? s->path : "", s->path ? "/" : "",
                                 name, (long long)++s->outer->inner);

@@ -305,6 +305,8 @@ static lz_err *read_all(lz_tensor *t, void *data, size_t size)
     LZ_TRY(lz_shape_bytes(lz_spec_sizes(t->spec), lz_dtype_size((lz_dtype)t->spec->dtype), &need));
     if (size < need)
         return lz_errf(LZ_ERR_ARG, "%zu bytes are not enough for %zu", size, need);
+    if (!data && need)
+        return lz_errf(LZ_ERR_ARG, "no memory is given");
     LZ_TRY(lz_strides_contiguous(lz_spec_sizes(t->spec), &strides));
     LZ_TRY(lz_tensor_fetch(t, (lz_loc){ 0 }, &from));
     lz_err *e = lz_buffer_wrap(data, need, false, NULL, NULL, &memory);
