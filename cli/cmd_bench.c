@@ -270,25 +270,58 @@ static const char *default_loops(char path[4096])
     return access(path, R_OK) == 0 ? path : NULL;
 }
 
-/* One option, with what follows it; 0: none of ours. */
-static int take_option(int argc, char **argv, request *r)
+static bool take_n(const char *text, request *r)
+{
+    return lz_int64_parse(lz_str_of(text), &r->o.n) && r->o.n > 0 && r->o.n <= INT32_MAX;
+}
+
+static bool take_threads(const char *text, request *r)
 {
     int64_t n;
-    lz_str next = lz_str_of(argc > 1 ? argv[1] : "");
+    if (!lz_int64_parse(lz_str_of(text), &n) || n < 1 || n > 1024)
+        return false;
+    r->o.threads = (int)n;
+    return true;
+}
+
+static bool take_seconds(const char *text, request *r)
+{
+    return lz_double_parse(lz_str_of(text), &r->o.seconds) && r->o.seconds > 0 && r->o.seconds < 1e6;
+}
+
+static bool take_loops(const char *text, request *r)
+{
+    r->o.loops = text;
+    return *text;
+}
+
+static const struct {
+    const char *name, *needs;
+    bool (*take)(const char *text, request *r);
+} options[] = { { "--n", "a whole number from 1", take_n },
+                { "--threads", "a number from 1 to 1024", take_threads },
+                { "--seconds", "a number above 0, and below a million", take_seconds },
+                { "--loops", "a shared object", take_loops } };
+
+enum { OPTIONS = sizeof options / sizeof *options };
+
+/* One option of argv, with what follows it: how many words that are. 0: what is wrong was told. */
+static int take_option(int argc, char **argv, request *r)
+{
+    size_t i = 0;
     if (!strcmp(argv[0], "--json"))
         return r->json = true, 1;
     if (!strcmp(argv[0], "--here"))
         return r->here = true, 1;
-    if (!strcmp(argv[0], "--n") && lz_int64_parse(next, &n) && n > 0 && n <= INT32_MAX)
-        return r->o.n = n, 2;
-    if (!strcmp(argv[0], "--threads") && lz_int64_parse(next, &n) && n > 0 && n <= 1024)
-        return r->o.threads = (int)n, 2;
-    if (!strcmp(argv[0], "--seconds") && lz_double_parse(next, &r->o.seconds) && r->o.seconds > 0
-        && r->o.seconds < 1e6)
-        return 2;
-    if (!strcmp(argv[0], "--loops") && next.len)
-        return r->o.loops = argv[1], 2;
-    return 0;
+    while (i < OPTIONS && strcmp(argv[0], options[i].name) != 0)
+        i++;
+    if (i == OPTIONS)
+        return cli_misuse("bench: '%s' is not understood", argv[0]), 0;
+    if (argc < 2)
+        return cli_misuse("bench: %s needs %s", argv[0], options[i].needs), 0;
+    if (!options[i].take(argv[1], r))
+        return cli_misuse("bench: %s needs %s, not '%s'", argv[0], options[i].needs, argv[1]), 0;
+    return 2;
 }
 
 static int run(request *r)
@@ -306,13 +339,14 @@ static int run(request *r)
 int cli_bench(int argc, char **argv)
 {
     request r = { .argc = argc, .argv = argv };
-    for (int i = 1; i < argc;) {
-        int taken = take_option(argc - i, argv + i, &r);
-        if (!taken && (argv[i][0] == '-' || r.suite))
-            return cli_misuse("bench: '%s' is not understood", argv[i]);
-        if (!taken)
+    for (int i = 1, taken; i < argc; i += taken) {
+        taken = 1;
+        if (argv[i][0] == '-' || r.suite)
+            taken = take_option(argc - i, argv + i, &r);
+        else
             r.suite = argv[i];
-        i += taken ? taken : 1;
+        if (!taken)
+            return CLI_USAGE;
     }
     return r.suite ? run(&r) : list();
 }

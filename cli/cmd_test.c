@@ -1,4 +1,5 @@
 /* lazuli test - recorded cases of operators, graphs and programs. */
+#include "base/err.h"
 #include "base/number.h"
 #include "cli/command.h"
 #include <lazuli/replay.h>
@@ -8,6 +9,8 @@
 
 typedef lz_err *replay_fn(const char *path, const lz_replay_options *o, lz_replay_line_fn *tell, void *user,
                           lz_replay_totals *out);
+
+enum { OPS = 1, GRAPHS = 2, PROGRAMS = 4, BACKEND = 8, ALL = 15 };
 
 static const struct {
     const char *name;
@@ -25,16 +28,22 @@ static void tell(void *user, const char *line)
     puts(line);
 }
 
+/* Nothing that was run is nothing that passed. */
 static int run(replay_fn *replay, const char *path, const lz_replay_options *o)
 {
     lz_replay_totals totals;
     lz_err *e = replay(path, o, tell, NULL, &totals);
+    if (!e && !totals.passed && !totals.failed && !totals.unsupported)
+        e = lz_errf(LZ_ERR_NOT_FOUND, "%s: there are no cases%s%s", path, o->only ? " of " : "",
+                    o->only ? o->only : "");
     if (e)
         return cli_report(e);
     return totals.failed ? CLI_FAILED : CLI_OK;
 }
 
-static bool take_mode(const char *name, lz_replay_mode *out)
+/* ---- options ---- */
+
+static bool take_mode(const char *name, lz_replay_options *o)
 {
     static const char *const names[] = { [LZ_REPLAY_STATEMENT] = "statement",
                                          [LZ_REPLAY_READ] = "read",
@@ -42,28 +51,72 @@ static bool take_mode(const char *name, lz_replay_mode *out)
                                          [LZ_REPLAY_RANDOM] = "random" };
     for (int i = 0; i < 4; i++)
         if (!strcmp(name, names[i]))
-            return *out = (lz_replay_mode)i, true;
+            return o->mode = (lz_replay_mode)i, true;
     return false;
 }
 
-/* One option, with what follows it; 0: none of ours. */
-static int take_option(int argc, char **argv, lz_replay_options *o)
+static bool take_threads(const char *text, lz_replay_options *o)
 {
     int64_t n;
-    if (!strcmp(argv[0], "-v"))
-        return o->details = true, 1;
-    if (!strcmp(argv[0], "--separate"))
-        return o->separate = true, 1;
-    if (!strcmp(argv[0], "--only") && argc > 1)
-        return o->only = argv[1], 2;
-    if (!strcmp(argv[0], "--device") && argc > 1)
-        return o->device = argv[1], 2;
-    if (!strcmp(argv[0], "--mode") && argc > 1 && take_mode(argv[1], &o->mode))
-        return 2;
-    if (!strcmp(argv[0], "--threads") && argc > 1 && lz_int64_parse(lz_str_of(argv[1]), &n) && n > 0
-        && n < 1024)
-        return o->threads = (int)n, 2;
-    return 0;
+    if (!lz_int64_parse(lz_str_of(text), &n) || n < 1 || n > 1024)
+        return false;
+    o->threads = (int)n;
+    return true;
+}
+
+static bool take_only(const char *text, lz_replay_options *o)
+{
+    o->only = text;
+    return *text;
+}
+
+static bool take_device(const char *text, lz_replay_options *o)
+{
+    o->device = text;
+    return *text;
+}
+
+static bool take_details(const char *text, lz_replay_options *o)
+{
+    (void)text;
+    return o->details = true;
+}
+
+static bool take_separate(const char *text, lz_replay_options *o)
+{
+    (void)text;
+    return o->separate = true;
+}
+
+/* needs: what follows; NULL: nothing. of: kinds of cases that it changes something for. */
+static const struct {
+    const char *name, *needs;
+    unsigned of;
+    bool (*take)(const char *text, lz_replay_options *o);
+} options[] = { { "-v", NULL, ALL, take_details },
+                { "--separate", NULL, OPS | GRAPHS, take_separate },
+                { "--only", "a name", ALL, take_only },
+                { "--threads", "a number from 1 to 1024", ALL, take_threads },
+                { "--mode", "statement, read, async or random", PROGRAMS, take_mode },
+                { "--device", "a device", PROGRAMS, take_device } };
+
+enum { OPTIONS = sizeof options / sizeof *options };
+
+/* One option of argv, with what follows it: how many words that are. 0: what is wrong was told. */
+static int take_option(size_t kind, int argc, char **argv, lz_replay_options *o)
+{
+    size_t i = 0;
+    while (i < OPTIONS && strcmp(argv[0], options[i].name) != 0)
+        i++;
+    if (i == OPTIONS || !(options[i].of >> kind & 1))
+        return cli_misuse("test %s: '%s' is not understood", kinds[kind].name, argv[0]), 0;
+    if (!options[i].needs)
+        return options[i].take(NULL, o), 1;
+    if (argc < 2)
+        return cli_misuse("test: %s needs %s", argv[0], options[i].needs), 0;
+    if (!options[i].take(argv[1], o))
+        return cli_misuse("test: %s needs %s, not '%s'", argv[0], options[i].needs, argv[1]), 0;
+    return 2;
 }
 
 int cli_test(int argc, char **argv)
@@ -76,13 +129,14 @@ int cli_test(int argc, char **argv)
     if (kind == KINDS)
         return cli_misuse("test takes 'ops CASES.jsonl', 'graphs FOLDER', 'programs PROGRAMS.jsonl' or "
                           "'backend PLUGIN.so'");
-    for (int i = 2; i < argc;) {
-        int taken = take_option(argc - i, argv + i, &o);
-        if (!taken && (argv[i][0] == '-' || path))
-            return cli_misuse("test: '%s' is not understood", argv[i]);
-        if (!taken)
+    for (int i = 2, taken; i < argc; i += taken) {
+        taken = 1;
+        if (argv[i][0] == '-' || path)
+            taken = take_option(kind, argc - i, argv + i, &o);
+        else
             path = argv[i];
-        i += taken ? taken : 1;
+        if (!taken)
+            return CLI_USAGE;
     }
     return path ? run(kinds[kind].run, path, &o) : cli_misuse("test %s: a path is missing", argv[1]);
 }

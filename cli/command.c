@@ -62,6 +62,8 @@ int cli_main(const char *program, const cli_command *table, int argc, char **arg
         help(table);
         return finish(CLI_USAGE);
     }
+    if (!strcmp(argv[1], "--version") && argc > 2)
+        return cli_misuse("--version takes nothing, not '%s'", argv[2]);
     if (!strcmp(argv[1], "--version"))
         return finish(version());
     if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))

@@ -18,8 +18,8 @@ static const cli_command commands[] = {
       "files of tensors (.npz, safetensors): what is in them; as TO's name asks", cli_io },
     { "ops", "[--json] [NAME ...]", "the operators, and how each is supported", cli_ops },
     { "test", "ops FILE | graphs FOLDER | programs FILE | backend PLUGIN.so",
-      "recorded cases: -v, --only NAME, --separate, --threads N, --mode statement|read|async|random, "
-      "--device D",
+      "recorded cases: -v, --only NAME, --threads N; of ops and graphs --separate; of programs "
+      "--mode statement|read|async|random, --device D",
       cli_test },
     { 0 },
 };

@@ -27,13 +27,13 @@ typedef void lz_replay_seen_fn(void *user, lz_str id, uint64_t hash);
 
 typedef struct lz_replay_options {
     int threads;             /* 0: as many as there are */
-    bool separate;           /* nothing is fused */
+    bool separate;           /* nothing is fused; of operators and graphs */
     bool details;            /* a line for each case that is not right */
     const char *only;        /* the operator, graph or program with this name; NULL: all */
     lz_replay_seen_fn *seen; /* told each of them; NULL: nobody. For comparing runs with each other */
     void *seen_user;
-    lz_replay_mode mode;
-    const char *device; /* that programs run on; NULL: the default */
+    lz_replay_mode mode; /* of programs */
+    const char *device;  /* that programs run on; NULL: the default */
     int every;          /* only each so manieth line of the file; 0: all */
 } lz_replay_options;
 
@@ -45,7 +45,7 @@ typedef struct lz_replay_totals {
 /* A line without its newline; borrowed. */
 typedef void lz_replay_line_fn(void *user, const char *line);
 
-/* CASES.jsonl or CASES.jsonl.gz; the bytes of tensors lie beside it in CASES.bin or
+/* Options, here and below, NULL: all zero. CASES.jsonl or CASES.jsonl.gz; the bytes of tensors lie beside it in CASES.bin or
  * CASES.bin.gz. Tells a line for each overload. */
 LZ_API LZ_MUST_USE lz_err *lz_replay_ops(const char *path, const lz_replay_options *options,
                                          lz_replay_line_fn *tell, void *user, lz_replay_totals *out);

@@ -134,7 +134,8 @@ lz_err *lz_bench_find_loops(lz_bench *b, lz_bench_loops *out)
     *out = (lz_bench_loops){ 0 };
     if (!b->o.loops)
         return NULL;
-    LZ_TRY(lz_dl_open(names, &b->loops));
+    if (!b->loops)
+        LZ_TRY(lz_dl_open(names, &b->loops));
     return lz_dl_load(b->loops, symbols, sizeof symbols / sizeof *symbols, out);
 }
 
@@ -158,14 +159,18 @@ static lz_err *check_options(const lz_bench_options *o)
         return lz_errf(LZ_ERR_ARG, "n is from 1 to %d", INT32_MAX);
     if (o->threads < 0 || o->threads > 1024)
         return lz_errf(LZ_ERR_ARG, "threads are from 1 to 1024");
-    return o->seconds < 0 ? lz_errf(LZ_ERR_ARG, "seconds are not negative") : NULL;
+    return o->seconds >= 0 && o->seconds < 1e6 ? NULL
+                                               : lz_errf(LZ_ERR_ARG, "seconds are from 0 to a million");
 }
 
 static lz_err *run(lz_bench *b, lz_bench_suite_fn *suite)
 {
+    lz_bench_loops loops; /* of all suites: a file that is not there is one that was meant */
     LZ_TRY(lz_pool_create(b->o.threads, &b->pool));
     b->c = lz_open(&(lz_options){ .threads = b->o.threads });
-    lz_err *e = b->c ? suite(b) : lz_err_oom();
+    lz_err *e = b->c ? lz_bench_find_loops(b, &loops) : lz_err_oom();
+    if (!e)
+        e = suite(b);
     lz_close(b->c);
     lz_pool_destroy(b->pool);
     lz_dl_close(b->loops);
@@ -176,6 +181,8 @@ lz_err *lz_bench_run(const char *suite, const lz_bench_options *o, lz_bench_fn *
 {
     lz_bench b = { .o = o ? *o : (lz_bench_options){ 0 }, .tell = tell, .user = user };
     size_t i = 0;
+    if (!suite || !tell)
+        return lz_errf(LZ_ERR_ARG, "a suite and someone to tell its figures are due");
     while (i < ROWS && strcmp(suite, rows[i].suite.name) != 0)
         i++;
     if (i == ROWS)

@@ -132,9 +132,9 @@ lz_err *lz_conform_data(lz_conform *k)
 
 /* ---- all of it ---- */
 
-static lz_err *open_on(const char *device, lz_ctx **out)
+static lz_err *open_on(const lz_conform *k, const char *device, lz_ctx **out)
 {
-    lz_options o = { .device = device };
+    lz_options o = { .device = device, .threads = k->r.options->threads };
     *out = lz_open(&o);
     if (!*out)
         return lz_err_oom();
@@ -156,8 +156,8 @@ static lz_err *tell_entries(lz_conform *k)
 
 static lz_err *check_all(lz_conform *k, lz_replay_totals *out)
 {
-    LZ_TRY(open_on("cpu", &k->cpu));
-    LZ_TRY(open_on(k->device, &k->dev));
+    LZ_TRY(open_on(k, "cpu", &k->cpu));
+    LZ_TRY(open_on(k, k->device, &k->dev));
     LZ_TRY(tell_entries(k));
     LZ_TRY(lz_conform_data(k));
     LZ_TRY(lz_conform_ops(k));

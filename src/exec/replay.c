@@ -9,9 +9,10 @@ enum { LZ_REPLAY_BYTES = 1 << 30 };
 
 lz_err *lz_replay_init(lz_replay *r, const lz_replay_options *o, lz_replay_line_fn *tell, void *user)
 {
-    *r = (lz_replay){ .options = o, .tell = tell, .user = user };
+    static const lz_replay_options none;
+    *r = (lz_replay){ .options = o ? o : &none, .tell = tell, .user = user };
     lz_arena_init(&r->names);
-    LZ_TRY(lz_pool_create(o->threads, &r->threads));
+    LZ_TRY(lz_pool_create(r->options->threads, &r->threads));
     return lz_buffer_pool_create((size_t)64 << 20, &r->memory);
 }
 
