@@ -55,7 +55,8 @@ LZ_API bool lz_save_safetensors(lz_ctx *c, const char *path, lz_named_tensors te
 LZ_API bool lz_save_npz(lz_ctx *c, const char *path, lz_named_tensors tensors);
 
 /* A run that can go on where it stopped: tensors, the number of the step and the state of the
- * random numbers, in one safetensors file. Opening it sets the random state of the context. */
+ * random numbers, in one safetensors file. Opening it sets the random state of the context; step may be
+ * NULL. */
 LZ_API bool lz_save_checkpoint(lz_ctx *c, const char *path, lz_named_tensors tensors, int64_t step);
 LZ_API lz_archive *lz_open_checkpoint(lz_ctx *c, const char *path, int64_t *step);
 

@@ -20,7 +20,7 @@ typedef enum lz_support {
     LZ_SUPPORT_COUNT
 } lz_support;
 
-LZ_API const char *lz_support_name(lz_support s); /* "not yet", "primitive", ... */
+LZ_API const char *lz_support_name(lz_support s); /* "not yet", "primitive", ...; NULL: none such */
 
 /* from (may be NULL): the operator that a derived one is made from, otherwise NULL. */
 LZ_API lz_support lz_operator_support(const lz_op_row *op, const lz_op_row **from);

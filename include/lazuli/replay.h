@@ -34,7 +34,7 @@ typedef struct lz_replay_options {
     void *seen_user;
     lz_replay_mode mode; /* of programs */
     const char *device;  /* that programs run on; NULL: the default */
-    int every;          /* only each so manieth line of the file; 0: all */
+    int every;           /* only each so manieth line of the file; 0: all */
 } lz_replay_options;
 
 typedef struct lz_replay_totals {
@@ -45,8 +45,8 @@ typedef struct lz_replay_totals {
 /* A line without its newline; borrowed. */
 typedef void lz_replay_line_fn(void *user, const char *line);
 
-/* Options, here and below, NULL: all zero. CASES.jsonl or CASES.jsonl.gz; the bytes of tensors lie beside it in CASES.bin or
- * CASES.bin.gz. Tells a line for each overload. */
+/* Options, here and below, NULL: all zero. CASES.jsonl or CASES.jsonl.gz; the bytes of tensors lie beside it
+ * in CASES.bin or CASES.bin.gz. Tells a line for each overload. */
 LZ_API LZ_MUST_USE lz_err *lz_replay_ops(const char *path, const lz_replay_options *options,
                                          lz_replay_line_fn *tell, void *user, lz_replay_totals *out);
 

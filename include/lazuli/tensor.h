@@ -30,7 +30,7 @@ typedef struct lz_options {
     bool async;                 /* graphs run on a thread of the device while recording goes on */
     bool scopes_in_graph;       /* nodes know the names of scopes, which dumps show */
     int threads;                /* that kernels run on; 0: as many as there are cores */
-    size_t cache_size;          /* compiled graphs that the process keeps, from now on; 0: as it was, first 1024 */
+    size_t cache_size;          /* compiled graphs that the process keeps; 0: as before, at first 1024 */
     size_t trim_nodes;          /* a trace with more is run; 0: 4 million */
     size_t trim_bytes;          /* 0: 4 GiB */
     const char *force_fallback; /* "aten::sub,aten::mul": run on the CPU; NULL: LAZULI_FORCE_FALLBACK.
@@ -38,7 +38,8 @@ typedef struct lz_options {
 } lz_options;
 
 LZ_API lz_ctx *lz_open(const lz_options *options); /* NULL options: all defaults. NULL: memory is out */
-LZ_API void lz_close(lz_ctx *c);                   /* with all its tensors; NULL does nothing */
+/* With all its tensors; not from within a hook, a function or a closure of the context. NULL does nothing. */
+LZ_API void lz_close(lz_ctx *c);
 
 LZ_API bool lz_failed(const lz_ctx *c);
 LZ_API lz_code lz_code_of(const lz_ctx *c);

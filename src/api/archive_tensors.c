@@ -38,7 +38,9 @@ static lz_tensor *load(lz_ctx *c, const lz_archive *a, size_t i, const char *nam
 
 lz_tensor *lz_archive_tensor(lz_ctx *c, const lz_archive *a, const char *name)
 {
-    return a ? load(c, a, lz_archive_find(a, name), name) : c->inert;
+    if (!a)
+        return c->inert;
+    return name ? load(c, a, lz_archive_find(a, name), name) : load(c, a, SIZE_MAX, "");
 }
 
 bool lz_archive_tensors(lz_ctx *c, const lz_archive *a, lz_named_tensor *out)

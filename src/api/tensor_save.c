@@ -127,10 +127,13 @@ static lz_err *read_state(const lz_archive *a, int64_t *step, lz_random_state *r
 lz_archive *lz_open_checkpoint(lz_ctx *c, const char *path, int64_t *step)
 {
     lz_random_state r;
+    int64_t found;
     lz_archive *a = lz_archive_open(c, path);
-    lz_err *e = a ? read_state(a, step, &r) : NULL;
+    lz_err *e = a ? read_state(a, &found, &r) : NULL;
     if (a && !e) {
         lz_set_random_state(c, r);
+        if (step)
+            *step = found;
         return a;
     }
     lz_ctx_fail(c, (lz_loc){ 0 }, NULL, e);

@@ -29,6 +29,8 @@ lz_err *lz_gvalue_create_from(lz_gv v, lz_gvalue **out)
 lz_err *lz_gvalue_create_array(lz_array *a, lz_gvalue **out)
 {
     lz_gv v = lz_gv_none();
+    if (!a)
+        return lz_errf(LZ_ERR_ARG, "no array is given");
     LZ_TRY(lz_xtensor_of_array(a, &v));
     return lz_gvalue_create_from(v, out);
 }
@@ -76,12 +78,21 @@ lz_err *lz_gvalue_create_literal(lz_str text, lz_gvalue **out)
     return e ? e : lz_gvalue_create_from(v, out);
 }
 
+static lz_err *check_items(lz_gvalue *const *items, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!items[i])
+            return lz_errf(LZ_ERR_ARG, "there is no item %zu", i);
+    return NULL;
+}
+
 lz_err *lz_gvalue_create_list(lz_gvalue_kind kind, lz_gvalue *const *items, size_t n, lz_gvalue **out)
 {
     lz_gv list;
     lz_err *e = NULL;
     if (kind != LZ_GVALUE_LIST && kind != LZ_GVALUE_TUPLE)
         return lz_errf(LZ_ERR_ARG, "items make a list or a tuple");
+    LZ_TRY(check_items(items, n));
     LZ_TRY(lz_gv_list_make(n, &list));
     for (size_t i = 0; !e && i < n; i++)
         e = lz_gv_push(list, lz_gv_retain(items[i]->v));
@@ -98,6 +109,8 @@ lz_err *lz_gvalue_create_dict(lz_gvalue *const *keys, lz_gvalue *const *values, 
 {
     lz_gv dict;
     lz_err *e = NULL;
+    LZ_TRY(check_items(keys, n));
+    LZ_TRY(check_items(values, n));
     LZ_TRY(lz_gv_dict_make(&dict));
     for (size_t i = 0; !e && i < n; i++)
         e = lz_gv_dict_put(dict, lz_gv_retain(keys[i]->v), lz_gv_retain(values[i]->v));

@@ -25,7 +25,7 @@ const lz_op_row *lz_operator_find(const char *name)
 const char *lz_support_name(lz_support s)
 {
     static const char *const names[LZ_SUPPORT_COUNT] = { "not yet", "primitive", "formula", "derived" };
-    return names[s];
+    return (unsigned)s < LZ_SUPPORT_COUNT ? names[s] : NULL;
 }
 
 static bool is_written(const lz_op_row *op)

@@ -129,7 +129,9 @@ static lz_err *take_inputs(call *c, lz_gvalue *const *inputs, size_t n)
     LZ_TRY(lz_vec_reserve(&c->in, n + 1));
     LZ_TRY(lz_vec_reserve(&c->out, lz_runner_outputs(r) + 1));
     for (size_t i = 0; i < n; i++) {
-        lz_err *e = lz_gv_for_run(inputs[i], r->graph->block->param->out[i]->type, &c->in.data[c->in.len]);
+        lz_err *e =
+            inputs[i] ? lz_gv_for_run(inputs[i], r->graph->block->param->out[i]->type, &c->in.data[c->in.len])
+                      : lz_errf(LZ_ERR_ARG, "no value is given");
         if (e)
             return lz_err_wrap(e, "input %zu, %.*s : %.*s", i, LZ_FMT(r->inputs[i].name),
                                LZ_FMT(r->inputs[i].type));

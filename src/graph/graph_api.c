@@ -25,6 +25,8 @@ lz_err *lz_graph_parse(const char *name, lz_str text, lz_graph **out)
 lz_err *lz_graph_print(lz_graph *g, lz_graph_form form, lz_str *out)
 {
     lz_text_clear(&g->text);
+    if ((unsigned)form > LZ_GRAPH_DOT)
+        return lz_errf(LZ_ERR_ARG, "graphs have no form %d", (int)form);
     if (form == LZ_GRAPH_DOT)
         LZ_TRY(lz_graph_dot(g, &g->text));
     else

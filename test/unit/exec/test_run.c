@@ -673,9 +673,45 @@ static lz_err *test_raised_and_unknown(void)
                    INPUTS("1"), LZ_ERR_UNSUPPORTED, "my::thing");
 }
 
+/* ---- nothing ---- */
+
+static lz_err *is_refused(lz_err *e)
+{
+    assert_non_null(e);
+    if (lz_err_code(e) == LZ_ERR_MEMORY)
+        return e;
+    assert_int_equal(lz_err_code(e), LZ_ERR_ARG);
+    lz_err_free(e);
+    return NULL;
+}
+
+static lz_err *give_nothing(run *r)
+{
+    lz_gvalue *none = NULL, *out;
+    lz_str text;
+    LZ_TRY(add_literal(r, "1"));
+    LZ_TRY(is_refused(lz_runner_run(r->runner, &none, 1, r->out, NULL)));
+    LZ_TRY(is_refused(lz_gvalue_create_array(NULL, &out)));
+    LZ_TRY(is_refused(lz_gvalue_create_list(LZ_GVALUE_LIST, &none, 1, &out)));
+    LZ_TRY(is_refused(lz_gvalue_create_dict(r->in, &none, 1, &out)));
+    LZ_TRY(is_refused(lz_gvalue_create_dict(&none, r->in, 1, &out)));
+    return is_refused(lz_graph_print(r->graph, (lz_graph_form)9, &text));
+}
+
+static lz_err *test_what_is_not_given(void)
+{
+    run r;
+    lz_err *e = run_begin(&r, "graph(%x : Tensor):\n  return (%x)\n", NULL);
+    if (!e)
+        e = give_nothing(&r);
+    run_end(&r);
+    return e;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        LZ_TEST(test_what_is_not_given),
         LZ_TEST(test_foreign_memory),
         LZ_TEST(test_foreign_memory_is_checked),
         LZ_TEST(test_arrays_in_files),

@@ -1,8 +1,10 @@
 /* What a program asks of a context makes the difference that it promises, or is refused by name. Everything
  * also runs with each of its allocations failing. */
 #include "check.h"
+#include <lazuli/io.h>
 #include <lazuli/lazuli.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static lz_err *finish(lz_ctx *c)
 {
@@ -153,12 +155,36 @@ static lz_err *test_nothing(void)
     return e ? e : other;
 }
 
+/* ---- a checkpoint whose step nobody asks for ---- */
+
+static lz_err *test_step_of_a_checkpoint(void)
+{
+    char path[4096];
+    int64_t step = 0;
+    lz_ctx *c = lz_open(NULL);
+    if (!c)
+        return lz_err_oom();
+    lz_check_temp("step.safetensors", path);
+    const lz_named_tensor t = { "t", two(c) };
+    lz_save_checkpoint(c, path, (lz_named_tensors){ &t, 1 }, 7);
+    lz_archive *a = lz_open_checkpoint(c, path, NULL), *b = lz_open_checkpoint(c, path, &step);
+    if (!lz_failed(c)) {
+        assert_int_equal(step, 7);
+        assert_true(lz_tensor_is_inert(lz_archive_tensor(c, a, NULL)));
+        expect_failure(c, "there is no tensor ''");
+    }
+    lz_archive_close(a);
+    lz_archive_close(b);
+    unlink(path);
+    return finish(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         LZ_TEST(test_unknown_fallback),  LZ_TEST(test_forced_fallback),
         LZ_TEST(test_unknown_injection), LZ_TEST(test_dumps),
-        LZ_TEST(test_nothing),
+        LZ_TEST(test_nothing),           LZ_TEST(test_step_of_a_checkpoint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
