@@ -231,12 +231,21 @@ static lz_err *run(going *g, bool retain, bool create)
     return lz_engine_run(g->c, &x);
 }
 
+/* An input that was named before. */
+static bool is_repeated(const lz_capture *x)
+{
+    const lz_capture *y = x->next;
+    while (y && y->edge.index != x->edge.index)
+        y = y->next;
+    return y != NULL;
+}
+
 static lz_err *leave_all(going *g, lz_tensors inputs, bool create)
 {
     for (size_t i = 0; i < g->ninputs; i++) {
         lz_grad_meta *m;
         LZ_TRY(lz_meta_of(inputs.v[i], &m));
-        if (g->captures[i].grad)
+        if (g->captures[i].grad && !is_repeated(&g->captures[i]))
             LZ_TRY(lz_engine_leave(m, g->captures[i].grad, create, g->at));
     }
     return NULL;

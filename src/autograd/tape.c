@@ -401,7 +401,8 @@ static void free_tape(lz_ctx *c)
     c->tape = NULL;
 }
 
-static const lz_tape_hooks hooks = { lz_tape_record, drop_tensor, drop_storage, close_tape, free_tape };
+static const lz_tape_hooks hooks = { lz_tape_record, lz_grad_required, drop_tensor,
+                                     drop_storage,   close_tape,       free_tape };
 
 lz_err *lz_tape_of(lz_ctx *c, lz_tape **out)
 {

@@ -23,10 +23,11 @@ typedef struct lz_tape_hooks {
     /* *done: the call was recorded, with what the way back needs. */
     lz_err *(*record)(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out,
                       bool *done);
-    void (*drop_tensor)(lz_tensor *t); /* which has something of the tape, and goes */
-    void (*drop_storage)(lz_alias *a); /* the same; no tensor looks at it any more */
-    void (*close)(lz_ctx *c);          /* before tensors go: nothing is kept any more */
-    void (*free)(lz_ctx *c);           /* after that */
+    bool (*is_required)(const lz_tensor *t); /* its gradient */
+    void (*drop_tensor)(lz_tensor *t);       /* which has something of the tape, and goes */
+    void (*drop_storage)(lz_alias *a);       /* the same; no tensor looks at it any more */
+    void (*close)(lz_ctx *c);                /* before tensors go: nothing is kept any more */
+    void (*free)(lz_ctx *c);                 /* after that */
 } lz_tape_hooks;
 
 #endif

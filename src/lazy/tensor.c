@@ -516,15 +516,24 @@ lz_tensor *lz_copy_to(lz_ctx *c, lz_tensor *t, lz_device d)
     return give(c, e, out);
 }
 
+static lz_err *check_data(const lz_tensor *t, const lz_tensor *data)
+{
+    lz_ctx *c = t->ctx;
+    if (data->ctx != c)
+        return lz_errf(LZ_ERR_ARG, "the tensor belongs to another context: lz_share it");
+    if (c->tape && !lz_dtype_is_float((lz_dtype)data->spec->dtype) && c->tape_hooks->is_required(t))
+        return lz_errf(LZ_ERR_ARG,
+                       "data set to a tensor that requires gradients must be of a floating dtype");
+    return NULL;
+}
+
 bool lz_set_data(lz_tensor *t, lz_tensor *data)
 {
     if (!t || !data || !t->alias || !data->alias)
         return false;
-    if (t->ctx != data->ctx) {
-        lz_ctx_fail(t->ctx, (lz_loc){ 0 }, NULL,
-                    lz_errf(LZ_ERR_ARG, "the tensor belongs to another context: lz_share it"));
-        return false;
-    }
+    lz_err *e = check_data(t, data);
+    if (e)
+        return told(t->ctx, e);
     lz_tensor_look(t, data->alias, data->spec, data->offset);
     return true;
 }

@@ -261,6 +261,37 @@ static lz_err *test_out_is_in(void)
     return run(out_is_in);
 }
 
+/* An input that is named twice gets its gradient once. */
+static void repeated_inputs(lz_ctx *c, lz_ctx *other)
+{
+    lz_tensor *x = pair(c, 2, 3, true), *y = pair(c, 5, 7, true);
+    (void)other;
+    lz_backward(c, lz_sum(c, lz_mul_Tensor(c, x, y)), .inputs = LZ_TENSORS(x, y, x));
+    expect(c, lz_grad_of(x), 5, 7);
+    expect(c, lz_grad_of(y), 2, 3);
+}
+
+static lz_err *test_repeated_inputs(void)
+{
+    return run(repeated_inputs);
+}
+
+static void whole_data(lz_ctx *c, lz_ctx *other)
+{
+    lz_tensor *x = pair(c, 2, 3, true);
+    (void)other;
+    lz_set_data(x, lz_ones(c, LZ_INTS(2), .dtype = LZ_I64));
+    refused(c, LZ_REASON_DTYPE);
+    expect(c, x, 2, 3);
+    lz_set_data(x, pair(c, 5, 7, false));
+    expect(c, x, 5, 7);
+}
+
+static lz_err *test_whole_data(void)
+{
+    return run(whole_data);
+}
+
 /* ---- functions ---- */
 
 static lz_err *twice(lz_function_call *call, lz_tensors in, lz_tensor **out)
@@ -328,7 +359,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         LZ_TEST(test_hooks_that_remove), LZ_TEST(test_hooks_that_add), LZ_TEST(test_leaf_hooks_that_remove),
         LZ_TEST(test_other_contexts),    LZ_TEST(test_misfits),        LZ_TEST(test_cast_gradients),
-        LZ_TEST(test_out_is_in),         LZ_TEST(test_function_drops), cmocka_unit_test(test_width),
+        LZ_TEST(test_out_is_in),         LZ_TEST(test_function_drops), LZ_TEST(test_repeated_inputs),
+        LZ_TEST(test_whole_data),        cmocka_unit_test(test_width),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
