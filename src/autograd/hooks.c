@@ -106,7 +106,8 @@ bool lz_remove_hook(lz_tensor *t, int64_t id)
 {
     if (!t || !t->alias || !t->meta)
         return false;
-    if (remove_from(&t->meta->hooks, id))
+    lz_gnode *own = t->meta->fn.node;
+    if (remove_from(&t->meta->hooks, id) || (own && remove_from(&own->hooks, id)))
         return true;
     for (lz_gnode *n = t->ctx->tape->last; n; n = n->prev)
         if (n->hooks && remove_from(&n->hooks, id))

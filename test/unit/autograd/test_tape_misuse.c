@@ -354,13 +354,34 @@ static void test_width(void **state)
     lz_close(c);
 }
 
+/* Removing a hook does not look for it all over the tape. */
+static void test_many_hooks(void **state)
+{
+    enum { N = 60000 };
+    lz_ctx *c = lz_open(NULL);
+    static lz_tensor *v[N];
+    static int64_t ids[N];
+    lz_tensor *x = pair(c, 2, 3, true);
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        v[i] = lz_neg(c, i ? v[i - 1] : x);
+        ids[i] = lz_add_grad_hook(v[i], triple, NULL);
+    }
+    for (int i = 0; i < N; i++) {
+        assert_true(lz_remove_hook(v[i], ids[i]));
+        if (i < 2)
+            assert_false(lz_remove_hook(v[i], ids[i]));
+    }
+    lz_close(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         LZ_TEST(test_hooks_that_remove), LZ_TEST(test_hooks_that_add), LZ_TEST(test_leaf_hooks_that_remove),
         LZ_TEST(test_other_contexts),    LZ_TEST(test_misfits),        LZ_TEST(test_cast_gradients),
         LZ_TEST(test_out_is_in),         LZ_TEST(test_function_drops), LZ_TEST(test_repeated_inputs),
-        LZ_TEST(test_whole_data),        cmocka_unit_test(test_width),
+        LZ_TEST(test_whole_data),        cmocka_unit_test(test_width), cmocka_unit_test(test_many_hooks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
