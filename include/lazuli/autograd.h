@@ -110,6 +110,7 @@ typedef struct lz_function {
     void (*drop)(void *user);
 } lz_function;
 
+/* The function is copied, its name is not: that outlives what was computed. */
 LZ_API bool lz_function_apply(lz_ctx *c, const lz_function *f, void *user, lz_tensors in, lz_tensor **out,
                               size_t nout);
 LZ_API lz_ctx *lz_function_ctx(lz_function_call *call);

@@ -32,8 +32,8 @@ void lz_function_free(lz_function_call *call)
 {
     forget_saving(call);
     lz_function_spend(call);
-    if (call->f->drop)
-        call->f->drop(call->user);
+    if (call->f.drop)
+        call->f.drop(call->user);
     lz_mem_free(call->saved);
     lz_mem_free(call);
 }
@@ -56,7 +56,7 @@ static lz_err *settle(const lz_function_call *call, lz_tensors in, lz_tensor **o
     for (size_t i = 0; i < nout; i++) {
         bool shared = false;
         if (!usable(call->ctx, out[i]))
-            return lz_errf(LZ_ERR_ARG, "%s gave no result %zu", call->f->name, i);
+            return lz_errf(LZ_ERR_ARG, "%s gave no result %zu", call->f.name, i);
         for (int64_t k = 0; k < in.n; k++)
             shared = shared || out[i]->alias == in.v[k]->alias;
         if (shared || out[i]->made & LZ_MADE_VIEW)
@@ -132,12 +132,13 @@ static lz_err *write_down(lz_function_call *call, lz_loc at, lz_tensors in, lz_t
 
 static lz_err *check(const lz_function_call *call, lz_tensors in, size_t nout)
 {
-    if (!call->f->forward || !call->f->backward || !call->f->name || in.n > MOST || nout > MOST)
-        return lz_errf(LZ_ERR_ARG, "a function has a name, forward, backward and at most %d inputs", MOST);
+    if (!call->f.forward || !call->f.backward || !call->f.name || in.n < 0 || in.n > MOST || nout > MOST)
+        return lz_errf(LZ_ERR_ARG,
+                       "a function has a name, forward, backward, and at most %d inputs and results", MOST);
     for (int64_t i = 0; i < in.n; i++)
         if (!usable(call->ctx, in.v[i]))
             return lz_errf(LZ_ERR_ARG, "input %lld of %s belongs to another context, or is inert",
-                           (long long)i, call->f->name);
+                           (long long)i, call->f.name);
     return NULL;
 }
 
@@ -150,7 +151,7 @@ static lz_err *apply(lz_function_call *call, lz_tensors in, lz_tensor **out, siz
     for (int64_t i = 0; i < in.n; i++)
         any = any || (was == LZ_GRAD_ON && wants(in.v[i]));
     lz_set_grad_mode(c, was == LZ_GRAD_ON ? LZ_GRAD_OFF : was);
-    lz_err *e = call->f->forward(call, in, out);
+    lz_err *e = call->f.forward(call, in, out);
     if (!e)
         e = failed(c);
     if (!e)
@@ -177,18 +178,18 @@ bool lz_function_apply(lz_ctx *c, const lz_function *f, void *user, lz_tensors i
     lz_function_call *call = NULL;
     for (size_t i = 0; i < nout; i++)
         out[i] = c->inert;
-    lz_err *e = lz_tape_of(c, &tape);
+    lz_err *e = f ? lz_tape_of(c, &tape) : lz_errf(LZ_ERR_ARG, "no function is given");
     if (!e) {
         call = lz_mem_zalloc(1, sizeof *call);
         e = call ? NULL : lz_err_oom();
     }
     if (!e) {
-        *call = (lz_function_call){ .f = f, .user = user, .ctx = c };
+        *call = (lz_function_call){ .f = *f, .user = user, .ctx = c };
         e = apply(call, in, out, nout, &kept);
     }
     if (call && !kept)
         lz_function_free(call);
-    if (!call && f->drop)
+    if (!call && f && f->drop)
         f->drop(user);
     if (e)
         for (size_t i = 0; i < nout; i++)
@@ -208,12 +209,12 @@ lz_err *lz_function_back(lz_gnode *n, lz_tensor *const *grads, uint64_t needs, b
         out[i] = NULL;
     call->needs = needs;
     call->attached = create;
-    LZ_TRY(call->f->backward(call, (lz_tensors){ grads, n->nout }, out));
+    LZ_TRY(call->f.backward(call, (lz_tensors){ grads, n->nout }, out));
     LZ_TRY(failed(c));
     for (uint32_t i = 0; i < n->nin; i++) {
         lz_err *e = out[i] ? lz_engine_fits(c, "gradient", i, out[i], n->items[i].spec, true) : NULL;
         if (e) {
-            lz_err *named = lz_errf(lz_err_code(e), "%s: %s", call->f->name, lz_err_text(e));
+            lz_err *named = lz_errf(lz_err_code(e), "%s: %s", call->f.name, lz_err_text(e));
             lz_err_free(e);
             return named;
         }
@@ -237,7 +238,7 @@ bool lz_function_save(lz_function_call *call, lz_tensor *t)
 {
     lz_err *e = NULL;
     if (call->node || !usable(call->ctx, t))
-        e = lz_errf(LZ_ERR_ARG, "%s: only forward saves, and only tensors of its context", call->f->name);
+        e = lz_errf(LZ_ERR_ARG, "%s: only forward saves, and only tensors of its context", call->f.name);
     if (!e)
         e = lz_vec_push(&call->saving, t);
     if (!e)
@@ -253,7 +254,7 @@ lz_tensor *lz_function_saved(lz_function_call *call, size_t i)
     lz_gedge from = { NULL, 0 };
     if (!call->node || i >= call->nsaved) {
         lz_ctx_fail(call->ctx, (lz_loc){ 0 }, NULL,
-                    lz_errf(LZ_ERR_ARG, "%s has saved no tensor %zu", call->f->name, i));
+                    lz_errf(LZ_ERR_ARG, "%s has saved no tensor %zu", call->f.name, i));
         return t;
     }
     const lz_function_item *x = &call->saved[i];

@@ -10,7 +10,7 @@ typedef struct lz_function_item {
 } lz_function_item;
 
 struct lz_function_call {
-    const lz_function *f;
+    lz_function f; /* a copy: the caller's may go */
     void *user;
     lz_ctx *ctx;
     lz_gnode *node;             /* whose it is; NULL: going forward */

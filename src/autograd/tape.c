@@ -52,7 +52,7 @@ static void free_hooks(lz_ghook **list)
 
 const char *lz_gnode_name(const lz_gnode *n)
 {
-    return n->kind == LZ_GNODE_FUNCTION ? n->fn->f->name : lz_op_table[n->op].name;
+    return n->kind == LZ_GNODE_FUNCTION ? n->fn->f.name : lz_op_table[n->op].name;
 }
 
 void lz_gnode_spend(lz_gnode *n)

@@ -332,6 +332,36 @@ static lz_err *test_function_drops(void)
     return run(function_drops);
 }
 
+static lz_err *times_two(lz_function_call *call, lz_tensors grad, lz_tensor **out)
+{
+    out[0] = lz_mul_Scalar(lz_function_ctx(call), grad.v[0], LZ_S(2));
+    return NULL;
+}
+
+/* The caller's function may go before the way back. */
+static void function_goes(lz_ctx *c, lz_ctx *other)
+{
+    lz_tensor *x = pair(c, 2, 3, true), *y = NULL;
+    int drops = 0;
+    (void)other;
+    lz_function f = { "short-lived", twice, times_two, count_drop };
+    lz_scope *s = lz_scope_push(c);
+    lz_function_apply(c, &f, &drops, LZ_TENSORS(x), &y, 1);
+    f = (lz_function){ NULL, NULL, NULL, NULL };
+    lz_backward(c, lz_sum(c, y));
+    expect(c, lz_grad_of(x), 2, 2);
+    lz_scope_pop(s);
+    if (s)
+        assert_int_equal(drops, 1);
+    lz_function_apply(c, NULL, NULL, LZ_TENSORS(x), &y, 1);
+    refused(c, LZ_REASON_ARGUMENT);
+}
+
+static lz_err *test_function_goes(void)
+{
+    return run(function_goes);
+}
+
 /* ---- many ---- */
 
 /* As many inputs as a program likes: each is looked at once. */
@@ -378,10 +408,11 @@ static void test_many_hooks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LZ_TEST(test_hooks_that_remove), LZ_TEST(test_hooks_that_add), LZ_TEST(test_leaf_hooks_that_remove),
-        LZ_TEST(test_other_contexts),    LZ_TEST(test_misfits),        LZ_TEST(test_cast_gradients),
-        LZ_TEST(test_out_is_in),         LZ_TEST(test_function_drops), LZ_TEST(test_repeated_inputs),
-        LZ_TEST(test_whole_data),        cmocka_unit_test(test_width), cmocka_unit_test(test_many_hooks),
+        LZ_TEST(test_hooks_that_remove),   LZ_TEST(test_hooks_that_add), LZ_TEST(test_leaf_hooks_that_remove),
+        LZ_TEST(test_other_contexts),      LZ_TEST(test_misfits),        LZ_TEST(test_cast_gradients),
+        LZ_TEST(test_out_is_in),           LZ_TEST(test_function_goes),  LZ_TEST(test_function_drops),
+        LZ_TEST(test_repeated_inputs),     LZ_TEST(test_whole_data),     cmocka_unit_test(test_width),
+        cmocka_unit_test(test_many_hooks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
