@@ -50,6 +50,9 @@ static void as_text(const facts *f, lz_text *out)
         lz_text_printf(out, "  %-16s %-8s %s\n", lz_env_vars[i].name, value ? value : "(unset)",
                        lz_env_vars[i].meaning);
     }
+    lz_str stray;
+    for (size_t i = 0; (stray = lz_env_stray(i)).len; i++)
+        lz_text_printf(out, "  %.*s is set, and means nothing\n", LZ_FMT(stray));
 }
 
 static void put_variables(lz_json_writer *w)
@@ -65,6 +68,16 @@ static void put_variables(lz_json_writer *w)
             lz_json_put_null(w);
     }
     lz_json_end_object(w);
+}
+
+static void put_strays(lz_json_writer *w)
+{
+    lz_str name;
+    lz_json_put_key(w, "unknown_variables");
+    lz_json_begin_array(w);
+    for (size_t i = 0; (name = lz_env_stray(i)).len; i++)
+        lz_json_put_str(w, name);
+    lz_json_end_array(w);
 }
 
 static void put_libraries(lz_json_writer *w)
@@ -110,6 +123,7 @@ static lz_err *as_json(const facts *f, lz_text *out)
     put_libraries(&w);
     put_compiler(&w);
     put_variables(&w);
+    put_strays(&w);
     lz_json_end_object(&w);
     lz_text_putc(out, '\n');
     return lz_json_finish(&w);

@@ -2,6 +2,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include <stdlib.h>
+#include <unistd.h>
 
 const lz_env_var lz_env_vars[LZ_ENV_COUNT] = {
 #define X(id, var, what) [LZ_ENV_##id] = { .name = (var), .meaning = (what) },
@@ -13,6 +14,25 @@ const char *lz_env_text(lz_env_id id)
 {
     const char *v = getenv(lz_env_vars[id].name);
     return v && *v ? v : NULL;
+}
+
+static bool is_stray(lz_str name)
+{
+    bool known = !lz_str_starts(name, LZ_STR("LAZULI_"));
+    for (size_t i = 0; !known && i < LZ_ENV_COUNT; i++)
+        known = lz_str_is(name, lz_env_vars[i].name);
+    return !known;
+}
+
+lz_str lz_env_stray(size_t i)
+{
+    for (char **entry = environ; entry && *entry; entry++) {
+        bool more;
+        lz_str rest = lz_str_of(*entry), name = lz_str_cut(&rest, LZ_STR("="), &more);
+        if (is_stray(name) && i-- == 0)
+            return name;
+    }
+    return (lz_str){ NULL, 0 };
 }
 
 lz_err *lz_env_int(lz_env_id id, int64_t least, int64_t most, int64_t *out)

@@ -46,6 +46,10 @@ extern const lz_env_var lz_env_vars[LZ_ENV_COUNT];
 /* The value, or NULL when unset or empty. */
 const char *lz_env_text(lz_env_id id);
 
+/* The i-th name in the environment that begins with LAZULI_ and means nothing: probably misspelt. Empty:
+ * there is no such i. */
+lz_str lz_env_stray(size_t i);
+
 /* A whole number within [least, most]; *out is left alone when the variable is unset. */
 LZ_MUST_USE lz_err *lz_env_int(lz_env_id id, int64_t least, int64_t most, int64_t *out);
 

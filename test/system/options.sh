@@ -40,6 +40,7 @@ refuses 2 "--threads needs a number from 1 to 1024, not '1e3'" "$lazuli" test op
 refuses 1 'there are no cases of nosuch' "$lazuli" test programs "$programs" --only nosuch
 refuses 1 "'nosuch' is registered" "$lazuli" test programs "$programs" --device nosuch
 
+LAZULI_TREADS=4 "$lazuli" env | grep -q 'LAZULI_TREADS is set, and means nothing' || fail 'a misspelt variable goes unseen'
 for set in LAZULI_THREADS=x LAZULI_THREADS=0 LAZULI_INJECT_FAILURE=add LAZULI_DEVICE=nosuch \
     LAZULI_FORCE_FALLBACK=aten::nosuch LAZULI_SAVE_TENSORS_FMT=png LAZULI_BACKEND=/no/such.so; do
     refuses 1 "${set#*=}" env "$set" "$lazuli" test programs "$programs"

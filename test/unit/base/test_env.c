@@ -1,4 +1,5 @@
 #include "base/env.h"
+#include "base/str.h"
 #include "check.h"
 #include <stdlib.h>
 
@@ -39,6 +40,29 @@ static lz_err *test_words(void)
     return NULL;
 }
 
+static bool is_stray(const char *name)
+{
+    lz_str s;
+    for (size_t i = 0; (s = lz_env_stray(i)).len; i++)
+        if (lz_str_is(s, name))
+            return true;
+    return false;
+}
+
+/* What looks like ours and is not; what is ours, set or not, and what others use, is left out. */
+static lz_err *test_strays(void)
+{
+    setenv("LAZULI_TREADS", "4", 1);
+    setenv("LAZULI_", "", 1);
+    setenv("LAZULI_LOG", "off", 1);
+    setenv("NO_LAZULI_X", "1", 1);
+    assert_true(is_stray("LAZULI_TREADS") && is_stray("LAZULI_"));
+    assert_false(is_stray("LAZULI_LOG") || is_stray("NO_LAZULI_X"));
+    unsetenv("LAZULI_TREADS");
+    assert_false(is_stray("LAZULI_TREADS"));
+    return NULL;
+}
+
 /* Ours, and names of the original that mean the same. */
 static lz_err *test_the_table_is_whole(void)
 {
@@ -55,6 +79,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         LZ_TEST(test_numbers),
         LZ_TEST(test_words),
+        LZ_TEST(test_strays),
         LZ_TEST(test_the_table_is_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
