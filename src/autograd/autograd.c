@@ -242,7 +242,7 @@ static bool is_repeated(const lz_capture *x)
 
 static lz_err *leave_all(going *g, lz_tensors inputs, bool create)
 {
-    for (size_t i = 0; i < g->ninputs; i++) {
+    for (int64_t i = 0; i < inputs.n; i++) {
         lz_grad_meta *m;
         LZ_TRY(lz_meta_of(inputs.v[i], &m));
         if (g->captures[i].grad && !is_repeated(&g->captures[i]))

@@ -13,9 +13,24 @@ typedef struct pushing {
     lz_gnodes nodes; /* those behind the results, the first recorded first */
     lz_tensor ***of; /* by node: tangents of its results, borrowed from the scope; NULL: none */
     bool create;     /* tangents have a history */
+    uint64_t order;  /* which of them the nodes have */
 } pushing;
 
 /* ---- tangents by edge ---- */
+
+static uint64_t number(lz_ctx *c, const lz_gnodes *nodes)
+{
+    for (size_t i = 0; i < nodes->len; i++)
+        nodes->data[i]->order = (uint32_t)i;
+    return ++c->tape->orders;
+}
+
+/* A function of the user's may have asked for tangents itself, along the same nodes. */
+static void number_again(pushing *p)
+{
+    if (p->order != p->c->tape->orders)
+        p->order = number(p->c, &p->nodes);
+}
 
 static bool is_known(const pushing *p, const lz_gnode *n)
 {
@@ -106,9 +121,10 @@ static lz_err *prepare(const pushing *p, const lz_gnode *n, two_steps *s)
     return NULL;
 }
 
-static lz_err *step_back(const pushing *p, lz_gnode *n, two_steps *s)
+static lz_err *step_back(pushing *p, lz_gnode *n, two_steps *s)
 {
     LZ_TRY(lz_engine_node(p->c, n, s->dummies, n->wanted, true, s->grads));
+    number_again(p);
     for (uint32_t i = 0; i < n->nin; i++) {
         lz_tensor *g = s->grads[i], *t = tangent_at(p, n->edges[i]);
         if (!g || !t || !lz_grad_required(g))
@@ -119,7 +135,7 @@ static lz_err *step_back(const pushing *p, lz_gnode *n, two_steps *s)
     return NULL;
 }
 
-static lz_err *push_by_two_steps(const pushing *p, lz_gnode *n, lz_tensor **out)
+static lz_err *push_by_two_steps(pushing *p, lz_gnode *n, lz_tensor **out)
 {
     two_steps s;
     LZ_TRY(prepare(p, n, &s));
@@ -203,12 +219,6 @@ static bool leads_outside(const lz_gnodes *nodes, lz_tensors in)
     return leaves > 0;
 }
 
-static void number(const lz_gnodes *nodes)
-{
-    for (size_t i = 0; i < nodes->len; i++)
-        nodes->data[i]->order = (uint32_t)i;
-}
-
 static bool any_required(lz_tensors t)
 {
     for (int64_t i = 0; i < t.n; i++)
@@ -227,8 +237,10 @@ static lz_err *push_all(pushing *p, lz_tensors in, lz_tensors tangents, const lz
         p->of[i] = NULL;
     for (int64_t i = 0; i < in.n; i++)
         LZ_TRY(set_input(p, in.v[i], tangents.v[i]));
-    for (size_t i = 0; i < p->nodes.len; i++)
+    for (size_t i = 0; i < p->nodes.len; i++) {
         LZ_TRY(push_node(p, p->nodes.data[i]));
+        number_again(p);
+    }
     for (size_t i = 0; i < nout; i++)
         out_tangents[i] = tangent_at(p, roots[i]);
     return NULL;
@@ -307,7 +319,7 @@ static lz_err *push_through(lz_ctx *c, jvp *j)
         e = lz_edge_of(j->outs[i], c->at, &j->roots[i]);
     if (!e)
         e = lz_engine_reach(c, j->roots, j->nout, &p.nodes);
-    number(&p.nodes);
+    p.order = number(c, &p.nodes);
     if (c->grad_mode == LZ_GRAD_ON)
         j->create = p.create = any_required(j->tangents) || leads_outside(&p.nodes, ins);
     lz_grad_mode was = lz_set_grad_mode(c, p.create ? LZ_GRAD_ON : LZ_GRAD_OFF);
@@ -348,7 +360,7 @@ static lz_err *has_history(lz_ctx *c, const jvp *j, lz_tensor *t, bool *out)
         return NULL;
     LZ_TRY(lz_edge_of(t, c->at, &edge));
     lz_err *e = lz_engine_reach(c, &edge, 1, &nodes);
-    number(&nodes);
+    number(c, &nodes);
     *out = !e && leads_outside(&nodes, (lz_tensors){ j->ins, j->in.n });
     lz_gnode_release(edge.node);
     lz_vec_deinit(&nodes);

@@ -96,6 +96,7 @@ struct lz_tape {
     lz_gnode *first, *last;
     uint64_t seq, mark;
     int64_t hook_id;
+    uint64_t orders;            /* how often nodes were given one */
     lz_gnode *dead;             /* being freed; by `next` */
     struct lz_spare *spare;     /* recorders that nobody uses */
     struct lz_open_scope *open; /* of checkpoints, the innermost */

@@ -235,6 +235,57 @@ static lz_err *test_functions(void)
     return run(functions, false);
 }
 
+/* ---- a tangent within a tangent ---- */
+
+static lz_err *square(lz_ctx *c, lz_tensors in, lz_tensor **out, void *user)
+{
+    (void)user;
+    out[0] = lz_mul_Tensor(c, in.v[0], in.v[0]);
+    return NULL;
+}
+
+static lz_err *square_forward(lz_function_call *call, lz_tensors in, lz_tensor **out)
+{
+    lz_function_save(call, in.v[0]);
+    return square(lz_function_ctx(call), in, out, NULL);
+}
+
+/* The derivative is symmetric, so its tangent is its gradient. */
+static lz_err *square_backward(lz_function_call *call, lz_tensors grad, lz_tensor **out)
+{
+    lz_tensor *y;
+    lz_jvp(lz_function_ctx(call), square, NULL, LZ_TENSORS(lz_function_saved(call, 0)), grad, &y, out, 1);
+    return NULL;
+}
+
+static lz_err *nested(lz_ctx *c, lz_tensors in, lz_tensor **out, void *user)
+{
+    static const lz_function f = { "square", square_forward, square_backward, NULL };
+    lz_tensor *e = lz_exp(c, in.v[0]), *s = lz_sin(c, in.v[1]), *y;
+    (void)user;
+    lz_function_apply(c, &f, NULL, LZ_TENSORS(s), &y, 1);
+    out[0] = lz_add_Tensor(c, lz_mul_Tensor(c, y, s), e);
+    return NULL;
+}
+
+/* exp(x) + sin(x)^3, the square of which asks for tangents while tangents go along. */
+static void tangents_within(lz_ctx *c, lz_tensor *x, lz_tensor *v)
+{
+    lz_tensor *y, *t;
+    double want[2];
+    for (int i = 0; i < 2; i++) {
+        double at = i ? 0.7 : 0.3;
+        want[i] = (i + 1) * (exp(at) + 3 * sin(at) * sin(at) * cos(at));
+    }
+    lz_jvp(c, nested, NULL, LZ_TENSORS(x, x), LZ_TENSORS(v, v), &y, &t, 1);
+    expect(c, t, want, 2);
+}
+
+static lz_err *test_tangents_within(void)
+{
+    return run(tangents_within, false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +296,7 @@ int main(void)
         LZ_TEST(test_along_a_leaf),
         LZ_TEST(test_weights_of_a_function),
         LZ_TEST(test_functions),
+        LZ_TEST(test_tangents_within),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
