@@ -151,7 +151,7 @@ static lz_err *apply(lz_function_call *call, lz_tensors in, lz_tensor **out, siz
     for (int64_t i = 0; i < in.n; i++)
         any = any || (was == LZ_GRAD_ON && wants(in.v[i]));
     lz_set_grad_mode(c, was == LZ_GRAD_ON ? LZ_GRAD_OFF : was);
-    lz_err *e = call->f.forward(call, in, out);
+    lz_err *e = lz_err_wrap(call->f.forward(call, in, out), "forward of %s", call->f.name);
     if (!e)
         e = failed(c);
     if (!e)
@@ -201,24 +201,33 @@ bool lz_function_apply(lz_ctx *c, const lz_function *f, void *user, lz_tensors i
 
 /* ---- backward ---- */
 
+/* It may go back through itself. */
+static lz_err *call_back(lz_function_call *call, lz_tensors grads, uint64_t needs, bool create,
+                         lz_tensor **out)
+{
+    uint64_t needed = call->needs;
+    bool was_attached = call->attached;
+    call->needs = needs;
+    call->attached = create;
+    lz_err *e = call->f.backward(call, grads, out);
+    call->needs = needed;
+    call->attached = was_attached;
+    return e;
+}
+
 lz_err *lz_function_back(lz_gnode *n, lz_tensor *const *grads, uint64_t needs, bool create, lz_tensor **out)
 {
     lz_function_call *call = n->fn;
     lz_ctx *c = call->ctx;
     for (uint32_t i = 0; i < n->nin; i++)
         out[i] = NULL;
-    call->needs = needs;
-    call->attached = create;
-    LZ_TRY(call->f.backward(call, (lz_tensors){ grads, n->nout }, out));
+    LZ_TRY(lz_err_wrap(call_back(call, (lz_tensors){ grads, n->nout }, needs, create, out), "backward of %s",
+                       call->f.name));
     LZ_TRY(failed(c));
-    for (uint32_t i = 0; i < n->nin; i++) {
-        lz_err *e = out[i] ? lz_engine_fits(c, "gradient", i, out[i], n->items[i].spec, true) : NULL;
-        if (e) {
-            lz_err *named = lz_errf(lz_err_code(e), "%s: %s", call->f.name, lz_err_text(e));
-            lz_err_free(e);
-            return named;
-        }
-    }
+    for (uint32_t i = 0; i < n->nin; i++)
+        if (out[i])
+            LZ_TRY(lz_err_wrap(lz_engine_fits(c, "gradient", i, out[i], n->items[i].spec, true), "%s",
+                               call->f.name));
     return NULL;
 }
 
@@ -262,7 +271,8 @@ lz_tensor *lz_function_saved(lz_function_call *call, size_t i)
     if (x->origin >= 0)
         from = (uint32_t)x->origin < nin ? call->node->edges[x->origin]
                                          : (lz_gedge){ call->node, (uint32_t)x->origin - nin };
-    lz_err *e = lz_unpack_item(call->node, &x->item, call->attached ? &from : NULL, &t);
+    lz_err *e = x->item.alias ? lz_unpack_item(call->node, &x->item, call->attached ? &from : NULL, &t)
+                              : lz_engine_spent(call->node);
     lz_ctx_fail(call->ctx, (lz_loc){ 0 }, NULL, e);
     return e ? call->ctx->inert : t;
 }

@@ -362,6 +362,55 @@ static lz_err *test_function_goes(void)
     return run(function_goes);
 }
 
+static lz_err *keep_input(lz_function_call *call, lz_tensors in, lz_tensor **out)
+{
+    lz_function_save(call, in.v[0]);
+    return twice(call, in, out);
+}
+
+static lz_err *give_up(lz_function_call *call, lz_tensors grad, lz_tensor **out)
+{
+    (void)call;
+    (void)grad;
+    (void)out;
+    return lz_errf(LZ_ERR_LIMIT, "enough");
+}
+
+static lz_tensor *root;
+
+/* Goes back through itself, without need, and then asks for what is gone. */
+static lz_err *spend(lz_function_call *call, lz_tensors grad, lz_tensor **out)
+{
+    lz_tensor *r = root;
+    root = NULL;
+    if (r)
+        lz_backward(lz_function_ctx(call), r);
+    out[0] = lz_mul_Tensor(lz_function_ctx(call), grad.v[0], lz_function_saved(call, 0));
+    return NULL;
+}
+
+static void failing_functions(lz_ctx *c, lz_ctx *other)
+{
+    static const lz_function weary = { "weary", twice, give_up, NULL };
+    static const lz_function spender = { "spender", keep_input, spend, NULL };
+    lz_tensor *x = pair(c, 2, 3, true), *y;
+    (void)other;
+    lz_function_apply(c, &weary, NULL, LZ_TENSORS(x), &y, 1);
+    lz_backward(c, lz_sum(c, y));
+    if (lz_code_of(c) != LZ_ERR_MEMORY)
+        assert_non_null(strstr(lz_message(c), "backward of weary: enough"));
+    refused(c, LZ_REASON_OTHER);
+    lz_function_apply(c, &spender, NULL, LZ_TENSORS(x), &y, 1);
+    root = lz_sum(c, y);
+    lz_backward(c, root);
+    refused(c, LZ_REASON_AUTOGRAD_BACKWARD);
+}
+
+static lz_err *test_failing_functions(void)
+{
+    return run(failing_functions);
+}
+
 /* ---- many ---- */
 
 /* As many inputs as a program likes: each is looked at once. */
@@ -408,10 +457,19 @@ static void test_many_hooks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LZ_TEST(test_hooks_that_remove),   LZ_TEST(test_hooks_that_add), LZ_TEST(test_leaf_hooks_that_remove),
-        LZ_TEST(test_other_contexts),      LZ_TEST(test_misfits),        LZ_TEST(test_cast_gradients),
-        LZ_TEST(test_out_is_in),           LZ_TEST(test_function_goes),  LZ_TEST(test_function_drops),
-        LZ_TEST(test_repeated_inputs),     LZ_TEST(test_whole_data),     cmocka_unit_test(test_width),
+        LZ_TEST(test_hooks_that_remove),
+        LZ_TEST(test_hooks_that_add),
+        LZ_TEST(test_leaf_hooks_that_remove),
+        LZ_TEST(test_other_contexts),
+        LZ_TEST(test_misfits),
+        LZ_TEST(test_cast_gradients),
+        LZ_TEST(test_out_is_in),
+        LZ_TEST(test_function_goes),
+        LZ_TEST(test_failing_functions),
+        LZ_TEST(test_function_drops),
+        LZ_TEST(test_repeated_inputs),
+        LZ_TEST(test_whole_data),
+        cmocka_unit_test(test_width),
         cmocka_unit_test(test_many_hooks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
