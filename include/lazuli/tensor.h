@@ -29,7 +29,7 @@ typedef struct lz_options {
     uint64_t seed;              /* of random numbers; 0: 101 */
     bool async;                 /* graphs run on a thread of the device while recording goes on */
     bool scopes_in_graph;       /* nodes know the names of scopes, which dumps show */
-    int threads;                /* that kernels run on; 0: as many as there are cores */
+    int threads;                /* that kernels run on; 0: LAZULI_THREADS, or as many as there are cores */
     size_t cache_size;          /* compiled graphs that the process keeps; 0: as before, at first 1024 */
     size_t trim_nodes;          /* a trace with more is run; 0: 4 million */
     size_t trim_bytes;          /* 0: 4 GiB */
@@ -82,7 +82,7 @@ typedef struct lz_scope lz_scope;
 LZ_API lz_scope *lz_scope_push(lz_ctx *c);
 /* Has a name, which nodes carry where options.scopes_in_graph is set: "encoder.1/block.2". NULL, "": none. */
 LZ_API lz_scope *lz_scope_push_as(lz_ctx *c, const char *name);
-LZ_API void lz_scope_pop(lz_scope *s);     /* and all that were pushed after it */
+LZ_API void lz_scope_pop(lz_scope *s);     /* and all that were pushed after it, which are gone then */
 LZ_API lz_tensor *lz_retain(lz_tensor *t); /* returns t */
 LZ_API void lz_release(lz_tensor *t);      /* NULL does nothing */
 
