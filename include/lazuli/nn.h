@@ -78,6 +78,8 @@ LZ_API lz_tensor *lz_module_add_buffer(lz_module *m, const char *name, lz_tensor
 
 /* ---- layers with weights ---- */
 
+/* The functions behind the macros need their options: never NULL, which would leave no defaults. */
+
 typedef struct lz_linear_options {
     bool bias;
 } lz_linear_options;

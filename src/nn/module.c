@@ -226,13 +226,15 @@ lz_module *lz_nn_custom_at(lz_module *parent, lz_loc at, const char *name, const
                            void *data)
 {
     lz_module *m = NULL;
-    lz_err *e = lz_module_is_inert(parent) ? NULL : add_child(parent, name, cls, &m);
+    lz_err *e = NULL;
+    if (!lz_module_is_inert(parent))
+        e = cls ? add_child(parent, name, cls, &m) : lz_errf(LZ_ERR_ARG, "lz_nn_custom needs a class");
     if (m) {
         m->at = at;
         m->data = data;
         return m;
     }
-    if (cls->drop)
+    if (cls && cls->drop)
         cls->drop(data);
     if (!e)
         return parent;

@@ -33,8 +33,15 @@ typedef struct recipe {
     int64_t groups;
 } recipe;
 
+static lz_tensor *refuse(lz_ctx *c, const char *what)
+{
+    return lz_fail(c, (lz_loc){ 0 }, LZ_ERR_ARG, what);
+}
+
 static lz_tensor *write(const recipe *r, lz_tensor *(*make)(const recipe *r))
 {
+    if (!r->t)
+        return refuse(r->c, "an initialiser needs a tensor");
     lz_scope *s = lz_scope_push(r->c);
     LZ_NO_GRAD(r->c)
     {
@@ -51,6 +58,8 @@ static lz_tensor *make_uniform(const recipe *r)
 
 lz_tensor *lz_init_uniform(lz_ctx *c, lz_tensor *t, double low, double high)
 {
+    if (!(low <= high))
+        return refuse(c, "lz_init_uniform: the lower bound is above the upper one");
     return write(&(recipe){ .c = c, .t = t, .a = low, .b = high }, make_uniform);
 }
 
@@ -62,6 +71,8 @@ static lz_tensor *make_normal(const recipe *r)
 
 lz_tensor *lz_init_normal(lz_ctx *c, lz_tensor *t, double mean, double std)
 {
+    if (!(std >= 0))
+        return refuse(c, "lz_init_normal: the standard deviation is negative");
     return write(&(recipe){ .c = c, .t = t, .a = mean, .b = std }, make_normal);
 }
 
@@ -82,6 +93,8 @@ static lz_tensor *make_trunc_normal(const recipe *r)
 
 lz_tensor *lz_init_trunc_normal(lz_ctx *c, lz_tensor *t, double mean, double std, double low, double high)
 {
+    if (!(std > 0) || !(low <= high))
+        return refuse(c, "lz_init_trunc_normal: a standard deviation above 0, and bounds in their order");
     return write(&(recipe){ .c = c, .t = t, .a = mean, .b = std, .low = low, .high = high },
                  make_trunc_normal);
 }
@@ -108,11 +121,6 @@ lz_tensor *lz_init_ones(lz_ctx *c, lz_tensor *t)
 
 /* ---- shapes that an initialiser needs ---- */
 
-static lz_tensor *refuse(lz_ctx *c, const char *what)
-{
-    return lz_fail(c, (lz_loc){ 0 }, LZ_ERR_ARG, what);
-}
-
 static lz_tensor *make_eye(const recipe *r)
 {
     lz_ints n = lz_tensor_sizes(r->t);
@@ -121,7 +129,7 @@ static lz_tensor *make_eye(const recipe *r)
 
 lz_tensor *lz_init_eye(lz_ctx *c, lz_tensor *t)
 {
-    if (lz_tensor_ndim(t) != 2)
+    if (!t || lz_tensor_ndim(t) != 2)
         return refuse(c, "lz_init_eye: only a matrix");
     return write(&(recipe){ .c = c, .t = t }, make_eye);
 }
@@ -150,7 +158,7 @@ static lz_tensor *make_dirac(const recipe *r)
 
 lz_tensor *lz_init_dirac(lz_ctx *c, lz_tensor *t, int64_t groups)
 {
-    lz_ints n = lz_tensor_sizes(t);
+    lz_ints n = t ? lz_tensor_sizes(t) : (lz_ints){ NULL, 0 };
     if (n.n < 3 || n.n > 5)
         return refuse(c, "lz_init_dirac: only tensors of 3, 4 or 5 dimensions");
     if (groups < 1 || n.v[0] % groups)
@@ -173,7 +181,7 @@ bool lz_init_fans(const lz_tensor *t, int64_t *in, int64_t *out)
 
 static bool get_fans(lz_ctx *c, const lz_tensor *t, int64_t *in, int64_t *out)
 {
-    if (lz_init_fans(t, in, out) && *in > 0 && *out > 0)
+    if (t && lz_init_fans(t, in, out) && *in > 0 && *out > 0)
         return true;
     refuse(c, "fan in and fan out need a tensor of at least 2 dimensions that has elements");
     return false;
@@ -223,6 +231,8 @@ double lz_init_gain(const char *nonlinearity, double param)
         { "conv_transpose2d", 1 }, { "sigmoid", 1 }, { "tanh", 5.0 / 3 }, { "relu", 0 },
         { "selu", 0.75 },
     };
+    if (!nonlinearity)
+        return NAN;
     if (!strcmp(nonlinearity, "leaky_relu"))
         return sqrt(2 / (1 + param * param));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -245,8 +255,10 @@ static lz_tensor *make_sparse(const recipe *r)
 
 lz_tensor *lz_init_sparse(lz_ctx *c, lz_tensor *t, double sparsity, double std)
 {
-    if (lz_tensor_ndim(t) != 2)
+    if (!t || lz_tensor_ndim(t) != 2)
         return refuse(c, "lz_init_sparse: only a matrix");
+    if (!(sparsity >= 0 && sparsity <= 1) || !(std >= 0))
+        return refuse(c, "lz_init_sparse: a part from 0 to 1, and a standard deviation that is not negative");
     return write(&(recipe){ .c = c, .t = t, .b = std, .low = sparsity }, make_sparse);
 }
 

@@ -3,6 +3,7 @@
 #include <lazuli/lazuli.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { ROWS = 96, COLUMNS = 160, SIZE = ROWS * COLUMNS };
 
@@ -137,6 +138,40 @@ static void test_matrices(void **state)
     lz_close(c);
 }
 
+static void refused(lz_ctx *c, const char *part)
+{
+    assert_true(lz_failed(c));
+    assert_non_null(strstr(lz_message(c), part));
+    lz_clear(c);
+}
+
+static void test_what_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    lz_ctx *c = lz_open(NULL);
+    lz_tensor *t = lz_ones(c, LZ_DIMS(3, 5));
+    lz_init_zeros(c, NULL);
+    refused(c, "needs a tensor");
+    lz_init_xavier_normal(c, NULL, 1);
+    refused(c, "fan in");
+    lz_init_dirac(c, NULL, 1);
+    refused(c, "dimensions");
+    lz_init_uniform(c, t, 2, 1);
+    refused(c, "above the upper");
+    lz_init_normal(c, t, 0, -1);
+    refused(c, "negative");
+    lz_init_trunc_normal(c, t, 0, NAN, 0, 1);
+    refused(c, "above 0");
+    lz_init_sparse(c, t, 2, 1);
+    refused(c, "from 0 to 1");
+    lz_module *m = lz_module_create(c);
+    lz_nn_custom(m, "x", NULL, NULL);
+    refused(c, "needs a class");
+    lz_module_free(m);
+    assert_true(isnan(lz_init_gain(NULL, 0)));
+    lz_close(c);
+}
+
 /* The smaller side of it, times itself, is gain^2 times the identity. */
 static void check_orthogonal(lz_ctx *c, lz_ints sizes, int64_t rows, int64_t columns)
 {
@@ -163,8 +198,11 @@ static void test_orthogonal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_distributions), cmocka_unit_test(test_fans_and_gains),
-        cmocka_unit_test(test_layers),        cmocka_unit_test(test_matrices),
+        cmocka_unit_test(test_distributions),
+        cmocka_unit_test(test_fans_and_gains),
+        cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_matrices),
+        cmocka_unit_test(test_what_cannot_be_is_refused),
         cmocka_unit_test(test_orthogonal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
