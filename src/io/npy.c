@@ -4,6 +4,7 @@
 #include "core/strides.h"
 #include "io/elements.h"
 #include "io/npy_header.h"
+#include "io/save.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -208,9 +209,11 @@ lz_err *lz_npy_encode(const lz_array *a, lz_text *out)
 lz_err *lz_npy_write(const char *path, const lz_array *a)
 {
     lz_text t = { 0 };
+    mode_t mode;
+    LZ_TRY(lz_save_mode(path, &mode));
     lz_err *e = lz_npy_encode(a, &t);
     if (!e)
-        e = lz_file_replace(path, lz_text_view(&t), 0666, 0);
+        e = lz_file_replace(path, lz_text_view(&t), mode, 0);
     lz_text_deinit(&t);
     return e;
 }

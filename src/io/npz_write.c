@@ -219,11 +219,13 @@ static lz_err *check(const char *path, const lz_save_list *list)
 lz_err *lz_npz_write(const char *path, const lz_save_list *list)
 {
     writer w = { .list = list };
+    mode_t mode;
     LZ_TRY(check(path, list));
+    LZ_TRY(lz_save_mode(path, &mode));
     w.members = lz_mem_zalloc(list->n, sizeof *w.members);
     if (!w.members)
         return lz_err_oom();
-    lz_err *e = lz_file_writer_open(&w.file, path, 0666);
+    lz_err *e = lz_file_writer_open(&w.file, path, mode);
     if (!e)
         e = lz_file_writer_close(&w.file, put_members(&w), LZ_FILE_SYNC_FOLDER);
     lz_text_deinit(&w.text);

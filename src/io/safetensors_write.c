@@ -117,7 +117,9 @@ static lz_err *put(void *user, lz_str bytes)
 static lz_err *write_file(const char *path, const lz_save_list *list, const place *places, lz_str header)
 {
     lz_file_writer w;
-    LZ_TRY(lz_file_writer_open(&w, path, 0666));
+    mode_t mode;
+    LZ_TRY(lz_save_mode(path, &mode));
+    LZ_TRY(lz_file_writer_open(&w, path, mode));
     lz_err *e = lz_file_writer_put(&w, header);
     for (size_t i = 0; !e && i < list->n; i++)
         e = lz_save_bytes(list, places[i].item, put, &w);

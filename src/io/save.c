@@ -1,6 +1,8 @@
 #include "io/save.h"
+#include "base/file.h"
 #include "base/map.h"
 #include "io/names.h"
+#include <sys/stat.h>
 
 static lz_err *refuse(const char *path, const char *what, const char *name, const char *why)
 {
@@ -41,6 +43,23 @@ lz_err *lz_save_check(const char *path, const lz_save_list *list)
     lz_map_deinit(&names);
     lz_map_deinit(&keys);
     return e;
+}
+
+/* What else keeps us from looking keeps us from writing, which tells it better. */
+lz_err *lz_save_mode(const char *path, mode_t *out)
+{
+    enum { USUAL = 0666, RIGHTS = 0777 };
+    lz_file_info info;
+    *out = USUAL;
+    lz_err *e = lz_file_stat(path, &info);
+    if (lz_err_code(e) == LZ_ERR_MEMORY)
+        return e;
+    bool is = !e;
+    lz_err_free(e);
+    if (is && !S_ISREG(info.mode))
+        return lz_errf(LZ_ERR_ARG, "%s: what is there is no file, and would be replaced by one", path);
+    *out = is ? info.mode & RIGHTS : USUAL;
+    return NULL;
 }
 
 static lz_err *use_array(const lz_array *a, const lz_save_item *item, lz_save_use *use, void *user)

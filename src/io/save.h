@@ -9,6 +9,7 @@
 
 #include "core/array.h"
 #include <lazuli/io.h>
+#include <sys/types.h>
 
 typedef struct lz_save_item {
     const char *name;
@@ -34,6 +35,10 @@ LZ_MUST_USE lz_err *lz_npz_write(const char *path, const lz_save_list *list);
 
 /* Names that every format can have, and each once; path is for messages. */
 LZ_MUST_USE lz_err *lz_save_check(const char *path, const lz_save_list *list);
+
+/* The rights that a file saved there gets: those of the one it replaces, or the usual. Replacing
+ * is a matter of renaming, so what is no file (a device, a pipe, a folder) is LZ_ERR_ARG. */
+LZ_MUST_USE lz_err *lz_save_mode(const char *path, mode_t *out);
 
 /* The bytes of item i, as its dtype and sizes want them; `use` is called with them once. */
 typedef lz_err *lz_save_use(void *user, lz_str bytes);

@@ -4,10 +4,12 @@
 #include "check.h"
 #include "core/convert.h"
 #include "io/archive.h"
+#include "io/npy.h"
 #include "io/save.h"
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef lz_err *write_fn(const char *path, const lz_save_list *list);
@@ -255,6 +257,53 @@ static lz_err *test_a_full_disk_leaves_the_old_file(void)
     return e ? e : check_old("old");
 }
 
+/* ---- what is there already ---- */
+
+static lz_err *write_npy(const char *file, const lz_save_list *list)
+{
+    lz_array a;
+    LZ_TRY(list->fetch(list->user, 0, &a));
+    lz_err *e = lz_npy_write(file, &a);
+    lz_array_deinit(&a);
+    return e;
+}
+
+static write_fn *const all_writers[] = { lz_npz_write, lz_safetensors_write, write_npy };
+
+enum { WRITERS = sizeof all_writers / sizeof *all_writers };
+
+/* Renaming would put a file in the place of a device. */
+static lz_err *test_only_files_are_replaced(void)
+{
+    const lz_save_list list = { items, BOTH, fetch, (void *)items, NULL, 0 };
+    struct stat st;
+    for (size_t i = 0; i < WRITERS; i++) {
+        unlink(at("pipe"));
+        assert_int_equal(mkfifo(path, 0600), 0);
+        LZ_TRY(lz_check_err(all_writers[i](path, &list), LZ_ERR_ARG, "pipe: what is there is no file"));
+        assert_int_equal(stat(path, &st), 0);
+        assert_true(S_ISFIFO(st.st_mode));
+        LZ_TRY(lz_check_err(all_writers[i](lz_check_dir(), &list), LZ_ERR_ARG, "what is there is no file"));
+    }
+    return NULL;
+}
+
+/* What only its owner may read stays so. */
+static lz_err *test_rights_stay(void)
+{
+    const lz_save_list list = { items, BOTH, fetch, (void *)items, NULL, 0 };
+    struct stat st;
+    for (size_t i = 0; i < WRITERS; i++)
+        for (mode_t mode = 0400; mode <= 0600; mode += 0200) {
+            LZ_TRY(lz_file_replace(at("private"), LZ_STR("old"), mode, LZ_FILE_NO_SYNC));
+            LZ_TRY(all_writers[i](path, &list));
+            assert_int_equal(stat(path, &st), 0);
+            assert_int_equal(st.st_mode & 0777, mode);
+            assert_true(st.st_size > 3);
+        }
+    return NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +315,8 @@ int main(void)
         LZ_TEST(test_bad_metadata_are_refused),
         LZ_TEST(test_a_failure_leaves_the_old_file),
         LZ_TEST(test_a_full_disk_leaves_the_old_file),
+        LZ_TEST(test_only_files_are_replaced),
+        LZ_TEST(test_rights_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
