@@ -56,28 +56,40 @@ static lz_err *list(const char *path)
     return e;
 }
 
+static bool is_npz(const char *path)
+{
+    return lz_str_ends(lz_str_of(path), LZ_STR(".npz"));
+}
+
+/* What is lost on the way is said. */
 static bool save(lz_ctx *c, const lz_archive *a, const lz_named_tensor *t, lz_metadata *m, const char *to)
 {
     lz_named_tensors all = { t, lz_archive_count(a) };
     size_t n = lz_archive_metadata_count(a);
     for (size_t i = 0; i < n; i++)
         m[i] = lz_archive_metadata_at(a, i);
-    return lz_str_ends(lz_str_of(to), LZ_STR(".npz")) ? lz_save_npz(c, to, all)
-                                                      : lz_save_safetensors(c, to, all, m, n);
+    if (!is_npz(to))
+        return lz_save_safetensors(c, to, all, m, n);
+    bool saved = lz_save_npz(c, to, all);
+    if (saved && n)
+        fprintf(stderr, "lazuli: the metadata is left out: .npz files have no place for it\n");
+    return saved;
 }
 
-static void copy_in(lz_ctx *c, const char *from, const char *to)
+static lz_err *copy_in(lz_ctx *c, const char *from, const char *to)
 {
     lz_archive *a = lz_archive_open(c, from);
     if (!a)
-        return;
+        return NULL; /* the context knows why */
     lz_named_tensor *t = lz_mem_zalloc(lz_archive_count(a), sizeof *t);
     lz_metadata *m = lz_mem_zalloc(lz_archive_metadata_count(a), sizeof *m);
-    if (t && m && lz_archive_tensors(c, a, t))
+    lz_err *e = t && m ? NULL : lz_err_oom();
+    if (!e && lz_archive_tensors(c, a, t))
         save(c, a, t, m, to);
     lz_mem_free(t);
     lz_mem_free(m);
     lz_archive_close(a);
+    return e;
 }
 
 static lz_err *copy(const char *from, const char *to)
@@ -85,8 +97,9 @@ static lz_err *copy(const char *from, const char *to)
     lz_ctx *c = lz_open(NULL);
     if (!c)
         return lz_err_oom();
-    copy_in(c, from, to);
-    lz_err *e = lz_failed(c) ? lz_errf(lz_code_of(c), "%s", lz_message(c)) : NULL;
+    lz_err *e = copy_in(c, from, to);
+    if (!e && lz_failed(c))
+        e = lz_errf(lz_code_of(c), "%s", lz_message(c));
     lz_close(c);
     return e;
 }
@@ -95,6 +108,9 @@ int cli_io(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "list") == 0)
         return cli_report(list(argv[2]));
+    if (argc == 4 && strcmp(argv[1], "copy") == 0 && !is_npz(argv[3])
+        && !lz_str_ends(lz_str_of(argv[3]), LZ_STR(".safetensors")))
+        return cli_misuse("'%s' says no format: a copy is called .npz or .safetensors", argv[3]);
     if (argc == 4 && strcmp(argv[1], "copy") == 0)
         return cli_report(copy(argv[2], argv[3]));
     return cli_misuse("io list FILE, or io copy FROM TO");

@@ -27,6 +27,18 @@ if "$lazuli" io copy "$data/all.safetensors" "$tmp/no.npz" 2>"$tmp/why" || [ -e 
     fail "metadata and bf16 went into an .npz file"
 fi
 grep -q "no.npz: tensor 'bf16': bfloat16 has no name" "$tmp/why" || fail "not refused for bf16: $(cat "$tmp/why")"
+
+# What a copy loses is said, and a name that says no format is not guessed at.
+printf '\067\0\0\0\0\0\0\0{"__metadata__":{"k":"v"}}                             ' >"$tmp/m.safetensors"
+"$lazuli" io copy "$tmp/m.safetensors" "$tmp/m.npz" 2>"$tmp/why" || fail "no copy: $(cat "$tmp/why")"
+grep -q "metadata is left out" "$tmp/why" || fail "metadata went without a word"
+"$lazuli" io copy "$tmp/m.safetensors" "$tmp/m2.safetensors" 2>"$tmp/why" || fail "no copy: $(cat "$tmp/why")"
+[ ! -s "$tmp/why" ] || fail "metadata that was kept is said to be lost"
+if "$lazuli" io copy "$data/packed.npz" "$tmp/a.npy" 2>"$tmp/why" || [ -e "$tmp/a.npy" ]; then
+    fail "several tensors went into an .npy file"
+fi
+grep -q "a.npy' says no format" "$tmp/why" || fail "not refused for its name: $(cat "$tmp/why")"
+
 head -c 1000 "$data/all.safetensors" >"$tmp/cut"
 if "$lazuli" io list "$tmp/cut" 2>"$tmp/why"; then
     fail "a file that was cut off is listed"
