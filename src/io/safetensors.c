@@ -4,6 +4,7 @@
 #include "io/archive.h"
 #include "io/little.h"
 #include "io/names.h"
+#include <stdio.h>
 #include <stdlib.h>
 
 #define SWAPPED (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
@@ -146,7 +147,9 @@ static lz_err *read_dtype(lz_archive *a, const lz_json *v, lz_archive_entry *e, 
             e->dtype = name;
             return NULL;
         }
-    return bad(a, lz_json_get(v, "dtype")->loc, e->name, LZ_ERR_UNSUPPORTED, "an unknown dtype");
+    char asked[LZ_NAME_CHARS], what[LZ_NAME_CHARS + 32];
+    snprintf(what, sizeof what, "an unknown dtype, '%s'", lz_name_print(name, asked));
+    return bad(a, lz_json_get(v, "dtype")->loc, e->name, LZ_ERR_UNSUPPORTED, what);
 }
 
 /* What the shape takes; false: more than can be addressed, or not whole bytes. */

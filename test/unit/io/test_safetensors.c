@@ -167,7 +167,7 @@ static lz_err *test_malformed_headers_are_refused(void)
         { ONE("\"data_offsets\":[0,4]"), LZ_ERR_NOT_FOUND, "shape" },
         { "{\"a\":{\"shape\":[1],\"data_offsets\":[0,4]}}", LZ_ERR_NOT_FOUND, "dtype" },
         { "{\"a\":{\"dtype\":\"F33\",\"shape\":[1],\"data_offsets\":[0,4]}}", LZ_ERR_UNSUPPORTED,
-          "byte 22: tensor 'a': an unknown dtype" },
+          "byte 22: tensor 'a': an unknown dtype, 'F33'" },
         { "{\"a\":{\"dtype\":4,\"shape\":[1],\"data_offsets\":[0,4]}}", LZ_ERR_MODEL,
           "byte 22: header: dtype" },
         { ONE("\"shape\":[-1],\"data_offsets\":[0,4]"), LZ_ERR_SYNTAX,
