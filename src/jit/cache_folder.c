@@ -90,6 +90,15 @@ static lz_err *make_folder(char *path)
                                                              : lz_err_errno(errno, "make folder", path);
 }
 
+/* The system calls a link that must not be followed "not a directory". */
+static lz_err *not_opened(int why, const char *path)
+{
+    struct stat st;
+    if ((why == ENOTDIR || why == ELOOP) && lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+        return lz_errf(LZ_ERR_MODEL, "%s is not used: it is a link", path);
+    return lz_err_errno(why, "open", path);
+}
+
 static lz_err *open_folder(char *path, bool make, int *out)
 {
     enum { FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
@@ -98,7 +107,7 @@ static lz_err *open_folder(char *path, bool make, int *out)
         LZ_TRY(make_folder(path));
         *out = open(path, FLAGS);
     }
-    return *out < 0 ? lz_err_errno(errno, "open", path) : NULL;
+    return *out < 0 ? not_opened(errno, path) : NULL;
 }
 
 static lz_err *check_folder(int fd, const char *path)

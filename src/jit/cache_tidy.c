@@ -136,6 +136,7 @@ void lz_cfolder_tidy(const lz_cfolder *f, uint64_t added)
 typedef struct gone {
     size_t count;
     uint64_t bytes;
+    lz_err *first; /* what could not be removed does not keep the rest */
 } gone;
 
 static lz_err *remove_ours(void *user, const lz_cfolder *f, const char *name, const struct stat *st)
@@ -144,8 +145,11 @@ static lz_err *remove_ours(void *user, const lz_cfolder *f, const char *name, co
     lz_str s = lz_str_of(name);
     if (!lz_entry_is_name(s) && !writer_of(s))
         return NULL;
-    if (unlinkat(f->fd, name, 0) != 0)
-        return errno == ENOENT ? NULL : lz_err_errno(errno, "remove", name);
+    if (unlinkat(f->fd, name, 0) != 0) {
+        if (errno != ENOENT)
+            g->first = lz_err_first(g->first, lz_err_errno(errno, "remove", name));
+        return NULL;
+    }
     g->count++;
     g->bytes += (uint64_t)st->st_size;
     return NULL;
@@ -157,5 +161,5 @@ lz_err *lz_cfolder_clear(const lz_cfolder *f, size_t *count, uint64_t *bytes)
     lz_err *e = visit_all(f, remove_ours, &g);
     *count = g.count;
     *bytes = g.bytes;
-    return e;
+    return lz_err_first(g.first, e);
 }

@@ -592,6 +592,40 @@ static lz_err *test_list_and_clear(void)
     return e;
 }
 
+/* A folder in an entry's place cannot be removed; all else is, whichever comes first. */
+static lz_err *test_clear_goes_on(void)
+{
+    static const char in_the_way[] = "0123456789abcdef0123456789abcdef.kernel";
+    bool made;
+    lz_cfolder f;
+    lz_cinfos all = { 0 };
+    size_t count = 0;
+    uint64_t bytes;
+    new_folder();
+    for (char key[] = "a"; *key <= 'h'; ++*key)
+        LZ_TRY(get(key, &made));
+    assert_int_equal(mkdir(in_folder(in_the_way), 0700), 0);
+    LZ_TRY(lz_cfolder_open(true, &f));
+    lz_err *e = lz_check_err(lz_cfolder_clear(&f, &count, &bytes), LZ_ERR_IO, in_the_way);
+    if (!e)
+        e = lz_cfolder_list(&f, &all);
+    assert_true(e || (all.len == 1 && strcmp(all.data[0].name, in_the_way) == 0));
+    lz_vec_deinit(&all);
+    lz_cfolder_close(&f);
+    return e;
+}
+
+static lz_err *test_a_link_is_called_a_link(void)
+{
+    lz_cfolder f;
+    new_folder();
+    linked_folder();
+    LZ_TRY(lz_check_err(lz_cfolder_open(true, &f), LZ_ERR_MODEL, "is not used: it is a link"));
+    new_folder();
+    file_for_folder();
+    return lz_check_err(lz_cfolder_open(true, &f), LZ_ERR_IO, "open");
+}
+
 static lz_err *test_sizes(void)
 {
     static const struct {
@@ -821,6 +855,8 @@ int main(void)
         LZ_TEST(test_touch),
         LZ_TEST(test_oldest_go),
         LZ_TEST(test_left_behind),
+        LZ_TEST(test_clear_goes_on),
+        LZ_TEST(test_a_link_is_called_a_link),
         LZ_TEST(test_sizes),
         LZ_TEST(test_list_and_clear),
         LZ_TEST(test_processes),
