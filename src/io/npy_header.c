@@ -1,5 +1,6 @@
 #include "io/npy_header.h"
 #include "base/number.h"
+#include "io/names.h"
 
 enum { PAD_TO = 64, GROWTH = 21 }; /* NumPy leaves room for the first size to grow to 21 digits */
 
@@ -20,6 +21,8 @@ typedef struct cursor {
     const char *name;
     lz_str s;
     size_t at;
+    lz_str other; /* a dtype that is not ours; the rest of the header is read all the same */
+    size_t other_at;
 } cursor;
 
 static lz_err *refuse(const cursor *c, lz_code code, size_t at, const char *what)
@@ -42,7 +45,7 @@ static size_t little_endian(const char *p, size_t n)
 
 lz_err *lz_npy_header_length(lz_str start, const char *name, size_t *out)
 {
-    cursor c = { name, start, 0 };
+    cursor c = { .name = name, .s = start };
     if (!lz_str_starts(start, MAGIC))
         return bad(&c, "this is no .npy file: it does not begin with \\x93NUMPY");
     c.at = MAGIC.len;
@@ -148,25 +151,64 @@ static lz_err *parse_order(cursor *c, lz_npy_header *h)
     return NULL;
 }
 
+/* To the bracket that closes the one at the cursor; brackets in strings do not count. */
+static lz_err *skip_list(cursor *c, lz_str *out)
+{
+    size_t from = c->at, depth = 0;
+    char quote = '\0';
+    do {
+        if (c->at == c->s.len)
+            return bad(c, "the list has no end");
+        char ch = c->s.ptr[c->at++];
+        if (quote && ch == '\\' && c->at < c->s.len)
+            c->at++;
+        else if (quote || ch == '\'' || ch == '"')
+            quote = !quote ? ch : ch == quote ? '\0' : quote;
+        else
+            depth = ch == '[' ? depth + 1 : ch == ']' ? depth - 1 : depth;
+    } while (depth);
+    *out = lz_str_sub(c->s, from, c->at);
+    return NULL;
+}
+
+static lz_err *tell_other(const cursor *c)
+{
+    char name[LZ_NAME_CHARS];
+    const char *text = lz_name_print(c->other, name);
+    lz_loc loc = { .file = c->name };
+    if (!c->other_at)
+        return NULL;
+    if (lz_str_starts(c->other, LZ_STR("[")))
+        return lz_err_at(LZ_ERR_UNSUPPORTED, loc,
+                         "byte %zu: the elements are records, %s; only plain numbers can be read",
+                         c->other_at, text);
+    return lz_err_at(LZ_ERR_UNSUPPORTED, loc, "byte %zu: no dtype here is like '%s' of NumPy", c->other_at,
+                     text);
+}
+
 static lz_err *parse_descr(cursor *c, lz_npy_header *h)
 {
     lz_str s;
-    if (peek(c) == '[')
-        return refuse(c, LZ_ERR_UNSUPPORTED, c->at,
-                      "the elements are records; only plain numbers can be read");
+    h->dtype = LZ_DTYPE_NONE;
+    char first = peek(c);
     size_t at = c->at;
+    if (first == '[') {
+        c->other_at = at;
+        return skip_list(c, &c->other);
+    }
     LZ_TRY(parse_string(c, &s));
     char order = s.len ? s.ptr[0] : '\0';
     lz_str code = lz_str_sub(s, 1, s.len);
-    h->dtype = LZ_DTYPE_NONE;
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (lz_str_is(code, codes[i].code))
             h->dtype = codes[i].dtype;
     bool byte = lz_dtype_size(h->dtype) == 1,
          known = order == '<' || order == '>' || order == '=' || (order == '|' && byte);
-    if (h->dtype == LZ_DTYPE_NONE || !known)
-        return lz_err_at(LZ_ERR_UNSUPPORTED, (lz_loc){ .file = c->name },
-                         "byte %zu: no dtype here is like '%.*s' of NumPy", at, LZ_FMT(lz_str_sub(s, 0, 32)));
+    if (h->dtype == LZ_DTYPE_NONE || !known) {
+        h->dtype = LZ_DTYPE_NONE;
+        c->other = s;
+        c->other_at = at;
+    }
     h->swapped = !byte && order == OTHER_ORDER;
     return NULL;
 }
@@ -219,12 +261,13 @@ lz_err *lz_npy_header_parse(lz_str bytes, const char *name, lz_npy_header *out)
 {
     size_t end;
     LZ_TRY(lz_npy_header_length(bytes, name, &end));
-    cursor c = { name, lz_str_sub(bytes, 0, end), bytes.ptr[6] == 1 ? 10 : 12 };
+    cursor c = { .name = name, .s = lz_str_sub(bytes, 0, end), .at = bytes.ptr[6] == 1 ? 10 : 12 };
     if (bytes.len < end) {
         c.at = bytes.len;
         return bad(&c, "the file ends inside its header");
     }
-    return parse_dict(&c, out);
+    LZ_TRY(parse_dict(&c, out));
+    return tell_other(&c);
 }
 
 static lz_err *code_of(lz_dtype d, const char **out)

@@ -23,7 +23,8 @@ typedef struct lz_npy_header {
  * LZ_NPY_PREFIX unless the file is shorter. */
 LZ_MUST_USE lz_err *lz_npy_header_length(lz_str start, const char *name, size_t *out);
 
-/* From all bytes before the elements. */
+/* From all bytes before the elements. LZ_ERR_UNSUPPORTED: the dtype is none of ours; order and
+ * sizes are in *out even so, and the dtype there is LZ_DTYPE_NONE. */
 LZ_MUST_USE lz_err *lz_npy_header_parse(lz_str bytes, const char *name, lz_npy_header *out);
 
 /* Version 1, padded to a multiple of 64 bytes; in this machine's byte order. */

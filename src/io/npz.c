@@ -50,8 +50,6 @@ static lz_err *describe(lz_archive *a, lz_archive_entry *e)
         lz_err *err = read_member(&a->zip, m, &h, &start);
         if (err && lz_err_code(err) != LZ_ERR_UNSUPPORTED)
             return err;
-        if (err)
-            h = (lz_npy_header){ .dtype = LZ_DTYPE_NONE };
         lz_err_free(err);
     }
     LZ_TRY(lz_arena_new(&a->arena, &sizes, (size_t)h.sizes.n + 1));

@@ -341,7 +341,13 @@ static lz_err *test_malformed_headers_are_refused(void)
         { "{'descr': '|f4', 'fortran_order': False, 'shape': (6,)}", LZ_ERR_UNSUPPORTED, "'|f4'" },
         { "{'descr': '', 'fortran_order': False, 'shape': (6,)}", LZ_ERR_UNSUPPORTED, "''" },
         { "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (6,)}", LZ_ERR_UNSUPPORTED,
-          "the elements are records" },
+          "the elements are records, [('a', '<f4')];" },
+        { "{'descr': [('a]\\'', [('b', '<f4', (2,))])], 'fortran_order': False, 'shape': (6,)}",
+          LZ_ERR_UNSUPPORTED, "(2,))])];" },
+        { "{'descr': [('a', '<f4')", LZ_ERR_SYNTAX, "the list has no end" },
+        { "{'descr': [('a', '<f4'], 'fortran_order': False, 'shape': 6}", LZ_ERR_SYNTAX, "the shape" },
+        { "{'descr': '<u2', 'fortran_order': False, 'shape': (6}", LZ_ERR_SYNTAX, "expected , or )" },
+        { "{'descr': '\x1b[1m', 'fortran_order': False, 'shape': (6,)}", LZ_ERR_UNSUPPORTED, "'?[1m'" },
     };
     lz_err *e = NULL;
     for (size_t i = 0; !e && i < sizeof rows / sizeof *rows; i++)

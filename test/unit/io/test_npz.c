@@ -58,6 +58,8 @@ static lz_err *check_mixed(const lz_archive *a)
     LZ_TRY(lz_check_err(lz_archive_array(a, 0, &x), LZ_ERR_SYNTAX,
                         "member 'folder/readme.txt': byte 0: this is no .npy"));
     assert_int_equal(lz_archive_dtype(a, lz_archive_find(a, "folder/words")), LZ_DTYPE_NONE);
+    assert_true(lz_shape_eq(lz_archive_sizes(a, 2), (lz_ints){ (const int64_t[]){ 2 }, 1 }));
+    assert_true(lz_shape_eq(lz_archive_sizes(a, 3), (lz_ints){ (const int64_t[]){ 3 }, 1 }));
     LZ_TRY(lz_check_err(lz_archive_array(a, 2, &x), LZ_ERR_UNSUPPORTED, "'<U2' of NumPy"));
     LZ_TRY(lz_check_err(lz_archive_array(a, 3, &x), LZ_ERR_UNSUPPORTED, "member 'folder/u2.npy': byte"));
     LZ_TRY(lz_check_err(lz_archive_array(a, 4, &x), LZ_ERR_ARG, "there are 4 tensors, none has number 4"));
