@@ -39,6 +39,19 @@ static lz_err *read_member(const lz_zip *z, const lz_zip_member *m, lz_npy_heade
     return check_size(z, m, h, *start);
 }
 
+/* NumPy looks at the first bytes, not at the name. One that is called .npy has to be one. */
+static lz_err *is_npy(const lz_zip *z, const lz_zip_member *m, bool *out)
+{
+    char start[LZ_NPY_PREFIX];
+    size_t got;
+    *out = lz_str_ends(m->name, LZ_STR(".npy"));
+    if (*out)
+        return NULL;
+    LZ_TRY(lz_zip_peek(z, m, start, sizeof start, &got));
+    *out = lz_str_starts((lz_str){ start, got }, LZ_STR("\x93NUMPY"));
+    return NULL;
+}
+
 /* What is sound and not for us is listed, without a dtype. */
 static lz_err *describe(lz_archive *a, lz_archive_entry *e)
 {
@@ -46,7 +59,9 @@ static lz_err *describe(lz_archive *a, lz_archive_entry *e)
     lz_npy_header h = { .dtype = LZ_DTYPE_NONE };
     size_t start;
     int64_t *sizes;
-    if (lz_str_ends(m->name, LZ_STR(".npy"))) {
+    bool npy;
+    LZ_TRY(is_npy(&a->zip, m, &npy));
+    if (npy) {
         lz_err *err = read_member(&a->zip, m, &h, &start);
         if (err && lz_err_code(err) != LZ_ERR_UNSUPPORTED)
             return err;

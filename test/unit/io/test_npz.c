@@ -220,6 +220,7 @@ static lz_err *read_made(lz_str bytes)
     LZ_TRY(open_bytes(bytes, &a));
     lz_err *e = lz_archive_count(a) == 1 ? lz_archive_get(a, 0, NULL, &x) : NULL;
     if (!e && lz_archive_count(a) == 1) {
+        assert_int_equal(lz_archive_dtype(a, 0), LZ_F32); /* what can be read is listed so */
         check_elements(&x, LZ_F32, (lz_ints){ (const int64_t[]){ 2 }, 1 });
         lz_array_deinit(&x);
     }
@@ -273,6 +274,9 @@ static lz_err *sound_files(void)
     LZ_TRY(make_and_read(&n));
     n.extra = LZ_STR("\x34\x12\2\0ab");
     n.directory_size += n.extra.len;
+    LZ_TRY(make_and_read(&n));
+    n = good(); /* an array under any name */
+    n.name = n.local_name = LZ_STR("a.dat");
     LZ_TRY(make_and_read(&n));
     n = good(); /* sizes and checksum behind the member */
     n.flags = n.local_flags = 8;
