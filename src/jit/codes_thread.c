@@ -1,4 +1,5 @@
 #include "base/clock.h"
+#include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/pool.h"
@@ -132,7 +133,9 @@ static pthread_once_t watched = PTHREAD_ONCE_INIT;
 static void refuse(lz_centry *e, lz_err *err)
 {
     lz_code code = lz_err_code(err);
-    lz_logf(LZ_LOG_DEBUG, "a kernel stays interpreted: %s", lz_err_text(err));
+    /* A machine without LLVM is an ordinary one; a wish that cannot be met is not. */
+    bool wished = code == LZ_ERR_ARG || (code == LZ_ERR_NOT_FOUND && lz_env_text(LZ_ENV_LLVM));
+    lz_logf(wished ? LZ_LOG_WARN : LZ_LOG_DEBUG, "a kernel stays interpreted: %s", lz_err_text(err));
     if (code == LZ_ERR_NOT_FOUND) {
         atomic_store(&lz_codes_all.none, true);
     } else if (code == LZ_ERR_MEMORY) {
