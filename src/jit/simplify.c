@@ -18,12 +18,12 @@ static bool fold(const lz_kb *b, const lz_knode *n, int64_t *bits)
     int count = lz_knode_operands(n);
     int64_t x[3] = { 0, 0, 0 };
     bool constant = count > 0;
-    lz_ktype last = LZ_KBOOL;
+    int last = LZ_KBOOL;
     for (int i = 0; i < count; i++) {
         const lz_knode *in = lz_kb_at(b, n->in[i]);
         constant = constant && in->op == LZ_N_CONST;
         x[i] = in->bits;
-        last = (lz_ktype)in->type;
+        last = in->type;
     }
     lz_tile_fn *fn = constant ? lz_tile_of(&lz_tile_base, n, last) : NULL;
     if (!fn || (divides(n) && x[1] == 0))
