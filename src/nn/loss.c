@@ -2,7 +2,6 @@
 #include <lazuli/nn.h>
 #include <lazuli/ops.h>
 #include <math.h>
-#include <string.h>
 
 #undef LZ_HERE
 #define LZ_HERE at
@@ -37,12 +36,20 @@ lz_tensor *lz_cosine_embedding_loss_at(lz_ctx *c, lz_loc at, lz_tensor *x1, lz_t
     return reduce(c, at, lz_add_Tensor(c, pos, neg), o->reduction);
 }
 
+/* All dimensions of n but the last. */
+static bool is_rows_of(lz_ints v, lz_ints n)
+{
+    bool same = v.n == n.n - 1;
+    for (int64_t i = 0; same && i < v.n; i++)
+        same = v.v[i] == n.v[i];
+    return same;
+}
+
 /* One variance for each row gets a last dimension. */
 static lz_tensor *of_rows(lz_ctx *c, lz_loc at, lz_tensor *variance, const lz_tensor *input)
 {
-    lz_ints v = sizes_of(variance), n = sizes_of(input);
-    bool has_rows = v.n == n.n - 1 && (v.n == 0 || !memcmp(v.v, n.v, (size_t)v.n * sizeof *n.v));
-    return has_rows ? lz_unsqueeze(c, variance, -1) : variance;
+    bool rows = is_rows_of(sizes_of(variance), sizes_of(input));
+    return rows ? lz_unsqueeze(c, variance, -1) : variance;
 }
 
 /* The variance is kept above eps, and its gradient does not know of that. */
