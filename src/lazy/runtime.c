@@ -73,13 +73,14 @@ static lz_err *choose_injected(lz_runtime *r)
     const char *text = lz_env_text(LZ_ENV_INJECT_FAILURE);
     size_t i = 1; /* 0 is none */
     lz_runtime_inject(r, text);
+    if (!text)
+        return NULL;
     while (i < LZ_OP_COUNT && strcmp(lz_op_table[i].name, r->inject) != 0)
         i++;
-    return text && i == LZ_OP_COUNT ? lz_errf(LZ_ERR_ARG,
-                                              "%s=%s: there is no such operator; it has an overload, "
-                                              "as in mul.Tensor",
-                                              lz_env_vars[LZ_ENV_INJECT_FAILURE].name, text)
-                                    : NULL;
+    if (i < LZ_OP_COUNT)
+        return NULL;
+    return lz_errf(LZ_ERR_ARG, "%s=%s: there is no such operator; it has an overload, as in mul.Tensor",
+                   lz_env_vars[LZ_ENV_INJECT_FAILURE].name, text);
 }
 
 /* By our names, or those of the original. */
