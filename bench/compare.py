@@ -5,8 +5,9 @@
     bench/compare.py --venv DIR [--python PYTHON]   whatever these can import is compared with
 
 A peer lives in a process of its own (a worker), which makes its inputs and compiled functions once and is then asked for
-times in turns with `lazuli bench`. Of each the least counts. On one thread the time is the CPU's, so that other
-programs do not count; on more it is the clock's. A peer that is missing is said to be missing.
+times in turns with `lazuli bench`. Of each the least is shown; a ratio is the median of those of the rounds, because a
+machine may be faster in one round than in the next. On one thread the time is the CPU's, so that other programs do
+not count; on more it is the clock's. A peer that is missing is said to be missing.
 """
 import argparse
 import json
@@ -586,8 +587,11 @@ def first_result(python, name, threads):
 
 
 def compare(o, workers, suite, n, unit):
-    times = {}
+    """Seconds by system, for each round."""
+    rounds = []
     for _ in range(1 if suite in ("shapes", "start") else o.rounds):
+        times = {}
+        rounds.append(times)
         take_ours(times, suite, unit, lazuli(o.lazuli, suite, n, o.threads, o.seconds))
         for w in workers:
             if suite == "start":
@@ -595,45 +599,50 @@ def compare(o, workers, suite, n, unit):
             else:
                 got = w.ask(suite, n, o.seconds)
                 put(times, w.name, got and got["seconds"])
-    return times
+    return rounds
 
 
 def train(o, peers, suite, n):
     """Steps, first steps, our longest early ones and memory of a model. Each system has a process of its own for it; ours a new
     one each time, so that what the machine itself does in one of them does not decide."""
-    step, first, memory = {}, {}, {}
-    longest, median = [], []
+    steps, first, memory, ours = [], {}, {}, []
     workers = [Worker(p.python, p.name, o.threads) for p in peers if p.name in TRAINERS]
     for _ in range(o.rounds):
-        ours = {f["metric"]: f["value"] for f in lazuli(o.lazuli, suite, n, o.threads, o.seconds)}
-        put(step, "lazuli", ours["time"] / 1e3)
-        put(first, "lazuli", ours["first"] / 1e3)
-        longest.append(ours["longest"] / 1e3)
-        median.append(ours["median"] / 1e3)
-        memory["lazuli"] = max(memory.get("lazuli", 0), ours["peak_memory"])
+        ours.append({f["metric"]: f["value"] for f in lazuli(o.lazuli, suite, n, o.threads, o.seconds)})
+        steps.append({"lazuli": ours[-1]["time"] / 1e3})
         for w in workers:
             got = w.ask(suite, n, o.seconds)
-            put(step, w.name, got and got["seconds"])
-            put(first, w.name, got and got["first"])
+            put(steps[-1], w.name, got and got["seconds"])
             if got:
-                memory[w.name] = got["memory"]
+                first[w.name], memory[w.name] = got["first"], got["memory"]
     for w in workers:
         w.close()
-    swap = {"lazuli": statistics.median(longest), "its median": statistics.median(median)}
+    middle = {m: statistics.median(f[m] for f in ours) for m in ("first", "longest", "median")}
+    first["lazuli"], memory["lazuli"] = middle["first"] / 1e3, max(f["peak_memory"] for f in ours)
+    swap = {"lazuli": middle["longest"] / 1e3, "its median": middle["median"] / 1e3}
     return [
-        (suite, "ms", 1e3, step),
-        (suite + " first step", "ms", 1e3, first),
-        (suite + " longest step", "ms", 1e3, swap),
-        (suite + " memory", "MB", 1, memory),
+        (suite, "ms", 1e3, steps),
+        (suite + " first step", "ms", 1e3, [first]),
+        (suite + " longest step", "ms", 1e3, [swap]),
+        (suite + " memory", "MB", 1, [memory]),
     ]
 
 
 def measured(o, workers, suite, n, unit):
-    """Tables of a suite: (name, unit, units in a value, values by system)."""
+    """Tables of a suite: (name, unit, units in a value, values by system of each round)."""
     if suite in TRAINING:
         return train(o, workers, suite, n)
     others = [w for w in workers if w.name != "torch.compile"]
     return [(suite, unit, SCALE[unit], compare(o, others, suite, n, unit))]
+
+
+def ratios(rounds):
+    """By system: its least value, and the median of the rounds' ratios of ours to it."""
+    found = {}
+    for system in dict.fromkeys(s for r in rounds for s in r):
+        has = [r for r in rounds if system in r]
+        found[system] = min(r[system] for r in has), statistics.median(r["lazuli"] / r[system] for r in has)
+    return found
 
 
 def rows_of(o, workers):
@@ -641,8 +650,8 @@ def rows_of(o, workers):
         for n in sizes if not o.n else [o.n]:
             if o.suites and suite not in o.suites:
                 continue
-            for name, shown, scale, values in measured(o, workers, suite, n, unit):
-                for system, value in values.items():
+            for name, shown, scale, rounds in measured(o, workers, suite, n, unit):
+                for system, (value, ratio) in ratios(rounds).items():
                     yield {
                         "suite": name,
                         "n": n,
@@ -650,7 +659,7 @@ def rows_of(o, workers):
                         "value": value * scale,
                         "unit": shown,
                         "threads": o.threads,
-                        "ratio": values["lazuli"] / value,
+                        "ratio": ratio,
                     }
 
 
@@ -716,15 +725,18 @@ def selftest(o):
     assert 1e-4 <= got["seconds"] < 1, got
     rows = list(train_stub(o, w))
     assert [r[0] for r in rows] == ["mlp", "mlp first step", "mlp longest step", "mlp memory"], rows
-    assert all(set(r[3]) == {"lazuli", "its median" if "longest" in r[0] else "stub"} for r in rows), rows
-    assert all(min(r[3].values()) > 0 for r in rows), rows
+    assert all(set(v) == {"lazuli", "its median" if "longest" in r[0] else "stub"} for r in rows for v in r[3]), rows
+    assert all(min(v.values()) > 0 for r in rows for v in r[3]), rows
     w.close()
     o.pythons, o.peers, o.suites, o.n, o.rounds, o.seconds = [], list(PEERS), ["sum0", "shapes", "start"], 3, 2, 0.001
     rows = run(o)
     assert {r["suite"] for r in rows} == set(o.suites), rows
     assert all(r["ratio"] == 1 for r in rows if r["system"] == "lazuli"), rows
-    ours = {(r["suite"], r["threads"]): r["value"] for r in rows if r["system"] == "lazuli"}
-    assert all(abs(r["ratio"] * r["value"] / ours[r["suite"], r["threads"]] - 1) < 1e-6 for r in rows), rows
+    once = [r for r in rows if r["suite"] in ("shapes", "start")]
+    ours = {(r["suite"], r["threads"]): r["value"] for r in once if r["system"] == "lazuli"}
+    assert all(abs(r["ratio"] * r["value"] / ours[r["suite"], r["threads"]] - 1) < 1e-6 for r in once), rows
+    made = [{"lazuli": 2.0, "x": 1.0}, {"lazuli": 1.0, "x": 2.0}, {"lazuli": 3.0, "x": 4.0}, {"lazuli": 9.0}]
+    assert ratios(made) == {"lazuli": (1.0, 1.0), "x": (1.0, 0.75)}
 
 
 def options():

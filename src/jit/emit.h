@@ -21,7 +21,11 @@ struct lz_em;
 struct lz_target {
     const char *name; /* "avx512" */
     const char *triple, *cpu, *features;
-    int lanes;   /* elements of 4 bytes in a vector */
+    int lanes; /* elements of 4 bytes in a vector */
+    int reads; /* and in one of a loop that only reads */
+    /* the most vectors of lanes of reductions in registers: where there is little else to do, and
+     * beside an exponential, whose constants want registers, too */
+    int held, held_beside;
     bool masked; /* loops run under a mask; else whole vectors, then single elements */
     bool fma;    /* has the instruction */
     bool half;   /* and those that convert f16 */
@@ -55,6 +59,7 @@ typedef struct lz_eplan {
     int64_t *state;       /* per reduction or scan: where in the scratch memory */
     int64_t *array;       /* columns: where the strip of an outer node is; -1: nowhere */
     int64_t scratch, row; /* bytes; bytes per element of the row */
+    bool only_reads;      /* rows: a reduction with next to nothing to compute */
     int vec;              /* lanes */
     int64_t strip;        /* columns at once */
 } lz_eplan;
@@ -63,6 +68,8 @@ typedef struct lz_eplan {
 LZ_MUST_USE lz_err *lz_eplan_init(lz_eplan *p, const lz_kir *ir, const lz_variant *v, const lz_target *t,
                                   bool keeps);
 void lz_eplan_deinit(lz_eplan *p);
+/* What a walk does for an element. */
+int lz_eplan_operations(const lz_eplan *p, int walk);
 bool lz_eplan_stores_row(const lz_eplan *p, const lz_variant *v, const lz_kstore *s);
 
 /* ---- the emitter ---- */
@@ -81,6 +88,7 @@ enum {
     LZ_EM_LANES = 64,                           /* the most in a vector */
     LZ_EM_SLOT = LZ_EM_LANES * sizeof(int64_t), /* room for a vector */
     LZ_EM_SPILL = 5 * LZ_EM_SLOT,               /* the result and the operands of a tile function */
+    LZ_EM_HELD = 16,                            /* the most vectors of lanes in registers */
 };
 
 typedef struct lz_em {
@@ -102,10 +110,11 @@ typedef struct lz_em {
     lz_eaccess access[LZ_KERNEL_ACCESSES];
     int lanes;
     lz_lvalue *mask, *at;
-    lz_lvalue **held;   /* lanes in registers: those of the body's next reduction; NULL: in memory */
-    lz_lvalue **now;    /* per node: in the body being emitted */
-    lz_lvalue **scalar; /* uniform ones, and with rows outer ones */
-    lz_lvalue **spread; /* the same as vectors */
+    lz_lvalue **held;            /* lanes in registers: those of the body's next reduction; NULL: in memory */
+    lz_lvalue *sums[LZ_EM_HELD]; /* and those of the block */
+    lz_lvalue **now;             /* per node: in the body being emitted */
+    lz_lvalue **scalar;          /* uniform ones, and with rows outer ones */
+    lz_lvalue **spread;          /* the same as vectors */
 } lz_em;
 
 /* emit_ir.c: LLVM IR in the present shape */
@@ -133,7 +142,8 @@ void lz_em_branch(lz_em *e, lz_lvalue *c, lz_lblock *yes, lz_lblock *no);
 void lz_em_at(lz_em *e, lz_lblock *b);
 lz_lvalue *lz_em_phi(lz_em *e, lz_lvalue *x, lz_lblock *from_x, lz_lvalue *y, lz_lblock *from_y);
 lz_lvalue *lz_em_field(lz_em *e, lz_lvalue *p, lz_ltype *t, size_t offset);
-lz_lvalue *lz_em_least(lz_em *e, lz_lvalue *x, lz_lvalue *y); /* of two i64 */
+lz_lvalue *lz_em_least(lz_em *e, lz_lvalue *x, lz_lvalue *y);       /* of two i64 */
+lz_lvalue *lz_em_down_to(lz_em *e, lz_lvalue *x, int64_t multiple); /* a power of two */
 
 typedef struct lz_eloop {
     lz_lblock *body, *exit;
@@ -181,11 +191,22 @@ void lz_em_row_start(lz_em *e, lz_lvalue *outer_index); /* NULL: the only row */
 void lz_em_row_outer(lz_em *e, int stage);              /* values; reductions are there */
 void lz_em_row_stores(lz_em *e, int stage);
 void lz_em_row_spread(lz_em *e, int walk); /* what elements read of lower levels, as vectors */
+bool lz_em_reduces_in(const lz_em *e, uint32_t v, int walk); /* is v a reduction that it makes? */
 bool lz_em_row_reduces(const lz_em *e, int walk);
+bool lz_em_row_does_little(const lz_em *e, int walk);
+void lz_em_row_body(lz_em *e, int walk); /* e->lanes elements from e->at on */
 void lz_em_row_stretch(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to);
+/* Vectors of lanes that lie in memory, of all reductions of the walk. */
+void lz_em_row_put_lanes(lz_em *e, int walk, lz_lvalue *const *x);
+void lz_em_row_get_lanes(lz_em *e, int walk, lz_lvalue **x);
 void lz_em_row_block(lz_em *e, int walk, lz_lvalue *from); /* into the block's lanes */
 lz_ebest lz_em_row_fold(lz_em *e, uint32_t v);             /* these to one */
 lz_lvalue *lz_em_row_block_size(lz_em *e);
+
+/* emit_held.c: the lanes of a walk's reductions in registers */
+int lz_em_held(const lz_em *e, int walk); /* vectors; 0: they are not for registers */
+void lz_em_held_block(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *end); /* into e->sums */
+lz_lvalue **lz_em_held_sums(lz_em *e, uint32_t reduction);
 
 /* emit_walk.c: the function lz_walk, of a plan that keeps nothing */
 bool lz_em_shares(const lz_kir *ir, const lz_variant *v);

@@ -172,6 +172,11 @@ lz_lvalue *lz_em_least(lz_em *e, lz_lvalue *x, lz_lvalue *y)
     return e->l->BuildSelect(e->b, e->l->BuildICmp(e->b, LZ_L_SLT, x, y, ""), x, y, "");
 }
 
+lz_lvalue *lz_em_down_to(lz_em *e, lz_lvalue *x, int64_t multiple)
+{
+    return e->l->BuildAnd(e->b, x, lz_em_i64(e, -multiple), "");
+}
+
 static void enter_loop(lz_em *e, lz_eloop *l, lz_lvalue *from, lz_lblock *before)
 {
     lz_em_at(e, l->body);

@@ -51,6 +51,28 @@ static void reset_total(lz_em *e, uint32_t v)
     lz_em_put(e, node(e, v), lz_em_neutral(e, node(e, v)), p.total, p.total_at, lz_em_i64(e, 0));
 }
 
+void lz_em_row_put_lanes(lz_em *e, int walk, lz_lvalue *const *x)
+{
+    e->lanes = e->p->vec;
+    for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
+        parts p = lz_em_reduces_in(e, v, walk) ? parts_of(e, v) : (parts){ 0 };
+        for (int i = 0; p.vec && i < LZ_ROW_LANES; i += p.vec, x++)
+            lz_em_put(e, node(e, v), (lz_ebest){ *x, NULL }, p.lane, p.lane_at, first_of(e, false, i));
+    }
+    e->lanes = 1;
+}
+
+void lz_em_row_get_lanes(lz_em *e, int walk, lz_lvalue **x)
+{
+    e->lanes = e->p->vec;
+    for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
+        parts p = lz_em_reduces_in(e, v, walk) ? parts_of(e, v) : (parts){ 0 };
+        for (int i = 0; p.vec && i < LZ_ROW_LANES; i += p.vec, x++)
+            *x = lz_em_get(e, node(e, v), p.lane, p.lane_at, first_of(e, false, i)).x;
+    }
+    e->lanes = 1;
+}
+
 /* Lanes that do not count keep what they have. */
 static void step(lz_em *e, uint32_t v)
 {
@@ -108,8 +130,10 @@ lz_ebest lz_em_row_fold(lz_em *e, uint32_t v)
     lz_ebest s[LZ_ROW_LANES] = { { NULL, NULL } };
     int count = LZ_ROW_LANES / p.vec;
     e->lanes = p.vec;
+    lz_lvalue **sums = lz_em_held(e, n->stage - 1) ? lz_em_held_sums(e, v) : NULL;
     for (int i = 0; i < count; i++)
-        s[i] = lz_em_get(e, n, p.lane, p.lane_at, first_of(e, true, i * p.vec));
+        s[i] = sums ? (lz_ebest){ sums[i], NULL }
+                    : lz_em_get(e, n, p.lane, p.lane_at, first_of(e, true, i * p.vec));
     for (int half = count / 2; half > 0; half /= 2) {
         for (int i = 0; i < half; i++)
             s[i] = lz_em_merge(e, n, s[i], s[i + half]);
@@ -187,7 +211,7 @@ static void keep(lz_em *e, uint32_t v)
 
 /* ---- one walk ---- */
 
-static bool reduces_in(const lz_em *e, uint32_t v, int walk)
+bool lz_em_reduces_in(const lz_em *e, uint32_t v, int walk)
 {
     return node(e, v)->op == LZ_N_REDUCE && node(e, v)->stage == walk + 1;
 }
@@ -208,13 +232,13 @@ static void element(lz_em *e, uint32_t v, int walk)
         keep(e, v);
 }
 
-static void body(lz_em *e, int walk)
+void lz_em_row_body(lz_em *e, int walk)
 {
     memset(e->now, 0, e->ir->nodes.len * sizeof(lz_lvalue *));
     for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
         if (made_in(e, v, walk))
             element(e, v, walk);
-        else if (reduces_in(e, v, walk))
+        else if (lz_em_reduces_in(e, v, walk))
             step(e, v);
     }
     for (size_t i = 0; i < e->ir->stores.len; i++) {
@@ -231,153 +255,25 @@ static void body_loop(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to, int la
     e->lanes = lanes;
     e->at = l.i;
     e->mask = masked ? lz_em_mask(e, to) : NULL;
-    body(e, walk);
+    lz_em_row_body(e, walk);
     e->lanes = 1;
     e->at = e->mask = NULL;
     lz_em_loop_end(e, &l);
 }
 
-/* ---- all lanes of a reduction in registers ---- */
-
-enum {
-    PIECES = 4, /* vectors that make up the lanes */
-    HELD_MOST = 4 * PIECES,
-};
-
-/* How many vectors are held: reductions by PIECES; 0: it is not for registers. A vector that
- * is called takes them all. */
-static int held_vectors(const lz_em *e, int walk)
-{
-    int held = 0;
-    bool fits = e->t->masked && LZ_ROW_LANES / e->p->vec == PIECES;
-    for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
-        bool reduces = reduces_in(e, v, walk);
-        held += reduces ? PIECES : 0;
-        fits = fits && !(reduces && lz_em_has_index(node(e, v)));
-    }
-    return fits && held <= HELD_MOST ? held : 0;
-}
-
-/* Between registers and the lanes in memory. */
-static void move_held(lz_em *e, int walk, lz_lvalue **held, bool out)
-{
-    e->lanes = e->p->vec;
-    for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
-        for (int i = 0; reduces_in(e, v, walk) && i < PIECES; i++, held++) {
-            parts p = parts_of(e, v);
-            lz_lvalue *at = first_of(e, false, i * e->p->vec);
-            if (out)
-                lz_em_put(e, node(e, v), (lz_ebest){ *held, NULL }, p.lane, p.lane_at, at);
-            else
-                *held = lz_em_get(e, node(e, v), p.lane, p.lane_at, at).x;
-        }
-    }
-    e->lanes = 1;
-}
-
-/* One vector: the first piece of each reduction takes it and becomes the last. */
-static void turn(lz_em *e, int walk, lz_lvalue *to, lz_lvalue **held, int n)
-{
-    lz_lvalue *first[HELD_MOST / PIECES] = { NULL };
-    for (int i = 0; i < n; i += PIECES)
-        first[i / PIECES] = held[i];
-    e->lanes = e->p->vec;
-    e->mask = to ? lz_em_mask(e, to) : NULL;
-    e->held = first;
-    body(e, walk);
-    e->held = NULL;
-    e->mask = e->at = NULL;
-    e->lanes = 1;
-    for (int i = 0; i < n; i += PIECES) {
-        for (int k = 0; k + 1 < PIECES; k++)
-            held[i + k] = held[i + k + 1];
-        held[i + PIECES - 1] = first[i / PIECES];
-    }
-}
-
-/* What is done for an element. */
-static int operations(const lz_em *e, int walk)
-{
-    int n = 0;
-    for (uint32_t v = 0; v < e->ir->nodes.len; v++)
-        n += made_in(e, v, walk) && node(e, v)->op != LZ_N_CONST;
-    return n;
-}
-
 /* Is there so little to do that masks are a good part of it? Then whole vectors have a loop of
  * their own: a sum reads the second cache at 96 instead of 75 GB/s. */
-static bool does_little(const lz_em *e, int walk)
+bool lz_em_row_does_little(const lz_em *e, int walk)
 {
     enum { LITTLE = 8 };
-    return operations(e, walk) <= LITTLE;
-}
-
-/* So little that the loop itself is, for elements that come from memory and are needed once? Then
- * its steps are longer: a sum gains 4 to 7 %, where the first walk of a softmax loses 6. */
-static bool only_reads(const lz_em *e, int walk)
-{
-    enum { READ = 2 };
-    return e->p->walks == 1 && operations(e, walk) <= READ;
-}
-
-/* Vectors from `from` to `end`, whole turns. to: the elements from there on do not count; NULL: all
- * do, and a step of the loop may be as many vectors as there are pieces, which then stay where
- * they are. */
-static void turn_loop(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *end, lz_lvalue *to, lz_lvalue **held,
-                      int n)
-{
-    lz_lvalue *before[HELD_MOST], *phi[HELD_MOST];
-    int64_t steps = !to && only_reads(e, walk) ? PIECES : 1;
-    lz_lblock *enter = e->l->GetInsertBlock(e->b);
-    lz_eloop l = lz_em_loop(e, from, end, lz_em_i64(e, steps * e->p->vec));
-    for (int i = 0; i < n; i++) {
-        before[i] = held[i];
-        phi[i] = e->l->BuildPhi(e->b, e->l->TypeOf(held[i]), "");
-        e->l->AddIncoming(phi[i], &held[i], &enter, 1);
-        held[i] = phi[i];
-    }
-    for (int64_t i = 0; i < steps; i++) {
-        e->at = e->l->BuildAdd(e->b, l.i, lz_em_i64(e, i * e->p->vec), "");
-        turn(e, walk, to, held, n);
-    }
-    lz_lblock *last = e->l->GetInsertBlock(e->b);
-    for (int i = 0; i < n; i++)
-        e->l->AddIncoming(phi[i], &held[i], &last, 1);
-    lz_em_loop_end(e, &l);
-    for (int i = 0; i < n; i++)
-        held[i] = lz_em_phi(e, before[i], enter, held[i], last);
-}
-
-static lz_lvalue *down_to(lz_em *e, lz_lvalue *x, int64_t multiple)
-{
-    return e->l->BuildAnd(e->b, x, lz_em_i64(e, -multiple), "");
-}
-
-/* Elements [from, to). Whole turns: the last vectors may have no lane that counts. */
-static void turns(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to, int n)
-{
-    lz_lvalue *held[HELD_MOST] = { NULL };
-    lz_lvalue *up = e->l->BuildAdd(e->b, to, lz_em_i64(e, LZ_ROW_LANES - 1), "");
-    move_held(e, walk, held, false);
-    if (does_little(e, walk)) {
-        lz_lvalue *whole = down_to(e, to, LZ_ROW_LANES);
-        turn_loop(e, walk, from, whole, NULL, held, n);
-        from = whole;
-    }
-    turn_loop(e, walk, from, down_to(e, up, LZ_ROW_LANES), to, held, n);
-    move_held(e, walk, held, true);
+    return lz_eplan_operations(e->p, walk) <= LITTLE;
 }
 
 /* Elements [from, to) of the row; from is a multiple of the vector's lanes. */
 void lz_em_row_stretch(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to)
 {
-    int held = held_vectors(e, walk);
-    if (held) {
-        turns(e, walk, from, to, held);
-        return;
-    }
-    bool split = !e->t->masked || does_little(e, walk);
-    lz_lvalue *whole = split ? down_to(e, to, e->p->vec) : from;
+    bool split = !e->t->masked || lz_em_row_does_little(e, walk);
+    lz_lvalue *whole = split ? lz_em_down_to(e, to, e->p->vec) : from;
     if (split)
         body_loop(e, walk, from, whole, e->p->vec, false);
     body_loop(e, walk, whole, to, e->t->masked ? e->p->vec : 1, e->t->masked);
@@ -387,7 +283,7 @@ bool lz_em_row_reduces(const lz_em *e, int walk)
 {
     bool does = false;
     for (uint32_t v = 0; v < e->ir->nodes.len; v++)
-        does = does || reduces_in(e, v, walk);
+        does = does || lz_em_reduces_in(e, v, walk);
     return does;
 }
 
@@ -396,7 +292,7 @@ typedef void state_fn(lz_em *e, uint32_t v);
 static void each_reduction(lz_em *e, int walk, state_fn *fn)
 {
     for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
-        if (reduces_in(e, v, walk))
+        if (lz_em_reduces_in(e, v, walk))
             fn(e, v);
     }
 }
@@ -415,6 +311,10 @@ void lz_em_row_block(lz_em *e, int walk, lz_lvalue *from)
 {
     lz_lvalue *chunk = lz_em_i64(e, LZ_ROW_CHUNK);
     lz_lvalue *end = lz_em_least(e, e->l->BuildAdd(e->b, from, e->block, ""), e->n_row);
+    if (lz_em_held(e, walk)) {
+        lz_em_held_block(e, walk, from, end);
+        return;
+    }
     each_reduction(e, walk, reset_block);
     lz_eloop part = lz_em_loop(e, from, end, chunk);
     each_reduction(e, walk, reset_chunk);
@@ -447,7 +347,7 @@ static void do_walk(lz_em *e, int walk)
 {
     lz_em_row_spread(e, walk);
     for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
-        if (reduces_in(e, v, walk) || (made_in(e, v, walk) && node(e, v)->op == LZ_N_SCAN))
+        if (lz_em_reduces_in(e, v, walk) || (made_in(e, v, walk) && node(e, v)->op == LZ_N_SCAN))
             reset_total(e, v);
     }
     if (lz_em_row_reduces(e, walk))
@@ -486,7 +386,7 @@ void lz_em_row_stores(lz_em *e, int stage)
 static void outer(lz_em *e, int stage)
 {
     for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
-        if (reduces_in(e, v, stage - 1))
+        if (lz_em_reduces_in(e, v, stage - 1))
             e->scalar[v] = total(e, v);
     }
     lz_em_row_outer(e, stage);

@@ -29,11 +29,6 @@ int64_t lz_em_totals(const lz_kir *ir)
     return n * PLACE;
 }
 
-static bool reduces_in(const lz_em *e, uint32_t v, int walk)
-{
-    return node(e, v)->op == LZ_N_REDUCE && node(e, v)->stage == walk + 1;
-}
-
 /* Of reduction v, block `index`. */
 static lz_lvalue *place(lz_em *e, uint32_t v, lz_lvalue *index)
 {
@@ -67,7 +62,7 @@ static lz_lvalue *add_up(lz_em *e, uint32_t v, lz_lvalue *blocks)
 static void save_blocks(lz_em *e, int walk, lz_lvalue *index)
 {
     for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
-        if (!reduces_in(e, v, walk))
+        if (!lz_em_reduces_in(e, v, walk))
             continue;
         lz_ebest s = lz_em_row_fold(e, v);
         lz_lvalue *p = place(e, v, index);
@@ -108,7 +103,7 @@ void lz_em_walk(lz_em *e)
     lz_em_row_start(e, NULL);
     for (int w = 0; w <= e->p->walks; w++) {
         for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
-            if (reduces_in(e, v, w - 1))
+            if (lz_em_reduces_in(e, v, w - 1))
                 e->scalar[v] = add_up(e, v, blocks);
         }
         lz_em_row_outer(e, w);
