@@ -607,7 +607,7 @@ def train(o, peers, suite, n):
     one each time, so that what the machine itself does in one of them does not decide."""
     steps, first, memory, ours = [], {}, {}, []
     workers = [Worker(p.python, p.name, o.threads) for p in peers if p.name in TRAINERS]
-    for _ in range(o.rounds):
+    for _ in range((o.rounds + 3) // 4):
         ours.append({f["metric"]: f["value"] for f in lazuli(o.lazuli, suite, n, o.threads, o.seconds)})
         steps.append({"lazuli": ours[-1]["time"] / 1e3})
         for w in workers:
@@ -749,8 +749,8 @@ def options():
     p.add_argument("--lazuli", default=os.path.join(HERE, "..", "build", "lazuli"), help="the command")
     p.add_argument("--threads", default="1,2")
     p.add_argument("--n", type=int, default=0, help="this size only")
-    p.add_argument("--rounds", type=int, default=5, help="turns of everybody")
-    p.add_argument("--seconds", type=float, default=0.3, help="of one turn")
+    p.add_argument("--rounds", type=int, default=20, help="turns of everybody; a quarter of them in training")
+    p.add_argument("--seconds", type=float, default=0.07, help="of one turn")
     p.add_argument("--json", action="store_true")
     p.add_argument("--selftest", action="store_true")
     p.add_argument("--worker", help=argparse.SUPPRESS)

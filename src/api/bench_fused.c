@@ -62,7 +62,7 @@ static lz_err *compare(fused *f)
 {
     char name[32];
     lz_way ways[] = { { .run = run, .user = f }, { .run = f->loops.gelu ? run_loop : NULL, .user = f } };
-    LZ_TRY(lz_measure(ways, 2, f->b->o.threads, f->b->o.seconds));
+    LZ_TRY(lz_bench_measure(f->b, ways, 2));
     snprintf(name, sizeof name, "n=%lld", (long long)f->n);
     lz_bench_tell_times(f->b, name, ways, f->loops.gelu ? f->loops.compiler() : NULL, 1e6, "us");
     return NULL;

@@ -41,6 +41,8 @@ LZ_MUST_USE lz_err *lz_bench_check(const lz_bench *b);
 
 /* Runs what y needs, and waits for it. */
 LZ_MUST_USE lz_err *lz_bench_finish(const lz_bench *b, lz_tensor *y);
+/* lz_measure, with the first way's kernels compiled before. */
+LZ_MUST_USE lz_err *lz_bench_measure(const lz_bench *b, lz_way *ways, int n);
 
 /* How many plans and kernels were compiled, and how long that took, since `before`. */
 typedef struct lz_bench_counts {

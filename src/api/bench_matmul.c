@@ -149,7 +149,7 @@ static lz_err *compare(product *p)
                           { .run = p->lib.cblas ? run_cblas : NULL, .user = p, .spins = true },
                           { .run = p->lib.dnnl ? run_dnnl : NULL, .user = p, .spins = true } };
     LZ_TRY(make_inputs(p));
-    LZ_TRY(lz_measure(ways, WAYS, p->b->o.threads, p->b->o.seconds));
+    LZ_TRY(lz_bench_measure(p->b, ways, WAYS));
     tell(p, ways);
     return NULL;
 }

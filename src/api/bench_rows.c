@@ -116,7 +116,7 @@ static lz_err *compare(matrix *m, lz_err *(*other)(void *user), const char *agai
     LZ_TRY(make_inputs(m));
     LZ_TRY(lz_buffer_create(NULL, (size_t)(m->rows * m->cols) * sizeof(float), &y));
     m->y = y->data;
-    lz_err *e = lz_measure(ways, 2, m->b->o.threads, m->b->o.seconds);
+    lz_err *e = lz_bench_measure(m->b, ways, 2);
     lz_buffer_release(y);
     if (e)
         return e;

@@ -24,11 +24,12 @@ static void rest(const lz_way *ways, int n, int threads)
         nanosleep(&(struct timespec){ .tv_nsec = 30000000 }, NULL);
 }
 
-/* Threads sleep, and others had the caches: what is timed are calls that follow others. */
+/* Other ways had the caches, and threads sleep: what is timed are calls that follow others of the same
+ * kind. */
 static lz_err *warm_up(lz_way *w, int threads, int calls)
 {
     enum { WARM = 4 };
-    for (int i = 0; threads > 1 && (i < calls || i < WARM); i++)
+    for (int i = 0; i < calls || (threads > 1 && i < WARM); i++)
         LZ_TRY(w->run(w->user));
     return NULL;
 }

@@ -185,16 +185,6 @@ static void close_function(lz_em *e)
     e->l->BuildRet(e->b, lz_em_i32(e, LZ_CODE_DIVIDED));
 }
 
-/* Other threads may look as soon as the function is over. */
-static void drain_streams(lz_em *e)
-{
-    bool streams = false;
-    for (size_t a = 0; a < e->ir->access.len; a++)
-        streams = streams || e->v->stream[a];
-    if (streams)
-        lz_em_call(e, e->t->drain, 0, NULL, 0, NULL);
-}
-
 static void make_code(lz_em *e)
 {
     open_function(e, "lz_code", 1);
@@ -205,7 +195,7 @@ static void make_code(lz_em *e)
     (e->v->columns ? lz_em_columns : lz_em_rows)(e);
     lz_em_go(e, done);
     lz_em_at(e, done);
-    drain_streams(e);
+    lz_em_drain(e);
     close_function(e);
 }
 

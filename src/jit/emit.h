@@ -168,6 +168,8 @@ lz_lvalue *lz_em_tile(lz_em *e, size_t offset, int result, int n, lz_lvalue **in
 lz_lvalue *lz_em_read(lz_em *e, int access, lz_lvalue *index, lz_lvalue *mask, lz_lvalue *fill);
 lz_lvalue *lz_em_affine(lz_em *e, int access);
 void lz_em_write(lz_em *e, int access, lz_lvalue *x);
+/* At the end of a function: other threads may look at once. */
+void lz_em_drain(lz_em *e);
 
 /* emit_body.c: nodes */
 lz_lvalue *lz_em_value(lz_em *e, uint32_t v); /* in shape */

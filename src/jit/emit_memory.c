@@ -260,3 +260,12 @@ void lz_em_write(lz_em *e, int access, lz_lvalue *x)
     else
         write_vector(e, access, x);
 }
+
+void lz_em_drain(lz_em *e)
+{
+    bool streams = false;
+    for (size_t a = 0; a < e->ir->access.len; a++)
+        streams = streams || e->v->stream[a];
+    if (streams)
+        lz_em_call(e, e->t->drain, 0, NULL, 0, NULL);
+}

@@ -84,6 +84,7 @@ static void do_blocks(lz_em *e, int walk)
         lz_em_row_stretch(e, walk, from, to);
     }
     lz_em_loop_end(e, &l);
+    lz_em_drain(e);
     e->l->BuildRet(e->b, lz_em_i32(e, LZ_CODE_FINE));
 }
 

@@ -386,6 +386,46 @@ static void test_cuts(void **state)
     lz_kernel_release(k);
 }
 
+/* x - max(x) on rows */
+static lz_kernel *row_kernel(void)
+{
+    lz_kb *b;
+    lz_kernel *k;
+    assert_null(lz_kb_create(LZ_K_ROWS, 1, 1, &b));
+    lz_kv x = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
+    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT),
+                lz_kb_op2(b, LZ_K_SUB, x, lz_kb_reduce(b, LZ_K_RMAX, x)));
+    assert_null(lz_kb_finish(b, &k));
+    return k;
+}
+
+/* Past the caches: what is large, starts each row at a line, and is not read by the same run. */
+static void test_large_outputs_stream(void **state)
+{
+    static const struct {
+        int64_t rows, length;
+        size_t from; /* bytes behind a line */
+        bool in_place, streams;
+    } cases[] = { { 4096, 1024, 0, false, true },
+                  { 4096, 1024, 4, false, false },
+                  { 4096, 1024, 0, true, false },
+                  { 4096, 1030, 0, false, false },
+                  { 64, 1024, 0, false, false } };
+    static _Alignas(64) char memory[2][128]; /* is not looked at */
+    static lz_ccut cut;
+    (void)state;
+    lz_kernel *k = row_kernel();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t extents[] = { cases[i].rows, cases[i].length }, strides[] = { cases[i].length, 1 };
+        lz_kaccess access[] = { { memory[0], 0, strides },
+                                { memory[!cases[i].in_place] + cases[i].from, 0, strides } };
+        lz_kernel_args args = { extents, access, NULL };
+        assert_null(lz_ccut_make(k, &args, &cut));
+        assert_int_equal(cut.variant.stream[1], cases[i].streams);
+    }
+    lz_kernel_release(k);
+}
+
 /* ---- long rows ---- */
 
 /* softmax, its greatest element and where that is */
@@ -508,7 +548,9 @@ int main(int argc, char **argv)
         to = strtoull(argv[2], NULL, 10);
     }
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_random_kernels),
-                                        cmocka_unit_test(test_random_compiled), cmocka_unit_test(test_cuts),
+                                        cmocka_unit_test(test_random_compiled),
+                                        cmocka_unit_test(test_cuts),
+                                        cmocka_unit_test(test_large_outputs_stream),
                                         cmocka_unit_test(test_threads_share_long_rows),
                                         cmocka_unit_test(test_compiled_rows_are_shared) };
     return cmocka_run_group_tests(tests, NULL, NULL);

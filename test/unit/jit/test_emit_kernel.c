@@ -482,6 +482,40 @@ static void test_in_place(void **state)
     }
 }
 
+/* Rows whose results go past the caches. */
+static void try_row_stream(const lz_target *target, int64_t rows, int64_t length)
+{
+    static emit_run run;
+    bench t;
+    lz_ccode code = { 0 };
+    open_bench(&t, LZ_K_ROWS);
+    lz_kv x = input(&t, LZ_F32);
+    output(&t, LZ_F32, lz_kb_op2(t.b, LZ_K_SUB, x, lz_kb_reduce(t.b, LZ_K_RSUM, x)));
+    finish(&t);
+    set_extents(&t, rows, length, 1);
+    lz_kernel_args args = bench_args(&t);
+    assert_null(lz_program_run(t.k->program, &args, NULL));
+    keep_wanted(&t, 1);
+    er_init(&run, t.k, &args, 0, 0);
+    run.v.stream[1] = true;
+    assert_null(er_compile(&run, target, &code));
+    assert_null(er_call(&run, &code));
+    expect_wanted(&t, 1, target->name);
+    er_free(&run);
+    lz_code_unload(&code);
+    close_bench(&t);
+}
+
+static void test_row_stream(void **state)
+{
+    (void)state;
+    for (int i = 0; i < n_targets; i++) {
+        try_row_stream(targets[i], 1, 100);
+        try_row_stream(targets[i], 3, 128);
+        try_row_stream(targets[i], 2, 16);
+    }
+}
+
 /* The other loader has the same code. */
 static void test_orc(void **state)
 {
@@ -580,21 +614,14 @@ int main(void)
     }
     n_targets = lz_target_all(targets);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_operations),
-        cmocka_unit_test(test_casts),
-        cmocka_unit_test(test_accesses),
-        cmocka_unit_test(test_gathers),
-        cmocka_unit_test(test_across),
-        cmocka_unit_test(test_reductions),
-        cmocka_unit_test(test_scans),
-        cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_softmax),
-        cmocka_unit_test(test_random_numbers),
-        cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_in_place),
-        cmocka_unit_test(test_orc),
-        cmocka_unit_test(test_threads),
-        LZ_TEST(test_memory),
+        cmocka_unit_test(test_operations), cmocka_unit_test(test_casts),
+        cmocka_unit_test(test_accesses),   cmocka_unit_test(test_gathers),
+        cmocka_unit_test(test_across),     cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_scans),      cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_softmax),    cmocka_unit_test(test_random_numbers),
+        cmocka_unit_test(test_failures),   cmocka_unit_test(test_in_place),
+        cmocka_unit_test(test_row_stream), cmocka_unit_test(test_orc),
+        cmocka_unit_test(test_threads),    LZ_TEST(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
