@@ -88,7 +88,8 @@ LZ_API lz_port lz_runner_output(const lz_runner *r, size_t i);
 
 typedef struct lz_run_stats {
     size_t launches;       /* of kernels and calls */
-    size_t predicted_peak; /* bytes of temporaries and results, told before each plan ran; inputs aside */
+    size_t predicted_peak; /* bytes of temporaries, results and copies of weights (docs/performance.md), told
+                            * before each plan ran; inputs aside */
     size_t real_peak;      /* the same, measured; of all runs at the time */
     size_t plans;          /* kept by now */
 } lz_run_stats;

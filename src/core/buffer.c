@@ -277,12 +277,25 @@ void lz_buffer_release(lz_buffer *b)
     if (!b || atomic_fetch_sub_explicit(&b->count, 1, memory_order_acq_rel) != 1)
         return;
     home *h = b->home;
+    lz_buffer_forget(b);
     if (h->drop)
         h->drop(h->user, b->data, b->size);
     if (h->pool)
         give_back(h->pool, h);
     else
         free_home(h);
+}
+
+void lz_buffer_forget(lz_buffer *b)
+{
+    lz_buffer *gone = b->made.memory;
+    b->made = (lz_buffer_made){ 0 };
+    lz_buffer_release(gone);
+}
+
+bool lz_buffer_is_constant(const lz_buffer *b)
+{
+    return b->read_only || b->home->capacity > 0;
 }
 
 bool lz_buffer_is_exclusive(const lz_buffer *b)

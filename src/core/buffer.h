@@ -19,11 +19,18 @@ enum {
 typedef struct lz_buffer_pool lz_buffer_pool;
 typedef void lz_buffer_drop_fn(void *user, void *data, size_t size);
 
+/* Something made of a buffer's contents, which is right as long as they stay (exec/turned.h). */
+typedef struct lz_buffer_made {
+    struct lz_buffer *memory; /* NULL: it was only asked for */
+    int64_t how[5];           /* all 0: not even that */
+} lz_buffer_made;
+
 typedef struct lz_buffer {
     void *data;     /* never NULL, but in foreign memory of size 0 */
     size_t size;    /* as asked for */
     bool read_only; /* nobody may write, not even a sole owner */
     atomic_size_t count;
+    lz_buffer_made made;
     struct lz_buffer_home *home; /* where it goes in the end */
 } lz_buffer;
 
@@ -51,6 +58,11 @@ void lz_buffer_release(lz_buffer *b);      /* NULL does nothing */
 
 /* The caller has the only count and may write: nobody would notice. */
 bool lz_buffer_is_exclusive(const lz_buffer *b);
+
+/* The contents are about to change: what was made of them goes. The last release does it, too. */
+void lz_buffer_forget(lz_buffer *b);
+/* Nobody changes the contents without lz_buffer_forget. */
+bool lz_buffer_is_constant(const lz_buffer *b);
 
 typedef struct lz_buffer_stats {
     size_t live, cached; /* bytes, with what the classes waste */

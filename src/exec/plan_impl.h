@@ -34,6 +34,10 @@ typedef struct lz_paccess {
     const int64_t *strides;
 } lz_paccess;
 
+/* turned.h: a product that can use a transposed copy of its second matrix; the first of this matrix, or
+ * another. */
+typedef enum lz_turned { LZ_TURNED_NOT, LZ_TURNED_FIRST, LZ_TURNED_AGAIN } lz_turned;
+
 typedef struct lz_plaunch {
     uint32_t origin;
     /* a kernel of a group, or */
@@ -50,6 +54,7 @@ typedef struct lz_plaunch {
     lz_paccess call_in[LZ_CALL_INPUTS], call_out;
     size_t n_in;
     const int64_t *call_params;
+    lz_turned turned;
     bool tail; /* the next launch, a kernel, goes over each part of the result as it is there */
 } lz_plaunch;
 
@@ -65,6 +70,7 @@ struct lz_plan {
     size_t temp_bytes, peak, donated;
     size_t scratch; /* bytes that calls need for each thread */
     size_t most_access, most_params;
+    bool turns;         /* a product may have turned weights */
     uint32_t safe_from; /* no launch from here on can fail */
     const lz_guard *guards;
 };

@@ -2,7 +2,7 @@
  * ("inplace"); keeps what they compute. */
 #include "base/vec.h"
 #include "core/buffer.h"
-#include "exec/plan_impl.h"
+#include "exec/turned.h"
 
 /* ---- who touches what, and when ---- */
 
@@ -188,6 +188,7 @@ static lz_err *plan_memory(lz_plan *p, lz_arena *scratch)
     uint32_t *block;
     calendar c = { 0 };
     lz_plan_find_tails(p);
+    lz_plan_find_turned(p);
     lz_plan_find_lives(p);
     LZ_TRY(lz_arena_new(scratch, &block, p->n_buffers + 1));
     for (uint32_t i = 0; i < p->n_buffers; i++)

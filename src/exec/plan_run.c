@@ -1,7 +1,7 @@
 #include "base/mem.h"
 #include "core/dtype.h"
 #include "core/scalar.h"
-#include "exec/plan_impl.h"
+#include "exec/turned.h"
 #include <string.h>
 
 typedef struct runner {
@@ -29,7 +29,7 @@ static const lz_run_input *donor_of(const lz_plan *p, const lz_run_input *inputs
 
 size_t lz_plan_will_take(const lz_plan *p, const lz_run_input *inputs)
 {
-    size_t bytes = p->peak;
+    size_t bytes = p->peak + lz_turned_will_take(p, inputs);
     for (size_t i = 0; p->donated && i < p->n_buffers; i++)
         if (p->buffers[i].kind == LZ_PB_OUTPUT && donor_of(p, inputs, &p->buffers[i]))
             bytes -= lz_buffer_capacity(p->buffers[i].bytes);
@@ -40,10 +40,12 @@ static lz_err *take_output(runner *r, size_t i)
 {
     const lz_pbuffer *b = &r->p->buffers[i];
     const lz_run_input *donor = donor_of(r->p, r->args->inputs, b);
-    if (donor)
+    if (donor) {
+        lz_buffer_forget(donor->buffer);
         r->own[i] = lz_buffer_retain(donor->buffer);
-    else
+    } else {
         LZ_TRY(lz_buffer_create(r->args->memory, b->bytes, &r->own[i]));
+    }
     r->data[i] = r->own[i]->data;
     return NULL;
 }
@@ -141,9 +143,15 @@ static lz_err *run_tail(void *user, int64_t begin, int64_t end)
 static lz_err *run_call(runner *r, const lz_plaunch *l)
 {
     lz_kcall c = l->args;
+    lz_buffer *turned = lz_turned_find(r->p, l, r->args->inputs);
+    const int64_t rows[] = { 0, turned ? c.in[1].sizes[2] : 0, 1 };
     tail t = { .call = l, .threads = r->args->threads };
     for (size_t i = 0; i < l->n_in; i++)
         c.in[i].data = address(r, &l->call_in[i], c.in[i].dtype);
+    if (turned) {
+        c.in[1].data = turned->data;
+        c.in[1].strides = rows;
+    }
     c.out.data = address(r, &l->call_out, c.out.dtype);
     c.pool = r->args->threads;
     c.scratch = r->scratch;
@@ -152,7 +160,9 @@ static lz_err *run_call(runner *r, const lz_plaunch *l)
         c.after = run_tail;
         c.after_user = &t;
     }
-    return l->call(&c);
+    lz_err *e = l->call(&c);
+    lz_buffer_release(turned);
+    return e;
 }
 
 static lz_err *launch(runner *r)
@@ -182,6 +192,7 @@ static void hand_out(runner *r, lz_buffer **outputs)
 
 static lz_err *run(runner *r, lz_buffer **outputs)
 {
+    lz_turned_make(r->p, r->args);
     LZ_TRY(take_memory(r));
     LZ_TRY(launch(r));
     hand_out(r, outputs);

@@ -46,6 +46,7 @@ typedef size_t lz_kcall_scratch_fn(const lz_kcall *c);
 LZ_MUST_USE lz_err *lz_matmul(const lz_kcall *c);
 LZ_MUST_USE lz_err *lz_matmul_prepare(lz_kcall *c); /* finds the library; data need not be there */
 size_t lz_matmul_scratch(const lz_kcall *c);
+bool lz_matmul_is_own(const lz_kcall *c);     /* once it is prepared: by no library */
 const char *lz_matmul_way(const lz_kcall *c); /* "own", "onednn", ... once it is prepared; or NULL */
 
 /* Convolution over 1 to 3 dimensions. params: d, stride[d], padding[d], dilation[d], groups. */

@@ -135,6 +135,11 @@ lz_err *lz_matmul_prepare(lz_kcall *c)
     return NULL;
 }
 
+bool lz_matmul_is_own(const lz_kcall *c)
+{
+    return c->way == 1 + (int)LZ_BLAS_OWN;
+}
+
 const char *lz_matmul_way(const lz_kcall *c)
 {
     return c->way ? lz_blas_name((lz_blas)(c->way - 1)) : NULL;
