@@ -191,7 +191,6 @@ lz_err *lz_array_copy(const lz_array *src, const lz_array *dst)
     lz_array apart;
     if (dst->buffer->read_only)
         return lz_errf(LZ_ERR_ARG, "cannot copy into read-only memory");
-    lz_buffer_forget(dst->buffer);
     if (!may_share(src, dst))
         return transfer(src, dst);
     LZ_TRY(lz_array_init_clone(&apart, NULL, src, src->dtype));

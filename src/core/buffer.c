@@ -293,11 +293,6 @@ void lz_buffer_forget(lz_buffer *b)
     lz_buffer_release(gone);
 }
 
-bool lz_buffer_is_constant(const lz_buffer *b)
-{
-    return b->read_only || b->home->capacity > 0;
-}
-
 bool lz_buffer_is_exclusive(const lz_buffer *b)
 {
     return !b->read_only && atomic_load_explicit(&b->count, memory_order_acquire) == 1;

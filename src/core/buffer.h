@@ -61,8 +61,6 @@ bool lz_buffer_is_exclusive(const lz_buffer *b);
 
 /* The contents are about to change: what was made of them goes. The last release does it, too. */
 void lz_buffer_forget(lz_buffer *b);
-/* Nobody changes the contents without lz_buffer_forget. */
-bool lz_buffer_is_constant(const lz_buffer *b);
 
 typedef struct lz_buffer_stats {
     size_t live, cached; /* bytes, with what the classes waste */

@@ -43,6 +43,7 @@ typedef struct lz_run_input {
     size_t offset; /* in bytes: where the input's first element of all is */
     bool donate;   /* nobody needs it any more, nobody else has it, and it begins at offset 0 */
     bool keep;     /* ... but a run that fails must leave it as it was */
+    bool constant; /* its contents change by being donated, and by nothing else */
 } lz_run_input;
 
 typedef struct lz_run_args {

@@ -1,6 +1,7 @@
 #include "exec/straight.h"
 #include "base/mem.h"
 #include "exec/straight_impl.h"
+#include "exec/turned.h"
 #include <string.h>
 
 void lz_straight_destroy(lz_straight *x)
@@ -45,6 +46,7 @@ typedef struct runner {
     lz_run_input *inputs; /* by place; a count of those that are no inputs of the graph */
     lz_scalar *scalars;   /* by input */
     lz_buffer **made;     /* of one step */
+    size_t copies;        /* bytes of turned weights that earlier steps have made */
 } runner;
 
 static void take_inputs(runner *r)
@@ -53,6 +55,7 @@ static void take_inputs(runner *r)
     for (size_t i = 0; i < x->n_inputs; i++) {
         const lz_straight_arg *a = &r->args->in[i];
         r->inputs[i].buffer = a->buffer;
+        r->inputs[i].constant = a->constant;
         r->scalars[i] = a->number;
         if (x->places.data[i].is_position)
             r->scalars[i].i *= LZ_STRAIGHT_DRAWS;
@@ -84,9 +87,10 @@ static void drop(runner *r, const lz_sstep *s)
 }
 
 /* What earlier steps have made and is still there comes to what this one takes. */
-static void plan_ahead(const runner *r, const lz_sstep *s)
+static void plan_ahead(runner *r, const lz_sstep *s)
 {
-    size_t bytes = lz_plan_will_take(s->plan, r->inputs);
+    size_t bytes = lz_plan_will_take(s->plan, r->inputs) + r->copies;
+    r->copies += lz_turned_will_take(s->plan, r->inputs);
     for (size_t i = r->x->n_inputs; i < s->first_out; i++)
         bytes += r->inputs[i].buffer ? lz_buffer_capacity(r->inputs[i].buffer->size) : 0;
     *r->args->planned = bytes > *r->args->planned ? bytes : *r->args->planned;

@@ -54,7 +54,8 @@ size_t lz_straight_launches(const lz_straight *x);
 typedef struct lz_straight_arg {
     lz_buffer *buffer; /* of a tensor */
     lz_scalar number;
-    bool donate; /* nobody needs the elements any more, and the caller has the only count */
+    bool donate;   /* nobody needs the elements any more, and the caller has the only count */
+    bool constant; /* the contents change by runs to which it is donated, and by nothing else */
 } lz_straight_arg;
 
 typedef struct lz_straight_run_args {

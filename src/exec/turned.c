@@ -70,7 +70,7 @@ typedef struct matrix {
     lz_dtype dtype;
 } matrix;
 
-/* Which it is; false: somebody else may write to its memory, or it lies between elements. */
+/* Which it is; false: somebody may write to its memory, or it lies between elements. */
 static bool matrix_of(const lz_plan *p, const lz_plaunch *l, const lz_run_input *inputs, matrix *m)
 {
     const lz_run_input *in = &inputs[p->buffers[l->call_in[1].buffer].where];
@@ -82,7 +82,7 @@ static bool matrix_of(const lz_plan *p, const lz_plaunch *l, const lz_run_input 
                    .n = y->sizes[2],
                    .row = y->strides[2],
                    .dtype = y->dtype };
-    return in->offset % size == 0 && lz_buffer_is_constant(in->buffer);
+    return in->constant && in->offset % size == 0;
 }
 
 static bool describes(const lz_buffer_made *made, const matrix *m)

@@ -138,6 +138,7 @@ static lz_err *take_argument(const lz_ts_computation *c, const lz_argument *a, s
         return wrong_argument(d, in, i);
     out->buffer = d->buffer;
     out->donate = a->donated;
+    out->constant = true; /* data of tensors are never written to otherwise */
     return NULL;
 }
 

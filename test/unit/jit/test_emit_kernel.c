@@ -483,7 +483,7 @@ static void test_in_place(void **state)
 }
 
 /* Rows whose results go past the caches. */
-static void try_row_stream(const lz_target *target, int64_t rows, int64_t length)
+static void try_row_stream(const lz_target *target, int64_t outer, int64_t row)
 {
     static emit_run run;
     bench t;
@@ -492,7 +492,7 @@ static void try_row_stream(const lz_target *target, int64_t rows, int64_t length
     lz_kv x = input(&t, LZ_F32);
     output(&t, LZ_F32, lz_kb_op2(t.b, LZ_K_SUB, x, lz_kb_reduce(t.b, LZ_K_RSUM, x)));
     finish(&t);
-    set_extents(&t, rows, length, 1);
+    set_extents(&t, outer, row, 1);
     lz_kernel_args args = bench_args(&t);
     assert_null(lz_program_run(t.k->program, &args, NULL));
     keep_wanted(&t, 1);
