@@ -272,12 +272,15 @@ lz_buffer *lz_buffer_retain(lz_buffer *b)
     return b;
 }
 
-void lz_buffer_release(lz_buffer *b)
+/* Whether that was the last count. */
+static bool let_go(lz_buffer *b)
 {
-    if (!b || atomic_fetch_sub_explicit(&b->count, 1, memory_order_acq_rel) != 1)
-        return;
+    return b && atomic_fetch_sub_explicit(&b->count, 1, memory_order_acq_rel) == 1;
+}
+
+static void end(lz_buffer *b)
+{
     home *h = b->home;
-    lz_buffer_forget(b);
     if (h->drop)
         h->drop(h->user, b->data, b->size);
     if (h->pool)
@@ -286,11 +289,21 @@ void lz_buffer_release(lz_buffer *b)
         free_home(h);
 }
 
+/* Nothing is made of what was made. */
 void lz_buffer_forget(lz_buffer *b)
 {
     lz_buffer *gone = b->made.memory;
     b->made = (lz_buffer_made){ 0 };
-    lz_buffer_release(gone);
+    if (let_go(gone))
+        end(gone);
+}
+
+void lz_buffer_release(lz_buffer *b)
+{
+    if (!let_go(b))
+        return;
+    lz_buffer_forget(b);
+    end(b);
 }
 
 bool lz_buffer_is_exclusive(const lz_buffer *b)
