@@ -263,12 +263,30 @@ static void test_accesses(void **state)
     }
 }
 
+/* What the interpreter gives is wanted, and a run that is to give it is laid out. args: lives as long. */
+static void lay_out(bench *t, const lz_kernel_args *args, emit_run *run)
+{
+    assert_null(lz_program_run(t->k->program, args, NULL));
+    keep_wanted(t, 1);
+    er_init(run, t->k, args, 0, 0);
+}
+
+static void expect_run(bench *t, emit_run *run, const lz_target *target)
+{
+    lz_ccode code = { 0 };
+    assert_null(er_compile(run, target, &code));
+    assert_null(er_call(run, &code));
+    expect_wanted(t, 1, target->name);
+    er_free(run);
+    lz_code_unload(&code);
+    close_bench(t);
+}
+
 /* A matrix on its side: in memory the next row is nearer than the next element. */
 static void try_across(const lz_target *target, int64_t outer, int64_t row)
 {
     static emit_run run;
     bench t;
-    lz_ccode code = { 0 };
     open_bench(&t, LZ_K_ROWS);
     lz_kv x = input(&t, LZ_F32), y = input(&t, LZ_F32);
     output(&t, LZ_F32, lz_kb_op2(t.b, LZ_K_SUB, x, y));
@@ -277,16 +295,9 @@ static void try_across(const lz_target *target, int64_t outer, int64_t row)
     t.strides[0][0] = 1;
     t.strides[0][1] = outer;
     lz_kernel_args args = bench_args(&t);
-    assert_null(lz_program_run(t.k->program, &args, NULL));
-    keep_wanted(&t, 1);
-    er_init(&run, t.k, &args, 0, 0);
+    lay_out(&t, &args, &run);
     assert_int_equal(run.v.run[0], LZ_RUN_STEP);
-    assert_null(er_compile(&run, target, &code));
-    assert_null(er_call(&run, &code));
-    expect_wanted(&t, 1, target->name);
-    er_free(&run);
-    lz_code_unload(&code);
-    close_bench(&t);
+    expect_run(&t, &run, target);
 }
 
 static void test_across(void **state)
@@ -487,23 +498,15 @@ static void try_row_stream(const lz_target *target, int64_t outer, int64_t row)
 {
     static emit_run run;
     bench t;
-    lz_ccode code = { 0 };
     open_bench(&t, LZ_K_ROWS);
     lz_kv x = input(&t, LZ_F32);
     output(&t, LZ_F32, lz_kb_op2(t.b, LZ_K_SUB, x, lz_kb_reduce(t.b, LZ_K_RSUM, x)));
     finish(&t);
     set_extents(&t, outer, row, 1);
     lz_kernel_args args = bench_args(&t);
-    assert_null(lz_program_run(t.k->program, &args, NULL));
-    keep_wanted(&t, 1);
-    er_init(&run, t.k, &args, 0, 0);
+    lay_out(&t, &args, &run);
     run.v.stream[1] = true;
-    assert_null(er_compile(&run, target, &code));
-    assert_null(er_call(&run, &code));
-    expect_wanted(&t, 1, target->name);
-    er_free(&run);
-    lz_code_unload(&code);
-    close_bench(&t);
+    expect_run(&t, &run, target);
 }
 
 static void test_row_stream(void **state)
@@ -529,9 +532,7 @@ static void test_orc(void **state)
     finish(&t);
     set_extents(&t, 2, 50, 1);
     lz_kernel_args args = bench_args(&t);
-    assert_null(lz_program_run(t.k->program, &args, NULL));
-    keep_wanted(&t, 1);
-    er_init(&run, t.k, &args, 0, 0);
+    lay_out(&t, &args, &run);
     assert_null(lz_emit_kernel(t.k, &run.v, NULL, &object));
     assert_null(lz_code_load_orc(object.ptr, object.len, &code));
     assert_null(er_call(&run, &code));
