@@ -30,7 +30,7 @@ demo: build ## the main job
 	build/examples/lazy
 	build/examples/digits
 
-test: setup ## gcc and clang builds, every test in release, asan and tsan, lint
+test: setup ## gcc and clang builds, every test in release, clang and asan, those of threads in tsan, lint
 	@tools/test.sh
 
 test-torch: build ## graph texts against PyTorch; says that it skips them if PYTHON=python3 has no torch
@@ -39,7 +39,7 @@ test-torch: build ## graph texts against PyTorch; says that it skips them if PYT
 asan: setup ## the tests under ASan and UBSan
 	@$(call BUILD,asan) && $(call CTEST,asan)
 
-tsan: setup ## the tests under TSan
+tsan: setup ## the tests under TSan, but those that have one thread or no races of their own
 	@$(call BUILD,tsan) && $(call CTEST,tsan)
 
 clang: setup ## the tests as built by clang
