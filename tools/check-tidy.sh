@@ -17,6 +17,9 @@ one() { # FILE STAMP
         set -- "$@" "--extra-arg=$flag"
         shift
     done
+    case $file in # what the analyzer would find there, and nearly all of the time goes to it, ASan and UBSan see
+    test/* | */test/*) set -- "$@" --checks=-clang-analyzer-* ;;
+    esac
     if clang-tidy --quiet -p build "$@" "$file" >"$stamp.log" 2>&1; then
         mv "$stamp.new" "$stamp.ok"
     else
