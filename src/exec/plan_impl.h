@@ -22,6 +22,8 @@ typedef struct lz_pbuffer {
     size_t item;  /* bytes of an element */
     size_t where;
     bool kept;            /* an INPUT that is an output as well */
+    bool given;           /* an INPUT whose memory an OUTPUT may have */
+    uint32_t turned;      /* an INPUT of which turned.h may make a copy: 1 + its first product */
     uint32_t first, last; /* launches that touch it; UINT32_MAX: none yet; for good */
     uint32_t shares;      /* the buffer whose memory it has, or LZ_NO_BUFFER; of an OUTPUT an INPUT, if that
                              is given away; of a TEMP one that has died, or an OUTPUT that is yet to come */

@@ -23,14 +23,6 @@ static bool lies_along_k(const lz_strided *y)
     return y->sizes[0] == 1 && y->strides[1] == 1 && y->strides[2] >= y->sizes[1];
 }
 
-static bool is_given_away(const lz_plan *p, uint32_t buffer)
-{
-    bool is = false;
-    for (size_t i = 0; i < p->n_buffers; i++)
-        is = is || p->buffers[i].shares == buffer;
-    return is;
-}
-
 static bool can_turn(const lz_plan *p, const lz_plaunch *l)
 {
     if (l->call != lz_matmul || !lz_matmul_is_own(&l->args))
@@ -39,35 +31,47 @@ static bool can_turn(const lz_plan *p, const lz_plaunch *l)
     uint32_t b = l->call_in[1].buffer;
     return (y->dtype == LZ_F32 || y->dtype == LZ_F64) && lies_along_k(y) && x->sizes[1] <= ROWS_MOST
            && y->sizes[1] >= SIDE_LEAST && y->sizes[2] >= SIDE_LEAST && p->buffers[b].kind == LZ_PB_INPUT
-           && !is_given_away(p, b);
+           && !p->buffers[b].given;
 }
 
 static bool same_matrix(const lz_plaunch *a, const lz_plaunch *b)
 {
     const lz_strided *x = &a->args.in[1], *y = &b->args.in[1];
-    return a->call_in[1].buffer == b->call_in[1].buffer && a->call_in[1].offset == b->call_in[1].offset
-           && x->dtype == y->dtype && x->sizes[1] == y->sizes[1] && x->sizes[2] == y->sizes[2]
-           && x->strides[2] == y->strides[2];
+    return a->call_in[1].offset == b->call_in[1].offset && x->dtype == y->dtype && x->sizes[1] == y->sizes[1]
+           && x->sizes[2] == y->sizes[2] && x->strides[2] == y->strides[2];
+}
+
+/* A buffer has one copy: that of the matrix which is multiplied first. */
+static lz_turned turned_of(lz_plan *p, uint32_t launch)
+{
+    const lz_plaunch *l = &p->launches[launch];
+    if (!can_turn(p, l))
+        return LZ_TURNED_NOT;
+    lz_pbuffer *b = &p->buffers[l->call_in[1].buffer];
+    if (b->turned)
+        return same_matrix(&p->launches[b->turned - 1], l) ? LZ_TURNED_AGAIN : LZ_TURNED_NOT;
+    b->turned = launch + 1;
+    return LZ_TURNED_FIRST;
 }
 
 void lz_plan_find_turned(lz_plan *p)
 {
-    for (size_t i = 0; i < p->n_launches; i++) {
-        lz_plaunch *l = &p->launches[i];
-        l->turned = can_turn(p, l) ? LZ_TURNED_FIRST : LZ_TURNED_NOT;
-        p->turns = p->turns || l->turned;
-        for (size_t k = 0; k < i && l->turned == LZ_TURNED_FIRST; k++)
-            if (p->launches[k].turned && same_matrix(&p->launches[k], l))
-                l->turned = LZ_TURNED_AGAIN;
+    for (size_t i = 0; i < p->n_buffers; i++)
+        if (p->buffers[i].shares != LZ_NO_BUFFER)
+            p->buffers[p->buffers[i].shares].given = true;
+    for (uint32_t i = 0; i < p->n_launches; i++) {
+        p->launches[i].turned = turned_of(p, i);
+        p->turns = p->turns || p->launches[i].turned;
     }
 }
 
 /* ---- in a run ---- */
 
+enum { OFFSET, K, N, ROW, DTYPE }; /* OFFSET, ROW: in elements */
+
 typedef struct matrix {
     lz_buffer *buffer;
-    int64_t offset, k, n, row; /* offset, row: in elements */
-    lz_dtype dtype;
+    int64_t how[5];
 } matrix;
 
 /* Which it is; false: somebody may write to its memory, or it lies between elements. */
@@ -77,18 +81,17 @@ static bool matrix_of(const lz_plan *p, const lz_plaunch *l, const lz_run_input 
     const lz_strided *y = &l->args.in[1];
     size_t size = lz_dtype_size(y->dtype);
     *m = (matrix){ .buffer = in->buffer,
-                   .offset = (int64_t)(in->offset / size) + l->call_in[1].offset,
-                   .k = y->sizes[1],
-                   .n = y->sizes[2],
-                   .row = y->strides[2],
-                   .dtype = y->dtype };
+                   .how = { [OFFSET] = (int64_t)(in->offset / size) + l->call_in[1].offset,
+                            [K] = y->sizes[1],
+                            [N] = y->sizes[2],
+                            [ROW] = y->strides[2],
+                            [DTYPE] = y->dtype } };
     return in->constant && in->offset % size == 0;
 }
 
 static bool describes(const lz_buffer_made *made, const matrix *m)
 {
-    const int64_t how[] = { m->offset, m->k, m->n, m->row, m->dtype };
-    return memcmp(made->how, how, sizeof how) == 0;
+    return memcmp(made->how, m->how, sizeof m->how) == 0;
 }
 
 /* Wanted before, and not made yet. Under the lock. */
@@ -107,18 +110,20 @@ size_t lz_turned_will_take(const lz_plan *p, const lz_run_input *inputs)
     for (size_t i = 0; i < p->n_launches; i++)
         if (p->launches[i].turned == LZ_TURNED_FIRST && matrix_of(p, &p->launches[i], inputs, &m)
             && is_due(&m))
-            bytes += lz_buffer_capacity((size_t)(m.k * m.n) * lz_dtype_size(m.dtype));
+            bytes +=
+                lz_buffer_capacity((size_t)(m.how[K] * m.how[N]) * lz_dtype_size((lz_dtype)m.how[DTYPE]));
     pthread_mutex_unlock(&lock);
     return bytes;
 }
 
 static lz_err *transpose(const matrix *m, lz_buffer_pool *memory, lz_buffer **out)
 {
-    const int64_t sizes[] = { m->k, m->n }, strides[] = { 1, m->row };
+    const int64_t sizes[] = { m->how[K], m->how[N] }, strides[] = { 1, m->how[ROW] };
+    lz_dtype d = (lz_dtype)m->how[DTYPE];
     lz_array from, to;
-    LZ_TRY(lz_array_init_view(&from, m->buffer, m->dtype, (lz_ints){ sizes, 2 }, (lz_ints){ strides, 2 },
-                              m->offset));
-    lz_err *e = lz_array_init_clone(&to, memory, &from, m->dtype);
+    LZ_TRY(lz_array_init_view(&from, m->buffer, d, (lz_ints){ sizes, 2 }, (lz_ints){ strides, 2 },
+                              m->how[OFFSET]));
+    lz_err *e = lz_array_init_clone(&to, memory, &from, d);
     lz_array_deinit(&from);
     if (e)
         return e;
@@ -130,13 +135,12 @@ static lz_err *transpose(const matrix *m, lz_buffer_pool *memory, lz_buffer **ou
 /* A matrix that is asked for anew is only remembered. */
 static void want(const matrix *m, lz_buffer_pool *memory)
 {
-    const int64_t how[] = { m->offset, m->k, m->n, m->row, m->dtype };
     if (is_due(m))
         lz_err_free(transpose(m, memory, &m->buffer->made.memory));
     if (describes(&m->buffer->made, m))
         return;
     lz_buffer_forget(m->buffer);
-    memcpy(m->buffer->made.how, how, sizeof how);
+    memcpy(m->buffer->made.how, m->how, sizeof m->how);
 }
 
 void lz_turned_make(const lz_plan *p, const lz_run_args *args)
