@@ -179,7 +179,7 @@ static const int64_t dense[] = { 1 };
 
 static lz_err *launch(const bench *b, lz_kernel *k, const lz_kaccess *access)
 {
-    return lz_kernel_run(k, &(lz_kernel_args){ &b->n, access, NULL }, b->pool);
+    return lz_kernel_run(k, &(lz_kernel_args){ .extents = &b->n, .access = access }, b->pool);
 }
 
 static lz_err *run_whole(void *user)

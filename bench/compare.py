@@ -34,6 +34,7 @@ CASES = [
     ("mlp", [64], "ms"),
     ("lenet", [64], "ms"),
     ("gpt", [8], "ms"),
+    ("ops", [1000], "us"),
 ]
 TRAINING = ["mlp", "lenet", "gpt"]
 IN_WORKER = ["fused", "softmax", "layernorm", "sum0", "sum1", "matmul"]
@@ -245,6 +246,143 @@ class JaxTraining:
         return run
 
 
+# ---- single operators ----
+
+
+def torch_operators(torch, n):
+    """The rows of `lazuli bench ops`: name -> a function of no arguments."""
+    f, rand, randn = torch.nn.functional, torch.rand, torch.randn
+    torch.manual_seed(0)
+    x, m, y = randn(n * n), randn(n, n), randn(n, n)
+    ids, places = (rand(n * n) * n).long(), (rand(n * n) * n * n).long()
+    row_ids, tokens, matrix_ids = ids[:n], ids[:4096], ids.reshape(n, n).clone()
+    mask, u8, i32, sorted = x > 0, (rand(n * n) * 255).to(torch.uint8), ids.int(), x.sort().values
+    m_f64, m_bf16, table = m.double(), m.bfloat16(), randn(n, 256)
+    p, q, b1, b2 = randn(2 * n, 16), randn((n + 1) // 2, 16), randn(64, 64, 64), randn(64, 64, 64)
+    img, w1, w3, w5 = randn(8, 16, 64, 64), randn(16, 16, 1, 1), randn(16, 16, 3, 3), randn(16, 16, 5, 5)
+    w_depth, w_transposed, heads = randn(16, 1, 3, 3), randn(16, 16, 2, 2), randn(4, 32, 128, 64)
+    return {
+        "sort_1e6": lambda: x.sort(),
+        "sort_rows": lambda: m.sort(),
+        "sort_cols": lambda: m.sort(0),
+        "argsort_i64": lambda: ids.argsort(),
+        "topk5_1e6": lambda: x.topk(min(5, n * n)),
+        "topk10_rows": lambda: m.topk(min(10, n)),
+        "topk100_rows": lambda: m.topk(min(100, n)),
+        "kthvalue_1e6": lambda: x.kthvalue((n * n + 1) // 2),
+        "median_1e6": lambda: x.median(),
+        "unique_1e6": lambda: ids.unique(),
+        "bincount": lambda: ids.bincount(minlength=n),
+        "histc": lambda: x.histc(100),
+        "scatter_add_1e6": lambda: torch.zeros(n).scatter_add(0, ids, x),
+        "index_add_1e6": lambda: torch.zeros(n).index_add(0, ids, x),
+        "index_add_rows": lambda: torch.zeros(n, n).index_add(0, row_ids, m),
+        "index_put_acc": lambda: torch.zeros(n).index_put((ids,), x, accumulate=True),
+        "gather_1e6": lambda: x.gather(0, places),
+        "gather_rows": lambda: m.gather(1, matrix_ids),
+        "index_select_rows": lambda: m.index_select(0, row_ids),
+        "index_1e6": lambda: x[places],
+        "cumsum_1e6": lambda: x.cumsum(0),
+        "cumsum_rows": lambda: m.cumsum(1),
+        "cumsum_cols": lambda: m.cumsum(0),
+        "cumprod_rows": lambda: m.cumprod(1),
+        "cummax_rows": lambda: m.cummax(1),
+        "nonzero_1e6": lambda: mask.nonzero(),
+        "masked_select_1e6": lambda: x.masked_select(mask),
+        "searchsorted_1e6": lambda: torch.searchsorted(sorted, x),
+        "where": lambda: torch.where(mask, x, sorted),
+        "argmax_rows": lambda: m.argmax(1),
+        "argmax_cols": lambda: m.argmax(0),
+        "argmax_all": lambda: m.argmax(),
+        "max_dim_rows": lambda: m.max(1),
+        "sum_all": lambda: m.sum(),
+        "sum_rows": lambda: m.sum(1),
+        "sum_cols": lambda: m.sum(0),
+        "sum_mid": lambda: img.sum((0, 2, 3)),
+        "sum_i64": lambda: matrix_ids.sum(),
+        "sum_u8": lambda: u8.sum(),
+        "sum_bf16_rows": lambda: m_bf16.sum(1),
+        "var_rows": lambda: m.var(1),
+        "std_all": lambda: m.std(),
+        "norm_all": lambda: torch.linalg.vector_norm(m),
+        "prod_rows": lambda: m.prod(1),
+        "any_rows": lambda: (m > 3).any(1),
+        "logsumexp_rows": lambda: m.logsumexp(1),
+        "softmax_rows": lambda: m.softmax(1),
+        "softmax_cols": lambda: m.softmax(0),
+        "softmax_d64": lambda: m_f64.softmax(1),
+        "transpose_copy": lambda: m.t().contiguous(),
+        "permute_copy": lambda: heads.permute(0, 2, 1, 3).contiguous(),
+        "nchw_nhwc": lambda: img.permute(0, 2, 3, 1).contiguous(),
+        "flip_rows": lambda: m.flip(1),
+        "roll": lambda: m.roll(3, 1),
+        "cat_0": lambda: torch.cat([m, y]),
+        "cat_1": lambda: torch.cat([m, y], 1),
+        "stack_2": lambda: torch.stack([m, y], 2),
+        "repeat": lambda: table.repeat(4, 1),
+        "tril": lambda: m.tril(),
+        "one_hot": lambda: f.one_hot(tokens, n),
+        "add": lambda: m + y,
+        "add_t": lambda: m + y.t(),
+        "add_bcast_col": lambda: m + y[:, :1],
+        "exp": lambda: m.exp(),
+        "tanh": lambda: m.tanh(),
+        "gelu": lambda: f.gelu(m),
+        "pow_2_5": lambda: m.abs().pow(2.5),
+        "sin": lambda: m.sin(),
+        "erf": lambda: m.erf(),
+        "lgamma": lambda: m.abs().lgamma(),
+        "sin_d64": lambda: m_f64.sin(),
+        "exp_d64": lambda: m_f64.exp(),
+        "div_i32": lambda: i32 // (i32 + 1),
+        "remainder_i64": lambda: ids % 7,
+        "to_f64": lambda: m.double(),
+        "to_bf16": lambda: m.bfloat16(),
+        "u8_to_f32": lambda: u8.float(),
+        "rand_1e6": lambda: torch.rand(n * n),
+        "randn_1e6": lambda: torch.randn(n * n),
+        "dropout": lambda: f.dropout(m, 0.5),
+        "mm_1000": lambda: m @ y,
+        "mm_d64_1000": lambda: m_f64 @ m_f64,
+        "mm_bf16_1000": lambda: m_bf16 @ m_bf16,
+        "mv_1000": lambda: m @ y[0],
+        "mtv_1000": lambda: m.t() @ y[0],
+        "dot_1e6": lambda: x.dot(sorted),
+        "outer": lambda: torch.outer(y[0], y[1]),
+        "bmm_64": lambda: b1.bmm(b2),
+        "bmm_t": lambda: b1.bmm(b2.transpose(1, 2)),
+        "mm_i64_200": lambda: matrix_ids[:200, :200] @ matrix_ids[:200, :200],
+        "cdist": lambda: torch.cdist(p, q),
+        "cdist_p1": lambda: torch.cdist(p, q, 1.0),
+        "conv3x3": lambda: f.conv2d(img, w3, padding=1),
+        "conv5x5": lambda: f.conv2d(img, w5, padding=2),
+        "conv1x1": lambda: f.conv2d(img, w1),
+        "conv_dw": lambda: f.conv2d(img, w_depth, padding=1, groups=16),
+        "conv_s2": lambda: f.conv2d(img, w3, padding=1, stride=2),
+        "conv_dil": lambda: f.conv2d(img, w3, padding=2, dilation=2),
+        "conv_d64": lambda: f.conv2d(img.double(), w3.double(), padding=1),
+        "convT_2": lambda: f.conv_transpose2d(img, w_transposed, stride=2),
+        "conv1d": lambda: f.conv1d(img.reshape(8, 16, 4096), w3[:, :, 0], padding=1),
+        "maxpool2": lambda: f.max_pool2d(img, 2),
+        "maxpool3s2": lambda: f.max_pool2d(img, 3, 2, 1),
+        "avgpool2": lambda: f.avg_pool2d(img, 2),
+        "adaptive1": lambda: f.adaptive_avg_pool2d(img, 1),
+        "bilinear2": lambda: f.interpolate(img, (128, 128), mode="bilinear"),
+        "nearest2": lambda: f.interpolate(img, (128, 128)),
+        "im2col": lambda: f.unfold(img, 3, padding=1),
+        "pad_reflect": lambda: f.pad(img, (2, 2, 2, 2), mode="reflect"),
+        "embedding": lambda: f.embedding(tokens, table),
+        "layer_norm": lambda: f.layer_norm(m, (n,)),
+        "sdpa": lambda: f.scaled_dot_product_attention(heads, heads, heads),
+        "quantile_rows": lambda: m.quantile(0.9, dim=1),
+        "kron": lambda: torch.kron(m[:30, :30], m[:30, :30]),
+        "diff": lambda: m.diff(),
+        "isin": lambda: torch.isin(ids, row_ids),
+        "masked_fill": lambda: x.masked_fill(mask, 0),
+        "lerp": lambda: m.lerp(y, 0.3),
+    }
+
+
 # ---- peers: each gives, for a suite and n, a function of no arguments that computes it once ----
 
 
@@ -313,6 +451,10 @@ class Torch:
         torch = self.torch
         w = torch.from_numpy(elements(self.np, (WIDE, HIDDEN)))
         return lambda b: (lambda x=torch.from_numpy(elements(self.np, (b, WIDE))): torch.softmax(x @ w, -1))
+
+
+    def operators(self, n):
+        return torch_operators(self.torch, n)
 
 
 class TorchCompile(Torch):
@@ -417,6 +559,9 @@ class Stub:
     def make(self, suite, n):
         return lambda: time.sleep(1e-4)
 
+    def operators(self, n):
+        return {name: self.make("ops", n) for name in ("topk10_rows", "sort_rows", "topk1_no_row_of_ours")}
+
 
 PEERS = {"torch": Torch, "torch.compile": TorchCompile, "jax": Jax, "numpy": Numpy, "onnxruntime": Onnxruntime}
 NEEDS = {
@@ -468,6 +613,18 @@ def first_calls(peer, threads, n):
     return took[0], min(took[1:])
 
 
+def operator_times(made, peer, threads, q):
+    """By row: the least seconds. The inputs are made once."""
+    if not hasattr(peer, "operators"):
+        return {}
+    key = "ops", q["n"]
+    if key not in made:
+        made.clear()
+        made[key] = peer.operators(q["n"])
+    rows = made[key].items()
+    return {name: least(call, threads, q["seconds"]) for name, call in rows if q["only"] in name}
+
+
 def work(name, threads):
     peer = (PEERS | {"stub": Stub})[name](threads)
     made, first = {}, 0
@@ -479,6 +636,9 @@ def work(name, threads):
         if key[0] == "shapes":
             first, second = first_calls(peer, threads, key[1]) if hasattr(peer, "batches") else (0, 0)
             print(json.dumps({"seconds": first, "second": second}), flush=True)
+            continue
+        if key[0] == "ops":
+            print(json.dumps({"rows": operator_times(made, peer, threads, q)}), flush=True)
             continue
         if key not in made:
             made.clear()  # of the large ones only one at a time
@@ -519,10 +679,10 @@ class Worker:
         line = self.p.stdout.readline()
         self.version = json.loads(line)["version"] if line else None
 
-    def ask(self, suite, n, seconds):
+    def ask(self, suite, n, seconds, only=""):
         if self.p.poll() is not None:
             return None
-        self.p.stdin.write(json.dumps({"suite": suite, "n": n, "seconds": seconds}) + "\n")
+        self.p.stdin.write(json.dumps({"suite": suite, "n": n, "seconds": seconds, "only": only}) + "\n")
         self.p.stdin.flush()
         line = self.p.stdout.readline()
         return json.loads(line) if line else None
@@ -548,10 +708,11 @@ def find_peers(pythons, names):
     return found, missing
 
 
-def lazuli(command, suite, n, threads, seconds):
+def lazuli(command, suite, n, threads, seconds, only=""):
     """All figures of a suite: (system, metric) -> value."""
+    chosen = ["--only", only] if only else []
     run = subprocess.run(
-        [command, "bench", suite, "--n", str(n), "--threads", str(threads), "--seconds", str(seconds), "--json"],
+        [command, "bench", suite, "--n", str(n), "--threads", str(threads), "--seconds", str(seconds), "--json"] + chosen,
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -628,8 +789,24 @@ def train(o, peers, suite, n):
     ]
 
 
+def operators(o, workers, n):
+    """A table for each row of `ops`. In a round, all rows of one system come before those of the next."""
+    rows = {}
+    for turn in range((o.rounds + 3) // 4):
+        for f in lazuli(o.lazuli, "ops", n, o.threads, o.seconds, o.only):
+            rows.setdefault(f["name"], []).append({"lazuli": f["value"] / SCALE[f["unit"]]})
+        for w in workers:
+            got = w.ask("ops", n, o.seconds, o.only)
+            for name, seconds in (got["rows"] if got else {}).items():
+                if name in rows:
+                    rows[name][turn][w.name] = seconds
+    return [("ops " + name, "us", 1e6, rounds) for name, rounds in rows.items()]
+
+
 def measured(o, workers, suite, n, unit):
     """Tables of a suite: (name, unit, units in a value, values by system of each round)."""
+    if suite == "ops":
+        return operators(o, [w for w in workers if w.name in ("torch", "stub")], n)
     if suite in TRAINING:
         return train(o, workers, suite, n)
     others = [w for w in workers if w.name != "torch.compile"]
@@ -685,6 +862,20 @@ def table(rows, peers):
         print("| " + " | ".join(cells) + " |")
 
 
+def summary(rows):
+    """Of the operators: the median of the ratios, the greatest, and how many are above 1.5; for each system and number of threads."""
+    lines, rows = [], [r for r in rows if r["suite"].startswith("ops ") and r["system"] != "lazuli"]
+    for key in dict.fromkeys((r["system"], r["threads"]) for r in rows):
+        mine = [r for r in rows if (r["system"], r["threads"]) == key]
+        worst = max(mine, key=lambda r: r["ratio"])
+        lines.append(
+            "ops, lazuli / %s, threads %d: %d rows, median %.2f, worst %.2f (%s), above 1.5: %d"
+            % (*key, len(mine), statistics.median(r["ratio"] for r in mine), worst["ratio"], worst["suite"][4:],
+               sum(r["ratio"] > 1.5 for r in mine))
+        )  # fmt: skip
+    return lines
+
+
 def run(o):
     found, missing = find_peers(o.pythons, o.peers)
     for name in missing:
@@ -704,6 +895,7 @@ def run(o):
             w.close()
     if not o.json:
         table(rows, list(found))
+        print("\n".join(summary(rows)))
     return rows
 
 
@@ -727,6 +919,10 @@ def selftest(o):
     assert [r[0] for r in rows] == ["mlp", "mlp first step", "mlp longest step", "mlp memory"], rows
     assert all(set(v) == {"lazuli", "its median" if "longest" in r[0] else "stub"} for r in rows for v in r[3]), rows
     assert all(min(v.values()) > 0 for r in rows for v in r[3]), rows
+    o.only = "topk1"
+    by_row = operators(o, [w], 12)
+    assert [r[0] for r in by_row] == ["ops topk10_rows", "ops topk100_rows"], by_row
+    assert ["stub" in r[3][0] for r in by_row] == [True, False], by_row
     w.close()
     o.pythons, o.peers, o.suites, o.n, o.rounds, o.seconds = [], list(PEERS), ["sum0", "shapes", "start"], 3, 2, 0.001
     rows = run(o)
@@ -749,7 +945,8 @@ def options():
     p.add_argument("--lazuli", default=os.path.join(HERE, "..", "build", "lazuli"), help="the command")
     p.add_argument("--threads", default="1,2")
     p.add_argument("--n", type=int, default=0, help="this size only")
-    p.add_argument("--rounds", type=int, default=20, help="turns of everybody; a quarter of them in training")
+    p.add_argument("--only", default="", help="the rows of ops whose names contain this")
+    p.add_argument("--rounds", type=int, default=20, help="turns of everybody; a quarter of them in training and ops")
     p.add_argument("--seconds", type=float, default=0.07, help="of one turn")
     p.add_argument("--json", action="store_true")
     p.add_argument("--selftest", action="store_true")

@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "cli/bench_child.h"
 #include "cli/command.h"
+#include "cli/profile_option.h"
 #include <lazuli/bench.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ typedef struct request {
     int argc;
     char **argv;
     char path[4096]; /* of the loops */
+    cli_profile profile;
 } request;
 
 /* ---- figures ---- */
@@ -224,7 +226,8 @@ static const struct {
     const char *suite;
     lz_err *(*run)(request *r, char *const *argv, const char *folder);
 } in_children[] = { { "shapes", run_shapes }, { "compile", run_compile }, { "start", run_start },
-                    { "mlp", run_once },      { "lenet", run_once },      { "gpt", run_once } };
+                    { "mlp", run_once },      { "lenet", run_once },      { "gpt", run_once },
+                    { "plan", run_once },     { "million", run_once } };
 
 static lz_err *run_fresh(request *r)
 {
@@ -295,13 +298,20 @@ static bool take_loops(const char *text, request *r)
     return *text;
 }
 
+static bool take_only(const char *text, request *r)
+{
+    r->o.only = text;
+    return *text;
+}
+
 static const struct {
     const char *name, *needs;
     bool (*take)(const char *text, request *r);
 } options[] = { { "--n", "a whole number from 1", take_n },
                 { "--threads", "a number from 1 to 1024", take_threads },
                 { "--seconds", "a number above 0, and below a million", take_seconds },
-                { "--loops", "a shared object", take_loops } };
+                { "--loops", "a shared object", take_loops },
+                { "--only", "a part of the names of rows", take_only } };
 
 enum { OPTIONS = sizeof options / sizeof *options };
 
@@ -313,6 +323,8 @@ static int take_option(int argc, char **argv, request *r)
         return r->json = true, 1;
     if (!strcmp(argv[0], "--here"))
         return r->here = true, 1;
+    if (cli_profile_take(&r->profile, argv[0]))
+        return 1;
     while (i < OPTIONS && strcmp(argv[0], options[i].name) != 0)
         i++;
     if (i == OPTIONS)
@@ -324,13 +336,20 @@ static int take_option(int argc, char **argv, request *r)
     return 2;
 }
 
+/* A child that runs the suite takes the profile itself. */
+static lz_err *run_here(request *r)
+{
+    LZ_TRY(cli_profile_begin(&r->profile));
+    return cli_profile_end(&r->profile, lz_bench_run(r->suite, &r->o, tell, r), r->json ? stderr : stdout);
+}
+
 static int run(request *r)
 {
     const lz_bench_suite *s = find(r->suite);
     r->o.loops = r->o.loops ? r->o.loops : default_loops(r->path);
     if (!r->o.loops && !r->here && !r->json)
         fprintf(stderr, "lazuli: no loops to compare with (--loops FILE): ratios to them are left out\n");
-    lz_err *e = s && s->fresh && !r->here ? run_fresh(r) : lz_bench_run(r->suite, &r->o, tell, r);
+    lz_err *e = s && s->fresh && !r->here ? run_fresh(r) : run_here(r);
     if (e)
         lz_err_free(r->bad);
     return cli_report(e ? e : r->bad);

@@ -16,14 +16,26 @@ static void put_bytes(lz_text *out, const char *what, int64_t n)
     lz_unit_print(out, LZ_UNIT_BYTES, n);
 }
 
+/* The one that the name of the backend alone means. */
+static bool is_default(const lz_backend *b, size_t index)
+{
+    lz_device d;
+    lz_err *e = lz_backend_default_device(b->name, &d);
+    bool yes = !e && d.index >= 0 && (size_t)d.index == index;
+    lz_err_free(e);
+    return yes;
+}
+
 static lz_err *put_device(const lz_backend *b, lz_backend_device d, size_t index, lz_text *out)
 {
     lz_memory_info m;
     char real[64];
+    const char *description = b->device_description(b->self, d);
     LZ_TRY(b->get_memory_info(b->self, d, &m));
     snprintf(real, sizeof real, "%s%lld", b->device_type_name(b->self, d.type), (long long)d.ordinal);
-    lz_text_printf(out, "  %s:%zu%s  %s", b->name, index,
-                   b->get_default_device_ordinal(b->self) == d.ordinal ? " (default)" : "", real);
+    lz_text_printf(out, "  %s:%zu%s  %s", b->name, index, is_default(b, index) ? " (default)" : "", real);
+    if (description && *description)
+        lz_text_printf(out, "  %s", description);
     put_bytes(out, "total", m.total_bytes);
     put_bytes(out, "free", m.free_bytes);
     put_bytes(out, "used", m.used_bytes);

@@ -154,6 +154,8 @@ static int help(void)
     printf("for --run:\n");
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         help_row(settings[i].name, settings[i].value, settings[i].help);
+    help_row("--profile", "[=FILE]",
+             "prints where the time went, or writes it to a file: .json gets a trace");
     printf("passes:\n");
     for (size_t i = 0; lz_graph_pass_name(i); i++)
         printf("  %-12s %s\n", lz_graph_pass_name(i), lz_graph_pass_help(i));
@@ -190,6 +192,11 @@ static int take_setting(request *r, const struct setting *s, const char *value)
 /* One argument, and its value behind it; *used: how many. CLI_OK, or the exit status. */
 static int take(request *r, char **argv, int left, int *used)
 {
+    *used = 1;
+    if (cli_profile_take(&r->run.profile, argv[0])) {
+        r->setting = "--profile";
+        return CLI_OK;
+    }
     const struct action *a = find_action(argv[0]);
     const struct setting *s = find_setting(argv[0]);
     const char *wants = a ? a->value : s ? s->value : NULL;

@@ -1,5 +1,6 @@
 #include "cli/command.h"
 #include "base/err.h"
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,7 @@ int cli_report(lz_err *e)
     lz_loc at = lz_err_loc(e);
     fprintf(stderr, "%s: ", program_name);
     if (at.file && at.line)
-        fprintf(stderr, "%s:%d:%d: ", at.file, at.line, at.col);
+        fprintf(stderr, "%s:%d:%d: ", at.file, at.line, at.col > 0 ? at.col : 0);
     else if (at.file)
         fprintf(stderr, "%s: ", at.file);
     fprintf(stderr, "%s\n", lz_err_text(e));
@@ -58,6 +59,7 @@ static int finish(int status)
 int cli_main(const char *program, const cli_command *table, int argc, char **argv)
 {
     program_name = program;
+    signal(SIGXFSZ, SIG_IGN); /* output beyond RLIMIT_FSIZE is an error with a message */
     if (argc < 2) {
         help(table);
         return finish(CLI_USAGE);

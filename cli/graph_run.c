@@ -167,12 +167,18 @@ static lz_err *run(const cli_run *r, lz_runner *runner, values *in, values *out)
     return NULL;
 }
 
+static lz_err *run_profiled(const cli_run *r, lz_runner *runner, values *in, values *out)
+{
+    LZ_TRY(cli_profile_begin(&r->profile));
+    return cli_profile_end(&r->profile, run(r, runner, in, out), stdout);
+}
+
 lz_err *cli_run_graph(const cli_run *r, const lz_graph *g)
 {
     lz_runner *runner;
     values in = { 0 }, out = { 0 };
     LZ_TRY(lz_runner_create(g, &r->options, &runner));
-    lz_err *e = run(r, runner, &in, &out);
+    lz_err *e = run_profiled(r, runner, &in, &out);
     release_all(&in);
     release_all(&out);
     lz_runner_release(runner);

@@ -1,11 +1,10 @@
 # Code made from the operator files by lazuli-gen, in build/gen/, and compiled once for the shared and the static library.
 file(GLOB LZ_OP_FILES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ops/*.yaml)
-list(REMOVE_ITEM LZ_OP_FILES ${CMAKE_SOURCE_DIR}/ops/tags.yaml ${CMAKE_SOURCE_DIR}/ops/lazy.yaml
-    ${CMAKE_SOURCE_DIR}/ops/derivatives.yaml)
+list(REMOVE_ITEM LZ_OP_FILES ${CMAKE_SOURCE_DIR}/ops/tags.yaml ${CMAKE_SOURCE_DIR}/ops/derivatives.yaml)
 set(LZ_GEN_DIR ${CMAKE_BINARY_DIR}/gen)
-set(LZ_GEN_HEADERS op/op_table.h exec/lower_table.h include/lazuli/ops.h api/boxed_table.h lazy/lazy_table.h
+set(LZ_GEN_HEADERS op/op_table.h exec/lower_table.h include/lazuli/ops.h api/boxed_table.h
     lazy/functional_table.h lazy/nodes.h autograd/grad_table.h)
-set(LZ_GEN_SOURCES op/op_table.c exec/lower_table.c api/ops_defaults.c api/boxed_table.c api/boxed_0.c lazy/lazy_table.c
+set(LZ_GEN_SOURCES op/op_table.c exec/lower_table.c api/ops_defaults.c api/boxed_table.c api/boxed_0.c
     lazy/functional_table.c lazy/nodes_0.c lazy/ops_0.c autograd/grad_table.c)
 list(TRANSFORM LZ_GEN_HEADERS PREPEND ${LZ_GEN_DIR}/)
 list(TRANSFORM LZ_GEN_SOURCES PREPEND ${LZ_GEN_DIR}/)
@@ -14,8 +13,7 @@ foreach(file IN LISTS LZ_OP_FILES)
     list(APPEND LZ_GEN_SOURCES ${LZ_GEN_DIR}/exec/lower_${family}.c ${LZ_GEN_DIR}/autograd/grad_${family}.c)
 endforeach()
 
-set(gen_args --own --tags ${CMAKE_SOURCE_DIR}/ops/tags.yaml --backend ${CMAKE_SOURCE_DIR}/ops/lazy.yaml
-    --derivatives ${CMAKE_SOURCE_DIR}/ops/derivatives.yaml)
+set(gen_args --own --tags ${CMAKE_SOURCE_DIR}/ops/tags.yaml --derivatives ${CMAKE_SOURCE_DIR}/ops/derivatives.yaml)
 foreach(file IN LISTS LZ_OP_FILES)
     list(APPEND gen_args --native ${file})
 endforeach()
@@ -24,8 +22,7 @@ foreach(header IN ITEMS base value schema tensor backend)
     list(APPEND gen_args --headers ${CMAKE_SOURCE_DIR}/include/lazuli/${header}.h)
 endforeach()
 # No depfile: every input stands here, and one that named a removed file would stop Ninja.
-list(APPEND LZ_GEN_INPUTS ${LZ_OP_FILES} ${CMAKE_SOURCE_DIR}/ops/tags.yaml ${CMAKE_SOURCE_DIR}/ops/lazy.yaml
-    ${CMAKE_SOURCE_DIR}/ops/derivatives.yaml)
+list(APPEND LZ_GEN_INPUTS ${LZ_OP_FILES} ${CMAKE_SOURCE_DIR}/ops/tags.yaml ${CMAKE_SOURCE_DIR}/ops/derivatives.yaml)
 set(LZ_GEN_FILES ${LZ_GEN_HEADERS} ${LZ_GEN_SOURCES})
 add_custom_command(OUTPUT ${LZ_GEN_FILES}
     COMMAND lazuli_gen_cli emit --target tables,lower,api,boxed,lazy,functionalization,autograd --out ${LZ_GEN_DIR} ${gen_args}

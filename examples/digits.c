@@ -53,9 +53,9 @@ static lz_tensor *learn(digits *d, const network *n, lz_optim *optim, const int6
     lz_tensor *x = lz_index_select(d->c, d->images, 0, i), *y = lz_index_select(d->c, d->labels, 0, i);
     lz_tensor *loss = lz_retain(lz_cross_entropy_loss(d->c, forward(d->c, n, x), y));
     lz_backward(d->c, loss);
-    lz_optim_step(optim);
-    lz_scope_pop(s); /* what is not needed any more is not kept */
-    lz_mark_step(d->c);
+    lz_optim_step(optim); /* so far: recorded */
+    lz_scope_pop(s);      /* what is not needed any more is not kept */
+    lz_mark_step(d->c);   /* forward, backward and update are one graph: compiled once, run every time */
     return loss;
 }
 

@@ -172,6 +172,18 @@ static void put_static(lz_text *out, const lzg_function *f)
         put_yaml(out, f->statics);
 }
 
+static void put_memory(lz_text *out, const lzg_function *f)
+{
+    if (f->memory)
+        put_yaml(out, f->memory);
+}
+
+static void put_strides(lz_text *out, const lzg_function *f)
+{
+    if (f->strides)
+        put_yaml(out, f->strides);
+}
+
 static const struct {
     const char *name;
     put_fn *put;
@@ -198,6 +210,8 @@ static const struct {
     { "inner", put_inner },
     { "shape", put_shape },
     { "static", put_static },
+    { "memory", put_memory },
+    { "strides", put_strides },
     { "origin", put_generated },
 };
 

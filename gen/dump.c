@@ -536,8 +536,10 @@ static lz_err *put_next(row *r, rest *t)
     size_t start = r->w->text->len;
     lz_err *e = plain ? t->hook->put(r->ops, r->f, r->scratch, r->w)
                       : t->user->put(t->user->user, r->f, r->scratch, r->w);
-    t->hook += plain;
-    t->user += !plain;
+    if (plain)
+        t->hook++;
+    else
+        t->user++;
     if (!e || lz_err_code(e) == LZ_ERR_MEMORY || r->w->text->len != start)
         return e;
     lz_err_free(e);

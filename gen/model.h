@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "gen/diag.h"
 #include "gen/yaml_utils.h"
+#include <lazuli/schema.h>
 
 /* ---- types ---- */
 
@@ -269,7 +270,8 @@ struct lzg_function {
     bool is_view_op;
     lzg_view_kind view_kind;
     /* Lazuli's own fields; NULL where absent. */
-    const lzg_yaml *formula, *inner, *shape, *statics;
+    const lzg_yaml *formula, *inner, *shape, *statics, *memory, *strides;
+    lz_layout_row layout; /* what the last two say */
 };
 
 bool lzg_function_has_tag(const lzg_function *f, const char *tag);

@@ -14,7 +14,7 @@
     X(manual_kernel_registration) X(manual_cpp_binding) X(device_guard) X(device_check) X(structured)        \
     X(structured_delegate) X(structured_inherits) X(python_module) X(category_override) X(precomputed)       \
     X(tags) X(dispatch) X(autogen) X(ufunc_inner_loop)
-#define LZG_OWN_FIELDS(X) X(formula) X(inner) X(shape) X(static)
+#define LZG_OWN_FIELDS(X) X(formula) X(inner) X(shape) X(static) X(memory) X(strides)
 /* clang-format on */
 
 typedef enum lzg_field {
@@ -48,6 +48,13 @@ LZ_MUST_USE
 lz_err *lzg_entry_precomputed(lzg_entry *x, const lzg_yaml *value);
 LZ_MUST_USE
 lz_err *lzg_entry_ufunc(lzg_entry *x, const lzg_yaml *value);
+/* What results share with arguments, and where their strides come from (model_layout.c). */
+LZ_MUST_USE
+lz_err *lzg_entry_memory(lzg_entry *x, const lzg_yaml *value);
+LZ_MUST_USE
+lz_err *lzg_entry_strides(lzg_entry *x, const lzg_yaml *value);
+/* Without the field `strides`: what the tags and arguments say. Behind both, and the tags. */
+void lzg_function_default_strides(lzg_function *f);
 /* The dispatch table, its default, what ufunc loops add, and what follows from the keys. */
 LZ_MUST_USE
 lz_err *lzg_entry_dispatch(lzg_entry *x);

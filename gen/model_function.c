@@ -267,6 +267,8 @@ static const reader readers[LZG_FIELD_COUNT] = {
     [LZG_F_precomputed] = OWN(lzg_entry_precomputed),
     [LZG_F_autogen] = OWN(read_autogen),
     [LZG_F_ufunc_inner_loop] = OWN(lzg_entry_ufunc),
+    [LZG_F_memory] = OWN(lzg_entry_memory),
+    [LZG_F_strides] = OWN(lzg_entry_strides),
 };
 
 static lz_err *read_field(lzg_entry *x, lzg_field field)
@@ -303,6 +305,8 @@ static lz_err *place_fields(lzg_entry *x, const lzg_yaml *entry, bool own_fields
     x->f->inner = x->field[LZG_F_inner];
     x->f->shape = x->field[LZG_F_shape];
     x->f->statics = x->field[LZG_F_static];
+    x->f->memory = x->field[LZG_F_memory];
+    x->f->strides = x->field[LZG_F_strides];
     return NULL;
 }
 
@@ -321,6 +325,7 @@ lz_err *lzg_entry_read(lzg_ops *ops, const lzg_yaml *entry, bool own_fields, lzg
     for (int i = 0; i < LZG_FIELD_COUNT; i++)
         LZ_TRY(read_field(&x, (lzg_field)i));
     LZ_TRY(read_tags(&x));
+    lzg_function_default_strides(x.f);
     LZ_TRY(lzg_entry_dispatch(&x));
     LZ_TRY(lzg_function_check(&x, x.f));
     return lzg_function_derive(x.arena, x.f);

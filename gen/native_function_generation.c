@@ -171,6 +171,7 @@ static lz_err *generate(lzg_ops *ops, const lzg_function *base, lzg_schema_kind 
                          .func_loc = base->func_loc,
                          .variants = LZG_VARIANT_FUNCTION,
                          .use_const_ref = base->use_const_ref,
+                         .layout = base->layout,
                          .is_abstract = base->is_abstract,
                          .generated = true,
                          .composite_explicit = true };
@@ -179,6 +180,8 @@ static lz_err *generate(lzg_ops *ops, const lzg_function *base, lzg_schema_kind 
     else
         LZ_TRY(lzg_schema_functional_variant(a, base->func, base->func_loc, &f->func));
     f->written = f->func->text;
+    if (kind == LZG_OUT_KIND) /* it copies what the functional form gives */
+        f->layout = (lz_layout_row){ .strides = LZ_STRIDES_contiguous };
     LZ_TRY(set_tags(a, base, f));
     LZ_TRY(set_kernel(a, base, f));
     LZ_TRY(lzg_function_check(NULL, f));

@@ -189,6 +189,8 @@ static lz_err *put_meaning(why *w)
     put_own(w, "inner", w->f->inner);
     put_own(w, "shape", w->f->shape);
     put_own(w, "static", w->f->statics);
+    put_own(w, "memory", w->f->memory);
+    put_own(w, "strides", w->f->strides);
     return NULL;
 }
 

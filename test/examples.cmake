@@ -7,6 +7,8 @@ add_test(NAME examples/run_graph COMMAND ${CMAKE_COMMAND} -Dcommand=$<TARGET_FIL
 add_test(NAME examples/lazy COMMAND ${CMAKE_COMMAND} -Dcommand=$<TARGET_FILE:lazy>
     -Dexpect=${CMAKE_SOURCE_DIR}/test/examples/lazy.txt -P ${CMAKE_SOURCE_DIR}/test/examples/compare.cmake)
 
+add_test(NAME examples/profile COMMAND profile)
+
 # The program in docs/training.md, as it stands there.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/training.md)
 file(READ ${CMAKE_SOURCE_DIR}/docs/training.md page)

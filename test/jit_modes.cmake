@@ -1,14 +1,14 @@
-# With LZ_LONG_TESTS: all recorded operators, graphs and programs with every kernel compiled before its first run, and with none:
-# jit/X_now and jit/X_off. tiers.cmake has those that always run.
-option(LZ_LONG_TESTS "Also run the tests that take minutes" OFF)
-if(NOT LZ_LONG_TESTS)
+# All recorded operators, graphs and programs with every kernel compiled before its first run, and with none: jit/X_now and
+# jit/X_off, by `make check`. tiers.cmake has those that `make test` runs. Sanitizers see the same code in the other tests.
+if(LZ_SANITIZE)
     return()
 endif()
 
 function(add_jit_test name)
     foreach(mode IN ITEMS now off)
         add_test(NAME jit/${name}_${mode} COMMAND ${ARGN})
-        set_tests_properties(jit/${name}_${mode} PROPERTIES TIMEOUT 600 ENVIRONMENT LAZULI_JIT=${mode})
+        set_tests_properties(jit/${name}_${mode} PROPERTIES TIMEOUT 600 LABELS check
+            ENVIRONMENT LAZULI_JIT=${mode})
     endforeach()
 endfunction()
 

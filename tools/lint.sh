@@ -1,13 +1,20 @@
 #!/bin/sh
 # Everything that is checked without running the code. Each step prints one line; all steps run, and the exit status
 # tells whether all were clean. Needs a release build, for build/compile_commands.json and what ninja knows.
+#     tools/lint.sh                    all steps
+#     tools/lint.sh format             clang-format alone
 set -u
 cd "$(dirname "$0")/.." || exit 1
 failed=
 
+only=${1:-}
+ran=
+
 step() { # NAME COMMAND...
     name=$1
     shift
+    [ -z "$only" ] || [ "$only" = "$name" ] || return 0
+    ran=1
     if found=$("$@" 2>&1); then
         echo "lint: $name ok"
     else
@@ -49,6 +56,10 @@ step seed-map tools/check-seed-map.sh
 step words tools/check-words.sh
 step shell scripts
 
+if [ -z "$ran" ]; then
+    echo "lint: there is no step '$only'"
+    exit 2
+fi
 if [ -n "$failed" ]; then
     echo "lint: failed:$failed"
     exit 1

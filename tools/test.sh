@@ -1,7 +1,8 @@
 #!/bin/sh
-# All tests: builds with gcc and clang and under the sanitizers, the tests in each of them, lint. One line per stage; the
-# output of a stage is in build/log/ and is shown when it fails. The last line sums up: N passed, M failed, K skipped.
-#     tools/test.sh
+# Runs the tests. One line per stage; the output of a stage is in build/log/ and is shown when the stage fails. The last
+# line sums up: N passed, M failed, K skipped.
+#     tools/test.sh test               the release build (gcc), its tests, formatting
+#     tools/test.sh check              clang with ASan and UBSan, gcc with TSan, stress tests (label "check"), lint
 #     tools/test.sh --count LOG...     sums up logs of ctest
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -15,15 +16,16 @@ count() {
     END { printf "%d passed, %d failed, %d skipped\n", n["passed"], n["failed"], n["skipped"] }' "$@"
 }
 
-if [ "${1:-}" = --count ]; then
+what=${1:-test}
+if [ "$what" = --count ]; then
     shift
     count "$@"
     exit
 fi
 
-log=build/log
-rm -rf $log
-mkdir -p $log
+log=build/log/$what
+rm -rf "$log"
+mkdir -p "$log"
 broken=0 # stages that failed without a failed test: a build, lint
 
 now() {
@@ -54,13 +56,29 @@ build() {
     cmake --preset "$1" -DLZ_WERROR=ON && cmake --build --preset "$1"
 }
 
-for preset in release clang asan tsan; do
-    stage "build-$preset" build $preset && stage "test-$preset" ctest --preset $preset
-done
-stage lint tools/lint.sh
+run_preset() { # BUILD TESTS
+    stage "build-$1" build "$1" && stage "test-$2" ctest --preset "$2"
+}
+
+case $what in
+test)
+    run_preset release release
+    stage format tools/lint.sh format
+    ;;
+check)
+    run_preset release stress
+    run_preset asan asan
+    run_preset tsan tsan
+    stage lint tools/lint.sh
+    ;;
+*)
+    echo "tools/test.sh: expected test, check or --count, found '$what'" >&2
+    exit 2
+    ;;
+esac
 
 # A broken stage counts as one failure, so that nobody reads "0 failed" after a build that did not compile.
-total=$(cat $log/*.log | count)
+total=$(cat "$log"/*.log | count)
 failed=${total#* passed, }
 failed=$((${failed%% *} + broken))
 echo "${total%% passed*} passed, $failed failed, ${total##*failed, }"

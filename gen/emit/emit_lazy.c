@@ -1,5 +1,6 @@
-/* Target `lazy`: recording. The functions of ops.h, each a call of the one recorder; which
- * operators are recorded at all; and for each of those a function that makes its node. */
+/* Target `lazy`: recording. The functions of ops.h, each a call of the one recorder; for a
+ * backend's file, which operators it records; and for each of those, or for all, a function that
+ * makes its node. */
 #include "gen/api/lazy.h"
 #include "gen/emit/c_text.h"
 #include "gen/emit/emit.h"
@@ -335,7 +336,8 @@ static lz_err *emit_shards(lzg_emit *e, const shards *s)
 
 lz_err *lzg_emit_lazy(lzg_emit *e)
 {
-    LZ_TRY(emit_table(e));
+    if (e->backend)
+        LZ_TRY(emit_table(e));
     LZ_TRY(emit_nodes_header(e));
     LZ_TRY(emit_shards(e, &nodes));
     return emit_shards(e, &bodies);
@@ -351,7 +353,7 @@ static lz_err *add_shard_use(const lzg_emit *e, const lzg_c_op *op, lz_arena *a,
 
 lz_err *lzg_why_lazy(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out)
 {
-    if (how(e, op))
+    if (e->backend && how(e, op))
         LZ_TRY(lzg_use_add(a, out, table_source, "lz_lazy_table[LZ_OP_$]", "    [LZ_OP_$] = ", op->ident));
     if (!has_node(e, op))
         return NULL;

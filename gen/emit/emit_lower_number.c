@@ -382,6 +382,16 @@ static lz_err *eval_wrap_dims(lzg_lower *f, const lzg_term *t, const lzg_c_place
     return NULL;
 }
 
+static lz_err *eval_sums(lzg_lower *f, const lzg_term *t, const lzg_c_place *want, lzg_c_expr *out)
+{
+    lz_str list;
+    LZ_TRY(lzg_eval_pointer(f, t->kids[0], &list));
+    LZ_TRY(lzg_result(f, LZG_REP_VALUE, want, out));
+    lzg_stmt(f, "LZ_TRY(lz_low_sums(b, %.*s, &%.*s));", LZ_FMT(list), LZ_FMT(out->text));
+    f->builder = true;
+    return NULL;
+}
+
 static lz_err *eval_range(lzg_lower *f, const lzg_term *t, const lzg_c_place *want, lzg_c_expr *out)
 {
     lzg_c_expr v[3];
@@ -502,6 +512,7 @@ static const prim_row prim_rows[LZG_PRIM_COUNT] = {
     [LZG_PRIM_DEFAULT_DTYPE] = { eval_text, "b->default_float", 0, true },
     [LZG_PRIM_WRAP_DIM] = { eval_wrap_dim, NULL, 0, false },
     [LZG_PRIM_WRAP_DIMS] = { eval_wrap_dims, NULL, 0, false },
+    [LZG_PRIM_SUMS] = { eval_sums, NULL, 0, false },
     [LZG_PRIM_BROADCAST_SHAPES] = { eval_many, "lz_low_broadcast_shapes", 0, false },
     [LZG_PRIM_SHAPE] = { eval_shape, NULL, 0, false },
     [LZG_PRIM_NDIM] = { eval_pointer_expr, "lz_lv_ndim($)", 8, true },

@@ -66,6 +66,7 @@ static lz_err *emit_header(lzg_emit *e)
     LZ_TRY(put_tags(out, e->c->ops));
     lzg_put(out, "/* By lz_op; row 0 is empty. */\n"
                  "extern const lz_op_row lz_op_table[LZ_OP_COUNT];\n"
+                 "extern const lz_layout_row lz_op_layout[LZ_OP_COUNT];\n"
                  "extern const lz_kin_row lz_op_kin[LZ_OP_COUNT];\n"
                  "/* Every lz_op, sorted by name, then by namespace: overloads stand together. */\n"
                  "extern const uint16_t lz_op_by_name[LZ_OP_COUNT];\n\n"
@@ -446,6 +447,44 @@ static void put_row(lz_text *out, const lzg_c_op *op, const lz_str *args, const 
     lzg_put(out, "    },\n");
 }
 
+/* ---- layouts ---- */
+
+static const lz_str rules[LZ_STRIDE_RULE_COUNT] = { { "NONE", 4 },
+#define X(name) { #name, sizeof #name - 1 },
+                                                    LZ_STRIDE_RULES(X)
+#undef X
+};
+
+static void put_memory(lz_text *out, unsigned memory)
+{
+    static const lz_str names[] = { { "LZ_MEMORY_MAY_COPY", 18 },   { "LZ_MEMORY_MAY_SHARE", 19 },
+                                    { "LZ_MEMORY_MAY_RETURN", 20 }, { "LZ_MEMORY_ROW_MAJOR", 19 },
+                                    { "LZ_MEMORY_OVERLAP", 17 },    { "LZ_MEMORY_NO_WRITE", 18 },
+                                    { "LZ_MEMORY_CAST_OUT", 18 },   { "LZ_MEMORY_APART", 15 } };
+    bits b = { .out = out, .before = LZ_STR(" .memory = ") };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        put_bit(&b, memory >> i & 1, names[i]);
+    lz_text_puts(out, b.any ? "," : "");
+}
+
+/* Rows that say nothing are left out. */
+static void put_layout(lz_text *out, const lzg_c_op *op)
+{
+    const lz_layout_row *l = &op->f->layout;
+    if (!l->memory && !l->strides)
+        return;
+    lzg_fill(out, "    [LZ_OP_$] = {", op->ident);
+    put_memory(out, l->memory);
+    if (l->strides)
+        lzg_fill(out, " .strides = LZ_STRIDES_$,", rules[l->strides]);
+    if (l->nargs)
+        lz_text_printf(out, " .nargs = %d, .args = { ", l->nargs);
+    for (int i = 0; i < l->nargs; i++)
+        lz_text_printf(out, "%d%s", l->args[i], i + 1 < l->nargs ? ", " : " },");
+    out->len -= !out->failed; /* the last comma */
+    lzg_put(out, " },\n");
+}
+
 /* ---- kin and names ---- */
 
 static void put_kin(lz_text *out, const tables *t, const lzg_c_op *op)
@@ -529,6 +568,11 @@ static lz_err *put_source(tables *t, lz_text *out)
     lzg_put(out, "const lz_op_row lz_op_table[LZ_OP_COUNT] = {\n    [LZ_OP_NONE] = { 0 },\n");
     for (size_t i = 0; i < c->n; i++) {
         put_row(out, &c->all[i], t->lists[2 * i], t->lists[2 * i + 1]);
+        lzg_emit_flush(t->e);
+    }
+    lzg_put(out, "};\n\nconst lz_layout_row lz_op_layout[LZ_OP_COUNT] = {\n    [LZ_OP_NONE] = { 0 },\n");
+    for (size_t i = 0; i < c->n; i++) {
+        put_layout(out, &c->all[i]);
         lzg_emit_flush(t->e);
     }
     lzg_put(out, "};\n\nconst lz_kin_row lz_op_kin[LZ_OP_COUNT] = {\n    [LZ_OP_NONE] = { 0 },\n");

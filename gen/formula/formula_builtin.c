@@ -208,6 +208,18 @@ static lz_err *check_wrap(lzg_checker *c, const lzg_call *call, lzg_prim prim, c
     return apply(c, call, prim, type, false, out);
 }
 
+static lz_err *check_sums(lzg_checker *c, const lzg_call *call, lzg_prim prim, const lzg_term **out)
+{
+    const lzg_fty *type = lzg_fty_base(LZG_TY_int), *list = call->args[0].term->type;
+    LZ_TRY(check_static(c, call));
+    if (!is_int_list(list))
+        return bad_argument(c, call, 0, "a list of ints");
+    if (list->elem)
+        LZ_TRY(lzg_fty_join(c->arena, type, list->elem, &type));
+    LZ_TRY(lzg_fty_list(c->arena, type, -1, &type));
+    return apply(c, call, prim, type, false, out);
+}
+
 static lz_err *check_shapes(lzg_checker *c, const lzg_call *call, lzg_prim prim, const lzg_term **out)
 {
     const lzg_fty *type;
@@ -237,6 +249,7 @@ static const builtin builtins[] = {
     { "default_dtype", LZG_PRIM_DEFAULT_DTYPE, 0, 0, check_dtype },
     { "wrap_dim", LZG_PRIM_WRAP_DIM, 2, 2, check_wrap },
     { "wrap_dims", LZG_PRIM_WRAP_DIMS, 2, 2, check_wrap },
+    { "sums", LZG_PRIM_SUMS, 1, 1, check_sums },
     { "broadcast_shapes", LZG_PRIM_BROADCAST_SHAPES, 1, SIZE_MAX, check_shapes },
 };
 

@@ -62,6 +62,7 @@
     X(DEFAULT_DTYPE, default_dtype)                                                                          \
     X(WRAP_DIM, wrap_dim)                                                                                    \
     X(WRAP_DIMS, wrap_dims)                                                                                  \
+    X(SUMS, sums)                                                                                            \
     X(BROADCAST_SHAPES, broadcast_shapes)
 
 /* X(NAME, of, name, type of the result, a list of it) */

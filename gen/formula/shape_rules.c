@@ -34,6 +34,7 @@ static const lzg_shape_rule rules[] = {
     { "unwindow", "self:Tensor output_size:SymInt kernel_size:int dilation:int padding:int stride:int", 1,
       false, false },
     { "search", "sorted_sequence:Tensor self:Tensor", 1, false, false },
+    { "contains", "elements:Tensor test_elements:Tensor", 1, false, true },
     { "gather", "self:Tensor dim:int index:Tensor", 1, false, false },
     { "scatter", "self:Tensor dim:int index:Tensor", 1, false, false },
     { "index_select", "self:Tensor dim:int index:Tensor", 1, false, false },

@@ -1,7 +1,7 @@
 /* backend.h - what a device must be able to do, as one table of C functions.
  *
  * A backend owns the memory of its device and knows how to compile a recorded graph for
- * it. Of the table at most ten entries are required (they are marked so); an entry that is
+ * it. Seven entries of the table are required (they are marked so); any other entry that is
  * NULL has the default that its comment states. Every function gets `self` of the table,
  * may be called from any thread, and reports failure by an error it makes with lz_error,
  * never by printing or ending the process. What a backend hands out is an opaque pointer
@@ -18,7 +18,7 @@ extern "C" {
 
 /* A table of another major version is refused. One of an older or newer minor version is
  * fine: struct_size says how much of it there is; the rest counts as NULL. */
-enum { LZ_BACKEND_ABI = 1, LZ_BACKEND_ABI_MINOR = 0 };
+enum { LZ_BACKEND_ABI = 1, LZ_BACKEND_ABI_MINOR = 1 };
 
 /* ---- devices ---- */
 
@@ -70,7 +70,10 @@ typedef enum lz_arg_kind {
     LZ_ARG_TENSOR,  /* one output of another node */
     LZ_ARG_TENSORS, /* a list; node NULL stands for an absent one */
     LZ_ARG_SCALAR,  /* a number that differs from run to run: only its kind is known */
-    LZ_ARG_RANDOM   /* seed and position of a random operator: two numbers that differ from run to run */
+    /* Seed and position of a random operator: two integers that differ from run to run. It stands behind
+     * the arguments of the schema: lz_node_arg_get(n, op->nargs). docs/adding-a-backend.md says which
+     * numbers the CPU makes of them. */
+    LZ_ARG_RANDOM
 } lz_arg_kind;
 
 typedef struct lz_node_arg {
@@ -86,11 +89,11 @@ LZ_API lz_node_kind lz_node_kind_of(const lz_node *n);
 LZ_API const lz_op_row *lz_node_op(const lz_node *n);                    /* NULL: data */
 LZ_API lz_node_arg lz_node_arg_get(const lz_node *n, size_t i);          /* of the schema, in its order */
 LZ_API size_t lz_node_operands(const lz_node *n, const lz_output **out); /* all tensors among them */
-LZ_API size_t lz_node_numbers(const lz_node *n);                         /* run-time numbers among them */
+LZ_API size_t lz_node_numbers(const lz_node *n); /* run-time numbers among them, given or defaults */
 LZ_API size_t lz_node_outputs(const lz_node *n);
-LZ_API lz_data_type lz_node_type(const lz_node *n, size_t output);
-LZ_API lz_loc lz_node_loc(const lz_node *n);        /* the line of the user's program */
-LZ_API const char *lz_node_scope(const lz_node *n); /* "" without one */
+LZ_API lz_data_type lz_node_type(const lz_node *n, size_t output); /* [0] if a mask leaves it out */
+LZ_API lz_loc lz_node_loc(const lz_node *n);                       /* the line of the user's program */
+LZ_API const char *lz_node_scope(const lz_node *n);                /* "" without one */
 
 /* ---- lowering context: a graph to be compiled ---- */
 
@@ -106,8 +109,12 @@ typedef struct lz_parameter {
     lz_data_type type;     /* of data */
 } lz_parameter;
 
+/* The parameter's memory may become the output's, if the argument is donated when the graph runs. What
+ * the core says is what it expects: parameters that no tensor shows any more, each with an output of the
+ * same dtype and sizes. Without `must` the graph has to run also when the argument is not donated; the
+ * core never sets it. */
 typedef struct lz_alias_pair {
-    uint32_t output, parameter; /* the parameter's memory may become the output's */
+    uint32_t output, parameter;
     bool must;
 } lz_alias_pair;
 
@@ -116,19 +123,29 @@ LZ_API lz_backend_device lz_lowering_device(const lz_lowering *l);
 /* Operands come before those who use them; every parameter is there too. */
 LZ_API size_t lz_lowering_nodes(const lz_lowering *l, const lz_node *const **out);
 LZ_API size_t lz_lowering_results(const lz_lowering *l, const lz_output **out);
+/* Data first, then run-time numbers, each in the order of the nodes. */
 LZ_API size_t lz_lowering_parameters(const lz_lowering *l, const lz_parameter **out);
 LZ_API size_t lz_lowering_aliases(const lz_lowering *l, const lz_alias_pair **out);
 /* A node's place among the nodes. */
 LZ_API size_t lz_lowering_index(const lz_lowering *l, const lz_node *n);
 
-/* For whoever lowers by hand: what has been emitted, and as what. */
+/* What has been emitted. If `compile` fails, the first node that is LZ_EMITTING, in the order of
+ * lz_lowering_nodes, is the one to blame: errors name it and its line; and if the error is
+ * LZ_ERR_UNSUPPORTED, the node falls back to the CPU as if `supports` had refused it, and the rest is
+ * compiled again. So a backend that knows only then marks the node, and returns. */
 LZ_API lz_emission lz_lowering_emission(const lz_lowering *l, const lz_node *n);
 LZ_API void lz_lowering_set_emission(lz_lowering *l, const lz_node *n, lz_emission e);
 
-/* Adds a result and returns its place; adds a node and all it needs. */
+LZ_API void *lz_lowering_payload(const lz_lowering *l); /* what create_lowering_context put there */
+
+/* A graph by hand: an empty lowering for a device, "npu:0", to which results are added, each with all
+ * that it needs. Its nodes are those of the context (lz_ir), which must outlive it and not record
+ * meanwhile; parameters are in the order in which they were met. */
+LZ_API LZ_MUST_USE lz_err *lz_lowering_create(const char *device, const char *name, lz_lowering **out);
+LZ_API void lz_lowering_destroy(lz_lowering *l); /* NULL does nothing */
+/* Returns the place of the result. */
 LZ_API LZ_MUST_USE lz_err *lz_lowering_add_result(lz_lowering *l, lz_output o, size_t *out);
 LZ_API LZ_MUST_USE lz_err *lz_lowering_set_up_alias(lz_lowering *l, lz_alias_pair pair);
-LZ_API void *lz_lowering_payload(const lz_lowering *l); /* what create_lowering_context put there */
 
 /* ---- running ---- */
 
@@ -141,11 +158,18 @@ typedef struct lz_argument {
     bool donated;
 } lz_argument;
 
+/* A backend with a queue of its own may return before the work is done, if whatever it is asked next
+ * about the results and arguments (reading, copying, running, releasing) comes behind that work. It
+ * must wait where an operator of the graph can fail (an index out of range), because the library
+ * then computes what does not depend on it; other failures that come late are told by synchronize. */
 typedef struct lz_execution {
-    const lz_argument *arguments; /* in the order of the parameters */
+    const lz_argument *arguments; /* in the order of the parameters; data of this backend, on `device` */
     size_t n;
     lz_backend_device device;
-    void **results; /* payloads, to be set, in the order of the results; on entry the placeholders */
+    /* Payloads, in the order of the results. On entry the placeholders (create_data_placeholder). On
+     * success each is a payload: the placeholder, filled, or another one, and the placeholder is then
+     * the backend's to release. On failure each is as it was on entry, or NULL if it was released. */
+    void **results;
     size_t n_results;
     /* To be set to the place of the node that failed, where it is known. Places are those of
      * lz_lowering_index when the graph was compiled: a later sync has other nodes, in the same
@@ -165,8 +189,25 @@ typedef struct lz_operands {
 } lz_operands;
 typedef struct lz_data lz_data;
 
-/* Each gives one count of a node. Lists of tensors are arguments, not nodes. Sizes are known
- * when a graph is recorded: the node of one is a number, as a tensor without dimensions. */
+/* Where a context records, and its nodes: for builders, which make nodes out of nodes, and for whoever
+ * calls a builder. All of it belongs to the context's thread. An output that is given has one count of
+ * its node, to be let go with lz_ir_release. */
+LZ_API lz_ir *lz_ir_of(lz_ctx *c);
+LZ_API void lz_ir_release(lz_ir *ir, lz_output o);
+/* args: of the schema, in its order; tensors among them are none, and come as `in`. What the node looks
+ * like is inferred. Gives its first output. */
+LZ_API LZ_MUST_USE lz_err *lz_ir_make(lz_ir *ir, const lz_op_row *op, const lz_value *args,
+                                      const lz_operands *in, size_t n, lz_output *out);
+/* What a tensor stands for, and a tensor for an output; it belongs to the innermost scope. */
+LZ_API LZ_MUST_USE lz_err *lz_ir_output(lz_tensor *t, lz_output *out);
+LZ_API LZ_MUST_USE lz_err *lz_ir_tensor(lz_ir *ir, lz_output o, lz_tensor **out);
+
+/* Each gives one count of a node; an entry that is NULL is the library's own. Of a builder that a
+ * backend brings, the core calls make_device_data for each tensor that is held, make_cast where a
+ * result is written to a tensor of another dtype, and make_scalar, make_expand and make_generic where
+ * a storage grows. The sizes of tensors are known when a graph is recorded, so the core asks for none;
+ * make_size_* serve those who build by hand: the node of a size is a number, as a tensor without
+ * dimensions. Lists of tensors are arguments, not nodes. */
 typedef struct lz_ir_builder {
     size_t struct_size;
     lz_err *(*make_device_data)(void *self, lz_ir *ir, lz_data *data, lz_output *out);
@@ -241,7 +282,8 @@ typedef struct lz_backend {
     lz_err *(*make_tensor_from_computation_data)(void *self, void *data, lz_dtype logical_scalar_type,
                                                  const lz_host_tensor *out);
     void (*release_data)(void *self, void *data);
-    /* Required: code. As many computations come out as went in, in the same order. */
+    /* Required: code. As many computations come out as went in, in the same order; the library gives one
+     * graph at a time. After an error none comes out. See lz_lowering_set_emission. */
     lz_err *(*compile)(void *self, lz_lowering *const *instances, size_t n, void **out);
     lz_err *(*execute_computation)(void *self, void *computation, const lz_execution *x);
     void (*release_computation)(void *self, void *computation);
@@ -271,7 +313,10 @@ typedef struct lz_backend {
     lz_err *(*get_compilation_devices)(void *self, lz_backend_device device, lz_backend_device *devices,
                                        size_t n);
     const char *(*get_computation_backend_text)(void *self, void *computation); /* default: "" */
-    /* Devices. Defaults: type 0 and ordinal 0, kept by the library; type 0; the one with the index. */
+    /* Devices. The default device is the one that has both the default type and the default ordinal;
+     * a backend that answers 0 and 0 and has no such device means its first. Setting a type keeps the
+     * ordinal where the type has it. Defaults: the library keeps both, at first those of the first
+     * device; type 0; the device with the index. lz_backend_set_default calls the setters. */
     int8_t (*get_default_device_type)(void *self);
     lz_err *(*set_default_device_type)(void *self, int8_t type);
     int64_t (*get_default_device_ordinal)(void *self);
@@ -280,13 +325,33 @@ typedef struct lz_backend {
     int8_t (*eager_fallback_device_type)(void *self);
     lz_err *(*get_backend_device)(void *self, lz_device virtual_device, lz_backend_device *out);
     const char *(*device_type_name)(void *self, int8_t type); /* default: "Unknown" */
-    /* Reports. Defaults: "", none, unknown. */
+    /* Reports. Defaults: "", none, unknown. The report (lz_metrics_text) lists the metrics by name and
+     * value and puts the text behind them, so the text says what numbers do not. Returns how many
+     * metrics there are, which may be more than `room`; lz_counter_value finds a metric by its name. */
     const char *(*create_metric_report)(void *self);
     size_t (*get_metrics)(void *self, lz_metric_value *out, size_t room);
     lz_err *(*get_memory_info)(void *self, lz_backend_device d, lz_memory_info *out);
-    /* Defaults: none; work is done when the call returns. */
+    /* Defaults: none. Nothing calls them yet. */
     const lz_async_entries *async;
     const lz_collective_entries *collectives;
+
+    /* Since 1.1. */
+
+    /* Waits until the device has done all that it was given, and tells the first failure that nobody
+     * has been told yet. lz_wait and lz_close call it, and the end of the process does, before
+     * prepare_to_exit. Default: work is done when a call returns. See lz_execution. */
+    lz_err *(*synchronize)(void *self, lz_backend_device d);
+    /* The hardware in the words of its maker, for people: "NVIDIA H200". Default: "". */
+    const char *(*device_description)(void *self, lz_backend_device d);
+    /* Whether its graphs take the offsets of views of held data as run-time numbers (LZ_ARG_SCALAR, an
+     * int): `index` of select.int and select_scatter, `start` and `end` of slice.Tensor and
+     * slice_scatter, `storage_offset` of as_strided and as_strided_scatter. They are 0 or greater and within
+     * the tensor; lz_node_type tells how large the view is. x[t] is then one graph for every t. Without it
+     * they are fixed (LZ_ARG_VALUE), and each offset is a graph of its own. Default: no. */
+    bool (*takes_offsets)(void *self);
+    /* The memory that a computation takes as long as it is kept, for the bound on compiled graphs; asked
+     * once, after compile. Default: 0. */
+    size_t (*get_computation_bytes)(void *self, void *computation);
 } lz_backend;
 
 /* ---- registration ---- */
@@ -305,6 +370,13 @@ LZ_API LZ_MUST_USE lz_err *lz_backend_load(const char *path, int16_t *type);
 /* Registers those that come with the library, and loads those that LAZULI_BACKEND names, unless
  * they are there. lz_open does the same. */
 LZ_API LZ_MUST_USE lz_err *lz_backends_ready(void);
+
+/* Makes a device, "npu:1", the default of its backend: the one that "npu" alone means. */
+LZ_API LZ_MUST_USE lz_err *lz_backend_set_default(const char *device);
+LZ_API LZ_MUST_USE lz_err *lz_backend_default_device(const char *name, lz_device *out);
+/* Whether a backend, whichever, has this device. A backend that leaves work to another one may hand
+ * it devices of its own; it is right to refuse a device that nobody has. */
+LZ_API bool lz_backend_device_exists(lz_backend_device d);
 
 LZ_API bool lz_has_backend(const char *name); /* NULL: any */
 /* Complete, defaults filled in (copy_data, async and collectives may still be NULL); NULL: there is

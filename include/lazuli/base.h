@@ -29,12 +29,16 @@ typedef struct lz_str {
 /* printf("%.*s", LZ_FMT(s)) */
 #define LZ_FMT(s) (int)(s).len, (s).ptr
 
-/* A place in some text: the user's source, a YAML file, a graph. Borrowed. */
+/* A place in some text: the user's source, a YAML file, a graph. Borrowed; a name that is given to an
+ * operator or a sync stays valid until the process ends, as __FILE__ does, because compiled graphs remember
+ * it. */
 typedef struct lz_loc {
     const char *file; /* NULL: unknown */
     int32_t line;     /* from 1; 0: unknown */
-    int32_t col;      /* from 1; 0: unknown */
+    int32_t col;      /* from 1; 0: unknown; LZ_COL_BACKWARD: the backward pass of what the line computes */
 } lz_loc;
+
+enum { LZ_COL_BACKWARD = -1 };
 
 typedef enum lz_code {
     LZ_OK = 0,

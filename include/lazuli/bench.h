@@ -26,13 +26,15 @@ typedef struct lz_bench_options {
     int threads;       /* 0: one */
     double seconds;    /* for each figure, about; 0: one */
     const char *loops; /* a shared object with loops to measure beside ours (bench/loops.h); NULL: none */
+    const char *only;  /* rows whose names contain this text; NULL: all; for suites that choose */
 } lz_bench_options;
 
 typedef void lz_bench_fn(void *user, const lz_bench_figure *figure);
 
 typedef struct lz_bench_suite {
     const char *name, *help;
-    bool fresh; /* measures what happens once in a process: wants one of its own */
+    bool fresh;   /* measures what happens once in a process: wants one of its own */
+    bool chooses; /* measures row after row, and those alone that `only` names */
 } lz_bench_suite;
 
 /* NULL: there is no i-th. */

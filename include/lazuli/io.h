@@ -25,7 +25,8 @@ LZ_API void lz_archive_close(lz_archive *a); /* tensors and arrays stay; NULL do
 
 LZ_API const char *lz_archive_format(const lz_archive *a); /* "npz", "safetensors" */
 LZ_API size_t lz_archive_count(const lz_archive *a);
-/* i is below the count. Texts and sizes live as long as the archive. */
+/* Texts and sizes live as long as the archive. An archive that is NULL, because it could not be opened, is
+ * empty; what an empty one is asked for is "", LZ_DTYPE_NONE, or a list of nothing. */
 LZ_API const char *lz_archive_name(const lz_archive *a, size_t i);
 LZ_API lz_dtype lz_archive_dtype(const lz_archive *a, size_t i); /* LZ_DTYPE_NONE: cannot be read here */
 LZ_API lz_ints lz_archive_sizes(const lz_archive *a, size_t i);
@@ -45,6 +46,15 @@ LZ_API lz_tensor *lz_archive_tensor(lz_ctx *c, const lz_archive *a, const char *
 /* All of them, in order; out has room for lz_archive_count. The names are the archive's. */
 LZ_API bool lz_archive_tensors(lz_ctx *c, const lz_archive *a, lz_named_tensor *out);
 
+/* ---- NumPy's .npy: one tensor ---- */
+
+LZ_API lz_tensor *lz_load_npy(lz_ctx *c, const char *path); /* inert after an error */
+LZ_API bool lz_save_npy(lz_tensor *t, const char *path);    /* a sync; replaces a file as below */
+LZ_API lz_tensor *lz_load_npy_at(lz_ctx *c, lz_loc at, const char *path);
+LZ_API bool lz_save_npy_at(lz_tensor *t, lz_loc at, const char *path);
+#define lz_load_npy(c, path) lz_load_npy_at((c), LZ_HERE, (path))
+#define lz_save_npy(t, path) lz_save_npy_at((t), LZ_HERE, (path))
+
 /* ---- saving ---- */
 
 /* One sync for all. A file appears, or replaces the one that was there, only when it is whole
@@ -59,6 +69,16 @@ LZ_API bool lz_save_npz(lz_ctx *c, const char *path, lz_named_tensors tensors);
  * NULL. */
 LZ_API bool lz_save_checkpoint(lz_ctx *c, const char *path, lz_named_tensors tensors, int64_t step);
 LZ_API lz_archive *lz_open_checkpoint(lz_ctx *c, const char *path, int64_t *step);
+
+/* The same with a line of the program, as in tensor.h. */
+LZ_API bool lz_save_safetensors_at(lz_ctx *c, lz_loc at, const char *path, lz_named_tensors tensors,
+                                   const lz_metadata *metadata, size_t n);
+LZ_API bool lz_save_npz_at(lz_ctx *c, lz_loc at, const char *path, lz_named_tensors tensors);
+LZ_API bool lz_save_checkpoint_at(lz_ctx *c, lz_loc at, const char *path, lz_named_tensors tensors,
+                                  int64_t step);
+#define lz_save_safetensors(c, ...) lz_save_safetensors_at((c), LZ_HERE, __VA_ARGS__)
+#define lz_save_npz(c, ...)         lz_save_npz_at((c), LZ_HERE, __VA_ARGS__)
+#define lz_save_checkpoint(c, ...)  lz_save_checkpoint_at((c), LZ_HERE, __VA_ARGS__)
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@
 #include <lazuli/autograd.h>
 #include <lazuli/backend.h>
 #include <lazuli/base.h>
+#include <lazuli/data.h>
 #include <lazuli/graph.h>
 #include <lazuli/io.h>
 #include <lazuli/kernel_cache.h>
@@ -13,6 +14,7 @@
 #include <lazuli/operator.h>
 #include <lazuli/ops.h>
 #include <lazuli/optim.h>
+#include <lazuli/profile.h>
 #include <lazuli/run.h>
 #include <lazuli/tensor.h>
 #include <lazuli/value.h>

@@ -173,6 +173,34 @@ typedef struct lz_plateau {
     }
 LZ_API double lz_schedule_plateau(lz_plateau *p, double rate, double metric);
 
+/* ---- averages of parameters ---- */
+
+/* A second set of parameters that follows those of a module: average += (1 - decay) * (parameter - average),
+ * as PyTorch's AveragedModel with an exponential average does it. At first a copy. */
+typedef struct lz_ema lz_ema;
+typedef struct lz_ema_options {
+    double decay;
+    bool buffers; /* floating buffers have averages too, as those of batch norm */
+} lz_ema_options;
+
+/* On failure NULL, with the error in the context; calls on NULL do nothing. To be freed before the module. */
+#define lz_ema_create(...)                                                                                   \
+    LZ_CALL(lz_ema_create_at(LZ_HERE, LZ_LAST(__VA_ARGS__),                                                  \
+                             &(const lz_ema_options){ .decay = 0.999, LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API lz_ema *lz_ema_create_at(lz_loc at, lz_module *m, const lz_ema_options *options);
+LZ_API void lz_ema_free(lz_ema *e);   /* NULL does nothing */
+LZ_API bool lz_ema_update(lz_ema *e); /* after lz_optim_step; recorded, as all operators are */
+/* The module's values and the averages change places: before an evaluation, and after it. */
+LZ_API bool lz_ema_swap(lz_ema *e);
+LZ_API lz_tensor *lz_ema_get(const lz_ema *e, const char *name); /* the average of "c1.weight"; NULL: none */
+LZ_API bool lz_ema_update_at(lz_ema *e, lz_loc at);
+LZ_API bool lz_ema_swap_at(lz_ema *e, lz_loc at);
+#define lz_ema_update(e) lz_ema_update_at((e), LZ_HERE)
+#define lz_ema_swap(e)   lz_ema_swap_at((e), LZ_HERE)
+/* As lz_module_state and lz_module_load_state; every average must be there. */
+LZ_API bool lz_ema_state(lz_ema *e, const char *prefix, lz_state *out);
+LZ_API bool lz_ema_load_state(lz_ema *e, const char *prefix, lz_named_tensors from);
+
 /* ---- state ---- */
 
 /* Adds the state of all parameters and the options of all groups: prefix + "c1.weight.exp_avg". */
@@ -191,9 +219,16 @@ LZ_API bool lz_training_load_state(lz_module *m, lz_optim *o, lz_named_tensors f
 
 /* Parameters and buffers, by their names. */
 LZ_API bool lz_save_model(lz_module *m, const char *path);
+LZ_API bool lz_save_model_at(lz_module *m, lz_loc at, const char *path);
+#define lz_save_model(m, path) lz_save_model_at((m), LZ_HERE, (path))
 LZ_API bool lz_load_model(lz_module *m, const char *path);
+/* Takes the names that model and file share, leaves the others alone. left (may be NULL): which are missing
+ * in the file or unexpected, "" if none; to be freed with lz_text_free. Other sizes are an error. */
+LZ_API bool lz_load_model_partial(lz_module *m, const char *path, char **left);
 /* Model, optimiser (may be NULL), random generator and the number of the step. */
 LZ_API bool lz_save_training(lz_module *m, lz_optim *o, const char *path, int64_t step);
+LZ_API bool lz_save_training_at(lz_module *m, lz_loc at, lz_optim *o, const char *path, int64_t step);
+#define lz_save_training(m, ...) lz_save_training_at((m), LZ_HERE, __VA_ARGS__)
 LZ_API bool lz_load_training(lz_module *m, lz_optim *o, const char *path, int64_t *step);
 
 #ifdef __cplusplus

@@ -94,6 +94,46 @@ typedef struct lz_op_row {
     uint64_t tags;  /* bit LZ_TAG_x of op_table.h */
 } lz_op_row;
 
+/* What results and arguments have to do with each other's memory, beyond the marks of the schema. */
+enum {
+    LZ_MEMORY_MAY_COPY = 1,   /* marked as a view: a copy where no view can be had, or is asked for */
+    LZ_MEMORY_MAY_SHARE = 2,  /* not marked: a view of an argument where the formula only looks at one */
+    LZ_MEMORY_MAY_RETURN = 4, /* the argument itself where there is nothing to do */
+    LZ_MEMORY_ROW_MAJOR = 8,  /* a view only of an argument that is row-major, else a copy */
+    LZ_MEMORY_OVERLAP = 16,   /* may write to a tensor that has elements in common with itself */
+    LZ_MEMORY_NO_WRITE = 32,  /* an in-place form that changes no element: saved values stay good */
+    LZ_MEMORY_CAST_OUT = 64,  /* an out form that casts its result; the others want the result's dtype */
+    LZ_MEMORY_APART = 128     /* no argument but self may share an element with what is written */
+};
+
+/* How strides of results are found (lazy/layout.h); views first. The names are those of the field
+ * `strides` of an entry. */
+/* clang-format off */
+#define LZ_STRIDE_RULES(X)                                                                                   \
+    X(same) X(parts) X(slice) X(narrow) X(expand) X(select) X(unsqueeze) X(squeeze) X(squeeze_dim)           \
+    X(squeeze_dims) X(unfold) X(diagonal) X(transpose) X(swap_last) X(reverse) X(permute) X(movedim)         \
+    X(movedims) X(view) X(flatten) X(contiguous) X(operands) X(operands_and_number) X(like) X(order)         \
+    X(format) X(common_format) X(any_format) X(index) X(rot90) X(transposed) X(first_inner)                   \
+    X(pad) X(dim_outer) X(row_major)
+/* clang-format on */
+
+typedef enum lz_stride_rule {
+    LZ_STRIDES_NONE,
+#define X(name) LZ_STRIDES_##name,
+    LZ_STRIDE_RULES(X)
+#undef X
+        LZ_STRIDE_RULE_COUNT
+} lz_stride_rule;
+
+enum { LZ_LAYOUT_ARGS = 4 };
+
+typedef struct lz_layout_row {
+    uint8_t memory;               /* LZ_MEMORY_ */
+    uint8_t strides;              /* lz_stride_rule; NONE: row-major */
+    uint8_t nargs;                /* that the rule looks at; 0: all tensors */
+    uint8_t args[LZ_LAYOUT_ARGS]; /* their numbers, in the order in which they decide */
+} lz_layout_row;
+
 /* The operators that do the same in another way; 0: there is none. */
 typedef struct lz_kin_row {
     uint16_t functional, inplace, mutable_, out;

@@ -71,8 +71,8 @@ typedef enum lz_scalar_kind {
 
 typedef struct lz_scalar {
     lz_scalar_kind kind;
-    int64_t i;     /* BOOL, INT */
-    double re, im; /* FLOAT: re */
+    int64_t i; /* BOOL, INT; lz_item sets it for the others too: cut towards 0, at the ends of its range */
+    double re, im; /* FLOAT: re; lz_item sets re for BOOL and INT too */
 } lz_scalar;
 
 static inline lz_scalar lz_scalar_bool(bool v)
@@ -166,6 +166,73 @@ typedef struct lz_tensors {
     lz_tensor *const *v; /* a Tensor?[] has NULL in it */
     int64_t n;
 } lz_tensors;
+
+/* Lists that are arrays of the program: lz_cat(c, lz_tensors_of(parts, n)). A compound literal with a comma
+ * would be two arguments of the macro. */
+static inline lz_ints lz_ints_of(const int64_t *v, int64_t n)
+{
+    lz_ints list = { v, n };
+    return list;
+}
+
+static inline lz_floats lz_floats_of(const double *v, int64_t n)
+{
+    lz_floats list = { v, n };
+    return list;
+}
+
+static inline lz_bools lz_bools_of(const bool *v, int64_t n)
+{
+    lz_bools list = { v, n };
+    return list;
+}
+
+static inline lz_scalars lz_scalars_of(const lz_scalar *v, int64_t n)
+{
+    lz_scalars list = { v, n };
+    return list;
+}
+
+static inline lz_strs lz_strs_of(const char *const *v, int64_t n)
+{
+    lz_strs list = { v, n };
+    return list;
+}
+
+static inline lz_tensors lz_tensors_of(lz_tensor *const *v, int64_t n)
+{
+    lz_tensors list = { v, n };
+    return list;
+}
+
+/* Absent options, for positional arguments; a Tensor? is NULL, a Scalar? lz_scalar_none(). */
+static inline lz_opt_int lz_none_int(void)
+{
+    lz_opt_int o = { false, 0 };
+    return o;
+}
+
+static inline lz_opt_float lz_none_float(void)
+{
+    lz_opt_float o = { false, 0 };
+    return o;
+}
+
+static inline lz_opt_bool lz_none_bool(void)
+{
+    lz_opt_bool o = { false, false };
+    return o;
+}
+
+static inline lz_ints lz_none_ints(void)
+{
+    return lz_ints_of(NULL, -1);
+}
+
+static inline lz_floats lz_none_floats(void)
+{
+    return lz_floats_of(NULL, -1);
+}
 
 /* Any value of an operator call, for callers that know the operator only at run time.
  *

@@ -1,5 +1,6 @@
 /* The tensors of lazuli/io.h. */
 #include "io/archive.h"
+#include "io/npy.h"
 #include "lazy/ctx.h"
 
 lz_archive *lz_archive_open(lz_ctx *c, const char *path)
@@ -15,12 +16,12 @@ static void drop_buffer(void *owner)
 }
 
 /* The tensor looks at the array's buffer and keeps it. */
-static lz_tensor *tensor_of(lz_ctx *c, lz_array *a)
+static lz_tensor *tensor_of(lz_ctx *c, lz_loc at, lz_array *a)
 {
     lz_buffer *b = lz_buffer_retain(a->buffer);
     char *first = (char *)b->data + (size_t)a->offset * lz_dtype_size(a->dtype);
     lz_tensor *t =
-        lz_from_foreign(c, a->dtype, lz_array_sizes(a), lz_array_strides(a), first, drop_buffer, b);
+        lz_from_foreign_at(c, at, a->dtype, lz_array_sizes(a), lz_array_strides(a), first, drop_buffer, b);
     lz_array_deinit(a);
     return t;
 }
@@ -31,7 +32,7 @@ static lz_tensor *load(lz_ctx *c, const lz_archive *a, size_t i, const char *nam
     lz_array array = { .dtype = LZ_DTYPE_NONE };
     lz_err *e = i == SIZE_MAX ? lz_archive_missing(a, name) : lz_archive_get(a, i, NULL, &array);
     if (!e)
-        return tensor_of(c, &array);
+        return tensor_of(c, (lz_loc){ 0 }, &array);
     lz_ctx_fail(c, (lz_loc){ 0 }, NULL, e);
     return c->inert;
 }
@@ -54,4 +55,39 @@ bool lz_archive_tensors(lz_ctx *c, const lz_archive *a, lz_named_tensor *out)
     while (!ok && n > 0)
         lz_release(out[--n].tensor);
     return ok;
+}
+
+/* ---- .npy ---- */
+
+lz_tensor *lz_load_npy_at(lz_ctx *c, lz_loc at, const char *path)
+{
+    lz_array array;
+    lz_err *e = path ? lz_npy_read(path, NULL, &array) : lz_errf(LZ_ERR_ARG, "lz_load_npy: path is NULL");
+    return lz_ctx_told(c, at, e) ? tensor_of(c, at, &array) : c->inert;
+}
+
+lz_tensor *(lz_load_npy)(lz_ctx *c, const char *path)
+{
+    return lz_load_npy_at(c, (lz_loc){ 0 }, path);
+}
+
+static lz_err *save_npy(lz_tensor *t, lz_loc at, const char *path)
+{
+    lz_array array;
+    if (!path)
+        return lz_errf(LZ_ERR_ARG, "lz_save_npy: path is NULL");
+    LZ_TRY(lz_tensor_fetch(t, at, &array));
+    lz_err *e = lz_npy_write(path, &array);
+    lz_array_deinit(&array);
+    return e;
+}
+
+bool lz_save_npy_at(lz_tensor *t, lz_loc at, const char *path)
+{
+    return !lz_tensor_is_inert(t) && lz_ctx_told(lz_tensor_ctx(t), at, save_npy(t, at, path));
+}
+
+bool(lz_save_npy)(lz_tensor *t, const char *path)
+{
+    return lz_save_npy_at(t, (lz_loc){ 0 }, path);
 }

@@ -9,20 +9,25 @@ typedef struct row {
 } row;
 
 static const row rows[] = {
-    { { "record", "chains of operators, with inference and release", false }, lz_bench_record },
-    { { "sync", "a graph of 1,000 small operators that was compiled before", false }, lz_bench_sync },
-    { { "fused", "gelu_tanh(a*b+c)*sigmoid(d) of n elements", false }, lz_bench_fused },
-    { { "softmax", "softmax of n rows of 1,024", false }, lz_bench_softmax },
-    { { "layernorm", "layer_norm of n rows of 1,024", false }, lz_bench_layernorm },
-    { { "sum0", "sum of an n x n matrix over its rows", false }, lz_bench_sum0 },
-    { { "sum1", "sum of an n x n matrix over its columns", false }, lz_bench_sum1 },
-    { { "matmul", "products of n x n matrices in one plan", false }, lz_bench_matmul },
-    { { "start", "the first result of a process", true }, lz_bench_start },
-    { { "shapes", "two graphs at n batch sizes each", true }, lz_bench_shapes },
-    { { "compile", "machine code for the kernel of `fused`", true }, lz_bench_compile },
-    { { "mlp", "a training step: 784-512-512-10, n rows, SGD", true }, lz_bench_mlp },
-    { { "lenet", "a training step: two convolutions, n images of 28 x 28, SGD", true }, lz_bench_lenet },
-    { { "gpt", "a training step: 4 layers of width 256, n texts of 128, Adam", true }, lz_bench_gpt },
+    { { "record", "chains of operators, with inference and release", false, false }, lz_bench_record },
+    { { "sync", "a graph of 1,000 small operators that was compiled before", false, false }, lz_bench_sync },
+    { { "fused", "gelu_tanh(a*b+c)*sigmoid(d) of n elements", false, false }, lz_bench_fused },
+    { { "softmax", "softmax of n rows of 1,024", false, false }, lz_bench_softmax },
+    { { "layernorm", "layer_norm of n rows of 1,024", false, false }, lz_bench_layernorm },
+    { { "sum0", "sum of an n x n matrix over its rows", false, false }, lz_bench_sum0 },
+    { { "sum1", "sum of an n x n matrix over its columns", false, false }, lz_bench_sum1 },
+    { { "matmul", "products of n x n matrices in one plan", false, false }, lz_bench_matmul },
+    { { "ops", "single operators, one a row; matrices are n x n", false, true }, lz_bench_ops },
+    { { "start", "the first result of a process", true, false }, lz_bench_start },
+    { { "shapes", "two graphs at n batch sizes each", true, false }, lz_bench_shapes },
+    { { "compile", "machine code for the kernel of `fused`", true, false }, lz_bench_compile },
+    { { "plan", "plan compiles: graphs of n and 4n operators, time per operator", true, false },
+      lz_bench_plan },
+    { { "million", "a chain of n operators: recorded, run and freed once", true, false }, lz_bench_million },
+    { { "mlp", "a training step: 784-512-512-10, n rows, SGD", true, false }, lz_bench_mlp },
+    { { "lenet", "a training step: two convolutions, n images of 28 x 28, SGD", true, false },
+      lz_bench_lenet },
+    { { "gpt", "a training step: 4 layers of width 256, n texts of 128, Adam", true, false }, lz_bench_gpt },
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -206,6 +211,8 @@ lz_err *lz_bench_run(const char *suite, const lz_bench_options *o, lz_bench_fn *
     if (i == ROWS)
         return no_such(suite);
     LZ_TRY(check_options(&b.o));
+    if (b.o.only && !rows[i].suite.chooses)
+        return lz_errf(LZ_ERR_ARG, "%s has no rows to choose from: only must be NULL", suite);
     b.suite = rows[i].suite.name;
     b.o.threads = b.o.threads ? b.o.threads : 1;
     b.o.seconds = b.o.seconds > 0 ? b.o.seconds : 1;

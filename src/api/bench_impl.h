@@ -26,7 +26,7 @@ typedef struct lz_bench {
 typedef lz_err *lz_bench_suite_fn(lz_bench *b);
 lz_bench_suite_fn lz_bench_record, lz_bench_sync, lz_bench_fused, lz_bench_softmax, lz_bench_layernorm,
     lz_bench_sum0, lz_bench_sum1, lz_bench_matmul, lz_bench_start, lz_bench_shapes, lz_bench_compile,
-    lz_bench_mlp, lz_bench_lenet, lz_bench_gpt;
+    lz_bench_mlp, lz_bench_lenet, lz_bench_gpt, lz_bench_ops, lz_bench_plan, lz_bench_million;
 
 /* Suite and threads are added. system NULL: ours. */
 void lz_bench_tell(const lz_bench *b, lz_bench_figure f);

@@ -1,109 +1,70 @@
-/* Every operator that the CPU can do, with arguments made up from its schema. */
-#include "api/conform.h"
+/* Every operator that the CPU can do, in rounds: tensors of other sizes, dtypes and elements, and every
+ * argument set to something else. */
+#include "api/conform_args.h"
+#include "base/clock.h"
 #include <string.h>
 
-enum { TENSORS = 64, INTS = 8 };
-
-typedef struct variant {
-    lz_dtype dtype;
-    int64_t n, sizes[4];
-} variant;
-
-static const variant variants[] = {
-    { LZ_F32, 2, { 2, 3 } },    { LZ_F32, 2, { 3, 3 } },       { LZ_F32, 1, { 6 } },
-    { LZ_F32, 3, { 2, 3, 3 } }, { LZ_F32, 4, { 1, 2, 4, 4 } }, { LZ_I64, 2, { 2, 3 } },
-    { LZ_BOOL, 2, { 2, 3 } },
+enum {
+    TENSORS = 64,
+    ELEMENTS = 1 << 21, /* of a result, at most: an outer product of long vectors is left out */
+    SLOW_NS = 2000000,  /* a call that takes the CPU so long is not tried with larger tensors */
+    VARIANTS = 8
 };
 
-enum { VARIANTS = sizeof variants / sizeof *variants };
-
-/* Arguments of one call, in one context. */
-typedef struct made {
-    lz_value in[LZ_ARGS_MAX], out[LZ_ARGS_MAX];
-    lz_tensor *lists[LZ_ARGS_MAX][2];
-    int64_t ints[LZ_ARGS_MAX][INTS];
-} made;
-
-static bool names(const char *name, const char *part)
-{
-    return strstr(name, part) != NULL;
-}
-
-static lz_err *make_tensor(lz_ctx *c, const variant *v, const char *name, uint64_t seed, lz_tensor **out)
-{
-    lz_dtype d = names(name, "ind") || names(name, "target")       ? LZ_I64
-                 : names(name, "mask") || names(name, "condition") ? LZ_BOOL
-                                                                   : v->dtype;
-    LZ_TRY(lz_conform_tensor(c, d, (lz_ints){ v->sizes, v->n }, seed, out));
-    if (d != LZ_I64 || v->dtype == LZ_I64)
-        return NULL;
-    const lz_value in[] = { lz_value_tensor(*out) };
-    lz_value zeros;
-    if (lz_conform_call(c, &lz_op_table[LZ_OP_zeros_like], in, 1, &zeros))
-        *out = zeros.tensor; /* an index that is always there */
-    return NULL;
-}
-
-static lz_value make_ints(const lz_arg_row *arg, const variant *v, int64_t *room)
-{
-    bool sizes = names(arg->name, "size") || names(arg->name, "shape"), dims = !strcmp(arg->name, "dims");
-    int64_t n = sizes || dims ? v->n : arg->type->size > 0 && arg->type->size <= INTS ? arg->type->size : 1;
-    for (int64_t i = 0; i < n; i++)
-        room[i] = sizes && i < v->n && !names(arg->name, "kernel") ? v->sizes[i]
-                  : dims                                           ? v->n - 1 - i
-                                                                   : !names(arg->name, "dim");
-    return lz_value_ints((lz_ints){ room, n });
-}
-
-/* false: nobody can make it up. */
-static lz_err *make_arg(lz_ctx *c, const lz_op_row *op, uint32_t i, const variant *v, made *m, bool *ok)
-{
-    const lz_arg_row *arg = &op->args[i];
-    lz_value *out = &m->in[i];
-    *out = lz_value_none();
-    if (arg->default_text)
-        return NULL;
-    switch (arg->type->kind) {
-    case LZ_KIND_TENSOR:
-        *out = lz_value_tensor(NULL);
-        return make_tensor(c, v, arg->name, i + 1, &out->tensor);
-    case LZ_KIND_TENSORS:
-        LZ_TRY(make_tensor(c, v, arg->name, 1, &m->lists[i][0]));
-        LZ_TRY(make_tensor(c, v, arg->name, 2, &m->lists[i][1]));
-        *out = lz_value_tensors((lz_tensors){ m->lists[i], 2 });
-        return NULL;
-    case LZ_KIND_INTS:
-        *out = make_ints(arg, v, m->ints[i]);
-        return NULL;
-    case LZ_KIND_INT:
-        *out = lz_value_integer(!names(arg->name, "dim") || names(arg->name, "1"));
-        return NULL;
-    case LZ_KIND_SCALAR:
-        *out = lz_value_scalar(lz_scalar_int(2));
-        return NULL;
-    case LZ_KIND_FLOAT:
-        *out = lz_value_real(0.5);
-        return NULL;
-    case LZ_KIND_BOOL:
-        *out = lz_value_truth(false);
-        return NULL;
-    case LZ_KIND_DTYPE:
-        *out = lz_value_dtype(LZ_F32);
-        return NULL;
-    default:
-        *ok = *ok && arg->type->flags & LZ_TYPE_OPTIONAL;
-        return NULL;
-    }
-}
-
-static lz_err *call(lz_ctx *c, const lz_op_row *op, const variant *v, made *m, bool *ok)
-{
-    *ok = true;
-    for (uint32_t i = 0; i < op->nargs; i++)
-        LZ_TRY(make_arg(c, op, i, v, m, ok));
-    *ok = *ok && lz_conform_call(c, op, m->in, op->nargs, m->out);
-    return NULL;
-}
+/* A device must be right on each variant that the CPU takes. In a round with choices each argument that
+ * may be something else is set to it, one at a time, with the first variant that the CPU takes; a number
+ * with each. */
+static const struct round {
+    const char *group;
+    bool choices;
+    lz_variant variants[VARIANTS]; /* as many as have a dtype */
+    size_t n;
+} rounds[] = {
+    { "operators",
+      false,
+      { { LZ_F32, 2, { 2, 3 }, LZ_PLAIN },
+        { LZ_F32, 2, { 3, 3 }, LZ_PLAIN },
+        { LZ_F32, 1, { 6 }, LZ_PLAIN },
+        { LZ_F32, 3, { 2, 3, 3 }, LZ_PLAIN },
+        { LZ_F32, 4, { 1, 2, 4, 4 }, LZ_PLAIN },
+        { LZ_I64, 2, { 2, 3 }, LZ_PLAIN },
+        { LZ_BOOL, 2, { 2, 3 }, LZ_PLAIN } },
+      7 },
+    { "arguments",
+      true,
+      { { LZ_F32, 2, { 2, 3 }, LZ_PLAIN },
+        { LZ_F32, 2, { 3, 3 }, LZ_PLAIN },
+        { LZ_F32, 3, { 2, 3, 3 }, LZ_PLAIN },
+        { LZ_F32, 4, { 1, 2, 4, 4 }, LZ_PLAIN },
+        { LZ_F32, 1, { 6 }, LZ_PLAIN },
+        { LZ_I64, 2, { 2, 3 }, LZ_PLAIN } },
+      6 },
+    { "sizes",
+      false,
+      { { LZ_F32, 1, { 257 }, LZ_PLAIN },
+        { LZ_F32, 2, { 241, 17 }, LZ_PLAIN },
+        { LZ_F32, 1, { 4097 }, LZ_PLAIN },
+        { LZ_I64, 1, { 4097 }, LZ_PLAIN },
+        { LZ_F32, 1, { 100000 }, LZ_PLAIN } },
+      5 },
+    { "dtypes",
+      false,
+      { { LZ_F64, 2, { 2, 3 }, LZ_FINE },
+        { LZ_F64, 2, { 3, 3 }, LZ_FINE },
+        { LZ_F64, 1, { 6 }, LZ_FINE },
+        { LZ_F16, 2, { 2, 3 }, LZ_PLAIN },
+        { LZ_BF16, 2, { 2, 3 }, LZ_PLAIN },
+        { LZ_I32, 2, { 2, 3 }, LZ_PLAIN },
+        { LZ_U8, 2, { 2, 3 }, LZ_PLAIN } },
+      7 },
+    { "specials",
+      false,
+      { { LZ_F32, 2, { 4, 5 }, LZ_SPECIAL },
+        { LZ_F32, 1, { 17 }, LZ_SPECIAL },
+        { LZ_F64, 1, { 17 }, LZ_SPECIAL } },
+      3 },
+    { "wide integers", false, { { LZ_I64, 2, { 2, 3 }, LZ_WIDE }, { LZ_I64, 1, { 6 }, LZ_WIDE } }, 2 },
+};
 
 static size_t flatten(const lz_op_row *op, const lz_value *out, lz_tensor **flat)
 {
@@ -122,9 +83,9 @@ static bool is_random(const lz_op_row *op)
     return op->tags >> LZ_TAG_nondeterministic_seeded & 1;
 }
 
-static lz_err *compare(lz_conform *k, const lz_op_row *op, const made *cpu, const made *dev)
+static lz_err *compare(lz_conform *k, const lz_op_row *op, const lz_made_args *cpu, const lz_made_args *dev)
 {
-    lz_tensor *want[TENSORS], *got[TENSORS];
+    lz_tensor *want[TENSORS] = { NULL }, *got[TENSORS] = { NULL };
     size_t n = flatten(op, cpu->out, want), m = flatten(op, dev->out, got);
     if (n != m)
         lz_text_printf(&k->why, "%zu results, expected %zu", m, n);
@@ -138,18 +99,25 @@ static lz_err *compare(lz_conform *k, const lz_op_row *op, const made *cpu, cons
     return NULL;
 }
 
+/* One call on both. */
+typedef struct attempt {
+    const lz_op_row *op;
+    const lz_variant *variant;
+    lz_choice choice;
+} attempt;
+
 /* With and without leave to fall back to the CPU. */
-static lz_err *on_device(lz_conform *k, const lz_op_row *op, const variant *v, const made *cpu,
-                         unsigned forbidden, bool *ok)
+static lz_err *on_device(lz_conform *k, const attempt *a, const lz_made_args *cpu, unsigned forbidden,
+                         bool *ok)
 {
-    made dev;
+    lz_made_args dev;
     lz_scope *s = lz_scope_push(k->dev);
     lz_forbid(k->dev, forbidden);
-    lz_err *e = call(k->dev, op, v, &dev, ok);
+    lz_err *e = lz_conform_made_call(k->dev, a->op, a->variant, a->choice, &dev, ok);
     if (!e && !*ok)
         lz_text_printf(&k->why, "refused: %s", lz_message(k->dev));
     if (!e && *ok)
-        e = compare(k, op, cpu, &dev);
+        e = compare(k, a->op, cpu, &dev);
     *ok = *ok && !k->why.len;
     lz_forbid(k->dev, 0);
     lz_clear(k->dev);
@@ -157,23 +125,48 @@ static lz_err *on_device(lz_conform *k, const lz_op_row *op, const variant *v, c
     return e;
 }
 
-static lz_err *try_variant(lz_conform *k, const lz_op_row *op, const variant *v, bool *taken, lz_verdict *out)
+static bool mentions(const lz_text *why, const char *part)
 {
-    made cpu;
+    return lz_str_find(lz_text_view(why), lz_str_of(part)) != SIZE_MAX;
+}
+
+static lz_err *judge_device(lz_conform *k, const attempt *a, const lz_made_args *cpu, lz_verdict *out)
+{
     bool ok;
+    *out = LZ_PASSED;
+    LZ_TRY(on_device(k, a, cpu, LZ_FALLBACK, &ok));
+    if (ok)
+        return NULL;
+    *out = LZ_FAILED;
+    if (!mentions(&k->why, "a fallback is forbidden"))
+        return NULL;
+    k->why.len = 0;
+    LZ_TRY(on_device(k, a, cpu, 0, &ok));
+    *out = ok ? LZ_UNSUPPORTED : LZ_FAILED;
+    return NULL;
+}
+
+static bool is_small(const lz_op_row *op, const lz_made_args *m)
+{
+    lz_tensor *flat[TENSORS];
+    size_t n = flatten(op, m->out, flat), i = 0;
+    while (i < n && lz_tensor_numel(flat[i]) <= ELEMENTS)
+        i++;
+    return i == n && n < TENSORS;
+}
+
+/* *taken: the CPU can do it; *ns: how long that takes. */
+static lz_err *try_once(lz_conform *k, const attempt *a, bool *taken, uint64_t *ns, lz_verdict *out)
+{
+    lz_made_args cpu;
+    uint64_t start = lz_clock_ns();
     lz_scope *s = lz_scope_push(k->cpu);
-    lz_err *e = call(k->cpu, op, v, &cpu, taken);
+    lz_err *e = lz_conform_made_call(k->cpu, a->op, a->variant, a->choice, &cpu, taken);
     if (!e && *taken)
-        *taken = lz_mark_step(k->cpu) && !lz_failed(k->cpu);
-    if (!e && *taken) {
-        *out = LZ_PASSED;
-        e = on_device(k, op, v, &cpu, LZ_FALLBACK, &ok);
-        if (!e && !ok) {
-            k->why.len = 0;
-            e = on_device(k, op, v, &cpu, 0, &ok);
-            *out = ok ? LZ_UNSUPPORTED : LZ_FAILED;
-        }
-    }
+        *taken = is_small(a->op, &cpu) && lz_mark_step(k->cpu) && !lz_failed(k->cpu);
+    *ns = lz_clock_ns() - start;
+    if (!e && *taken)
+        e = judge_device(k, a, &cpu, out);
     lz_clear(k->cpu);
     lz_scope_pop(s);
     return e;
@@ -186,29 +179,67 @@ static bool is_checked(const lz_op_row *op)
            && op->returns[0].type->kind != LZ_KIND_BOOL;
 }
 
-static lz_err *check_op(lz_conform *k, const lz_op_row *op)
+typedef struct result {
+    lz_verdict worst;
+    int taken;
+} result;
+
+/* A long tensor in pieces is that many tensors. */
+static bool is_too_much(const lz_op_row *op, const lz_variant *v)
 {
-    lz_verdict worst = LZ_PASSED, v;
-    int taken = 0;
-    for (int i = 0; i < VARIANTS && worst != LZ_FAILED; i++) {
-        bool ok;
-        LZ_TRY(try_variant(k, op, &variants[i], &ok, &v));
-        taken += ok;
+    return op->returns[0].type->kind == LZ_KIND_TENSORS && v->sizes[0] > TENSORS;
+}
+
+/* All variants; or, `first`, until the CPU takes one. */
+static lz_err *try_variants(lz_conform *k, const struct round *r, attempt a, bool first, result *out)
+{
+    bool ok = false;
+    uint64_t ns = 0;
+    for (size_t i = 0; i < r->n && out->worst != LZ_FAILED && !(first && ok) && ns < SLOW_NS; i++) {
+        lz_verdict v = LZ_PASSED;
+        a.variant = &r->variants[i];
+        if (is_too_much(a.op, a.variant))
+            continue;
+        LZ_TRY(try_once(k, &a, &ok, &ns, &v));
+        out->taken += ok;
         if (ok && v != LZ_PASSED)
-            worst = v;
+            out->worst = v;
     }
-    if (!taken)
+    return NULL;
+}
+
+static lz_err *try_choices(lz_conform *k, const struct round *r, const lz_op_row *op, result *out)
+{
+    for (int arg = 0; arg < (int)op->nargs; arg++)
+        for (size_t which = 0; which < lz_conform_choices(&op->args[arg]) && out->worst != LZ_FAILED;
+             which++) {
+            bool number = op->args[arg].type->kind == LZ_KIND_SCALAR; /* of another kind than the tensors */
+            LZ_TRY(try_variants(k, r, (attempt){ .op = op, .choice = { arg, which } }, !number, out));
+            if (out->worst == LZ_FAILED)
+                lz_text_printf(&k->why, " (choice %zu of %s)", which, op->args[arg].name);
+        }
+    return NULL;
+}
+
+static lz_err *check_op(lz_conform *k, const struct round *r, const lz_op_row *op)
+{
+    result x = { LZ_PASSED, 0 };
+    if (r->choices)
+        LZ_TRY(try_choices(k, r, op, &x));
+    else
+        LZ_TRY(try_variants(k, r, (attempt){ .op = op, .choice = { -1, 0 } }, false, &x));
+    if (!x.taken)
         return NULL;
-    if (worst == LZ_UNSUPPORTED)
+    if (x.worst == LZ_UNSUPPORTED)
         lz_text_puts(&k->why, "runs on the CPU");
-    return lz_conform_judge(k, "operators", op->name, worst);
+    return lz_conform_judge(k, r->group, op->name, x.worst);
 }
 
 lz_err *lz_conform_ops(lz_conform *k)
 {
-    for (size_t i = 1; i < LZ_OP_COUNT; i++)
-        if (is_checked(&lz_op_table[i])
-            && (!k->r.options->only || !strcmp(k->r.options->only, lz_op_table[i].name)))
-            LZ_TRY(check_op(k, &lz_op_table[i]));
+    for (size_t r = 0; r < sizeof rounds / sizeof *rounds; r++)
+        for (size_t i = 1; i < LZ_OP_COUNT; i++)
+            if (is_checked(&lz_op_table[i]) && lz_conform_wants(k, rounds[r].group, lz_op_table[i].name))
+                LZ_TRY(check_op(k, &rounds[r], &lz_op_table[i]));
     return NULL;
 }

@@ -1,11 +1,8 @@
-/* Programs with views and writes, failures, and threads, on a backend and on the CPU. */
+/* Programs with views and writes, on a backend and on the CPU. */
 #include "api/conform.h"
-#include <pthread.h>
 #include <stdio.h>
 
-enum { PROGRAMS = 200, STATEMENTS = 24, VARS = 40, THREADS = 4, STEPS = 25 };
-
-/* ---- programs ---- */
+enum { PROGRAMS = 200, STATEMENTS = 24, VARS = 40 };
 
 typedef struct pair {
     lz_tensor *cpu, *dev;
@@ -160,9 +157,9 @@ static lz_err *begin(program *p)
         uint64_t seed = lz_conform_roll(&p->dice);
         lz_scope *s = lz_scope_push(p->k->cpu), *t = lz_scope_push(p->k->dev);
         pair v = { NULL, NULL };
-        lz_err *e = lz_conform_tensor(p->k->cpu, LZ_F32, sizes, seed, &v.cpu);
+        lz_err *e = lz_conform_tensor(p->k->cpu, LZ_F32, sizes, LZ_PLAIN, seed, &v.cpu);
         if (!e)
-            e = lz_conform_tensor(p->k->dev, LZ_F32, sizes, seed, &v.dev);
+            e = lz_conform_tensor(p->k->dev, LZ_F32, sizes, LZ_PLAIN, seed, &v.dev);
         if (!e)
             keep(p, v);
         lz_scope_pop(t);
@@ -182,123 +179,24 @@ static lz_err *run_program(program *p)
     return NULL;
 }
 
+static lz_err *check_program(lz_conform *k, int i, const char *id)
+{
+    program p = { .k = k, .dice = (uint64_t)i };
+    lz_err *e = run_program(&p);
+    for (int v = 0; v < p.n; v++)
+        release(p.vars[v]);
+    lz_clear(k->cpu);
+    lz_clear(k->dev);
+    return e ? e : lz_conform_done(k, "programs", id);
+}
+
 lz_err *lz_conform_programs(lz_conform *k)
 {
     for (int i = 0; i < PROGRAMS; i++) {
-        program p = { .k = k, .dice = (uint64_t)i };
         char id[32];
-        lz_err *e = run_program(&p);
-        for (int v = 0; v < p.n; v++)
-            release(p.vars[v]);
-        lz_clear(k->cpu);
-        lz_clear(k->dev);
-        LZ_TRY(e);
         snprintf(id, sizeof id, "program %d", i);
-        LZ_TRY(lz_conform_judge(k, "programs", id, k->why.len ? LZ_FAILED : LZ_PASSED));
+        if (lz_conform_wants(k, "programs", id))
+            LZ_TRY(check_program(k, i, id));
     }
     return NULL;
-}
-
-/* ---- failure ---- */
-
-static lz_err *expect(lz_conform *k, const char *id, bool ok)
-{
-    if (!ok)
-        lz_text_puts(&k->why, lz_failed(k->dev) ? lz_message(k->dev) : "it is not so");
-    return lz_conform_judge(k, "failure", id, ok ? LZ_PASSED : LZ_FAILED);
-}
-
-/* An index out of range: what depends on it is lost, all else is there, and it is told once. */
-static lz_err *fail_on_device(lz_conform *k)
-{
-    static const int64_t bad[] = { 0, 9 };
-    lz_ctx *c = k->dev;
-    float got[3] = { 0 };
-    static const float elements[] = { 1, 2, 3 };
-    lz_value lost, other;
-    lz_tensor *a = lz_from_memory(c, LZ_F32, LZ_DIMS(3), elements);
-    lz_tensor *index = lz_from_memory(c, LZ_I64, LZ_DIMS(2), bad);
-    const lz_value in[] = { lz_value_tensor(a), lz_value_integer(0), lz_value_tensor(index) };
-    lz_conform_call(c, &lz_op_table[LZ_OP_neg], in, 1, &other);
-    lz_conform_call(c, &lz_op_table[LZ_OP_index_select], in, 3, &lost);
-    bool went = lz_mark_step(c) && lz_wait(c);
-    LZ_TRY(expect(k, "a graph that fails is told", !went && lz_failed(c)));
-    lz_clear(c);
-    LZ_TRY(expect(k, "it is told once", lz_mark_step(c) && lz_wait(c) && !lz_failed(c)));
-    LZ_TRY(expect(k, "other results are there", lz_read(other.tensor, got, sizeof got) && got[2] == -3));
-    LZ_TRY(expect(k, "inputs are as they were", lz_read(a, got, sizeof got) && got[2] == 3));
-    bool read = lz_read(lost.tensor, got, sizeof got);
-    lz_clear(c);
-    return expect(k, "what failed cannot be read", !read);
-}
-
-lz_err *lz_conform_failure(lz_conform *k)
-{
-    lz_scope *s = lz_scope_push(k->dev);
-    lz_err *e = fail_on_device(k);
-    lz_clear(k->dev);
-    lz_scope_pop(s);
-    return e;
-}
-
-/* ---- threads ---- */
-
-typedef struct worker {
-    lz_ctx *c;
-    lz_tensor *shared;
-    float got[4];
-    bool ok;
-} worker;
-
-static void *work(void *user)
-{
-    static const float zero[4] = { 0 };
-    worker *w = user;
-    lz_tensor *at = lz_from_memory(w->c, LZ_F32, LZ_DIMS(4), zero);
-    for (int i = 0; i < STEPS; i++) {
-        lz_value square, out;
-        lz_scope *s = lz_scope_push(w->c);
-        const lz_value two[] = { lz_value_tensor(w->shared), lz_value_tensor(w->shared) };
-        lz_conform_call(w->c, &lz_op_table[LZ_OP_mul_Tensor], two, 2, &square);
-        const lz_value in[] = { lz_value_tensor(at), square };
-        lz_conform_call(w->c, &lz_op_table[LZ_OP_add__Tensor], in, 2, &out);
-        lz_mark_step(w->c);
-        lz_scope_pop(s);
-    }
-    w->ok = lz_read(at, w->got, sizeof w->got) && !lz_failed(w->c);
-    return NULL;
-}
-
-static bool start(lz_conform *k, worker *w, lz_tensor *held, bool async, pthread_t *thread)
-{
-    lz_options o = { .device = k->device, .async = async };
-    w->c = lz_open(&o);
-    if (!w->c || lz_failed(w->c))
-        return false;
-    w->shared = lz_share(w->c, held);
-    return pthread_create(thread, NULL, work, w) == 0;
-}
-
-lz_err *lz_conform_threads(lz_conform *k)
-{
-    static const float elements[] = { 1, 2, -3, 0.5F };
-    worker workers[THREADS] = { 0 };
-    pthread_t threads[THREADS];
-    bool started[THREADS], ok = true;
-    lz_scope *s = lz_scope_push(k->dev);
-    lz_tensor *held = lz_from_memory(k->dev, LZ_F32, LZ_DIMS(4), elements);
-    for (int i = 0; i < THREADS; i++)
-        started[i] = start(k, &workers[i], held, i % 2, &threads[i]);
-    for (int i = 0; i < THREADS; i++) {
-        if (started[i])
-            pthread_join(threads[i], NULL);
-        ok = ok && started[i] && workers[i].ok;
-        for (int e = 0; e < 4; e++)
-            ok = ok && workers[i].got[e] == STEPS * elements[e] * elements[e];
-        if (!ok && !k->why.len)
-            lz_text_puts(&k->why, workers[i].c ? lz_message(workers[i].c) : "no context");
-        lz_close(workers[i].c);
-    }
-    lz_scope_pop(s);
-    return lz_conform_judge(k, "threads", "a shared tensor in each context", ok ? LZ_PASSED : LZ_FAILED);
 }

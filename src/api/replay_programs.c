@@ -637,7 +637,8 @@ static lz_err *replay_one(void *user, const lz_json *json, lz_arena *arena)
     summary *s = user;
     lz_str id;
     lz_verdict v = LZ_FAILED;
-    program p = { .r = &s->r, .json = json, .arena = arena, .at = json->loc };
+    /* compiled graphs remember the file's name for longer than the text lives */
+    program p = { .r = &s->r, .json = json, .arena = arena, .at = { "programs", json->loc.line, 0 } };
     LZ_TRY(lz_json_get_str(json, "id", &id));
     if (!lz_replay_wants(&s->r, id, json))
         return NULL;

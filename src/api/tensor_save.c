@@ -14,6 +14,7 @@ typedef lz_err *write_fn(const char *path, const lz_save_list *list);
 /* What is being saved: views as tensors of their own, so that all are one graph. */
 typedef struct saver {
     lz_ctx *c;
+    lz_loc at;
     lz_save_item *items;
     lz_tensor **tensors;
     lz_alias **roots;
@@ -49,9 +50,9 @@ static lz_err *fetch(void *user, size_t i, lz_array *out)
 {
     saver *s = user;
     if (!s->synced)
-        LZ_TRY(lz_ctx_sync(s->c, s->roots, s->n, LZ_CAUSE_SYNC, (lz_loc){ 0 }));
+        LZ_TRY(lz_ctx_sync(s->c, s->roots, s->n, LZ_CAUSE_SYNC, s->at));
     s->synced = true;
-    return lz_tensor_fetch(s->tensors[i], (lz_loc){ 0 }, out);
+    return lz_tensor_fetch(s->tensors[i], s->at, out);
 }
 
 static lz_err *save_in(saver *s, const char *path, lz_named_tensors list, const lz_metadata *m, size_t n,
@@ -67,15 +68,14 @@ static lz_err *save_in(saver *s, const char *path, lz_named_tensors list, const 
     return write(path, &(lz_save_list){ s->items, list.n, fetch, s, m, n });
 }
 
-static bool save(lz_ctx *c, const char *path, lz_named_tensors list, const lz_metadata *m, size_t n,
-                 write_fn *write)
+static bool save(lz_ctx *c, lz_loc at, const char *path, lz_named_tensors list, const lz_metadata *m,
+                 size_t n, write_fn *write)
 {
-    saver s = { .c = c };
+    saver s = { .c = c, .at = at };
     lz_grad_mode mode = lz_set_grad_mode(c, LZ_GRAD_OFF);
     lz_scope *scope = lz_scope_push(c);
     lz_err *e = save_in(&s, path, list, m, n, write);
-    bool ok = !e;
-    lz_ctx_fail(c, (lz_loc){ 0 }, NULL, e);
+    bool ok = lz_ctx_told(c, at, e);
     lz_scope_pop(scope);
     lz_set_grad_mode(c, mode);
     lz_mem_free(s.items);
@@ -84,15 +84,26 @@ static bool save(lz_ctx *c, const char *path, lz_named_tensors list, const lz_me
     return ok;
 }
 
-bool lz_save_safetensors(lz_ctx *c, const char *path, lz_named_tensors tensors, const lz_metadata *metadata,
-                         size_t n)
+bool lz_save_safetensors_at(lz_ctx *c, lz_loc at, const char *path, lz_named_tensors tensors,
+                            const lz_metadata *metadata, size_t n)
 {
-    return save(c, path, tensors, metadata, n, lz_safetensors_write);
+    return save(c, at, path, tensors, metadata, n, lz_safetensors_write);
 }
 
-bool lz_save_npz(lz_ctx *c, const char *path, lz_named_tensors tensors)
+bool(lz_save_safetensors)(lz_ctx *c, const char *path, lz_named_tensors tensors, const lz_metadata *metadata,
+                          size_t n)
 {
-    return save(c, path, tensors, NULL, 0, lz_npz_write);
+    return lz_save_safetensors_at(c, (lz_loc){ 0 }, path, tensors, metadata, n);
+}
+
+bool lz_save_npz_at(lz_ctx *c, lz_loc at, const char *path, lz_named_tensors tensors)
+{
+    return save(c, at, path, tensors, NULL, 0, lz_npz_write);
+}
+
+bool(lz_save_npz)(lz_ctx *c, const char *path, lz_named_tensors tensors)
+{
+    return lz_save_npz_at(c, (lz_loc){ 0 }, path, tensors);
 }
 
 /* ---- runs that go on ---- */
@@ -101,7 +112,7 @@ bool lz_save_npz(lz_ctx *c, const char *path, lz_named_tensors tensors)
 #define SEED     "lazuli.random.seed"
 #define POSITION "lazuli.random.position"
 
-bool lz_save_checkpoint(lz_ctx *c, const char *path, lz_named_tensors tensors, int64_t step)
+bool lz_save_checkpoint_at(lz_ctx *c, lz_loc at, const char *path, lz_named_tensors tensors, int64_t step)
 {
     lz_random_state r = lz_get_random_state(c);
     char texts[3][LZ_INT_CHARS + 1];
@@ -109,7 +120,12 @@ bool lz_save_checkpoint(lz_ctx *c, const char *path, lz_named_tensors tensors, i
     snprintf(texts[1], sizeof texts[1], "%" PRIu64, r.seed);
     snprintf(texts[2], sizeof texts[2], "%" PRIu64, r.position);
     const lz_metadata m[] = { { STEP, texts[0] }, { SEED, texts[1] }, { POSITION, texts[2] } };
-    return lz_save_safetensors(c, path, tensors, m, sizeof m / sizeof *m);
+    return lz_save_safetensors_at(c, at, path, tensors, m, sizeof m / sizeof *m);
+}
+
+bool(lz_save_checkpoint)(lz_ctx *c, const char *path, lz_named_tensors tensors, int64_t step)
+{
+    return lz_save_checkpoint_at(c, (lz_loc){ 0 }, path, tensors, step);
 }
 
 static lz_err *read_state(const lz_archive *a, int64_t *step, lz_random_state *r)

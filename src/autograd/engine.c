@@ -180,7 +180,7 @@ static lz_err *send(run *r, const pending *p)
     LZ_TRY(lz_engine_node(r->ctx, n, p->grads, wanted, r->g->create, out));
     for (uint32_t i = 0; i < n->nin; i++)
         if (out[i] && n->edges[i].node)
-            LZ_TRY(add_to(r, n->edges[i], out[i], n->at));
+            LZ_TRY(add_to(r, n->edges[i], out[i], lz_engine_place(n)));
     return NULL;
 }
 

@@ -29,6 +29,8 @@ LZ_MUST_USE lz_err *lz_engine_run(lz_ctx *c, const lz_going *g);
 /* Through one node: gradients of its arguments, by edge, of the scope; NULL where there is none. */
 LZ_MUST_USE lz_err *lz_engine_node(lz_ctx *c, lz_gnode *n, lz_tensor *const *grads, uint64_t wanted,
                                    bool create, lz_tensor **out);
+/* Where the backward pass of a node is recorded: its line, marked (LZ_COL_BACKWARD). */
+lz_loc lz_engine_place(const lz_gnode *n);
 typedef LZ_VEC(lz_gnode *) lz_gnodes;
 /* All nodes behind some edges, the first recorded first. */
 LZ_MUST_USE lz_err *lz_engine_reach(lz_ctx *c, const lz_gedge *roots, size_t n, lz_gnodes *out);

@@ -15,6 +15,11 @@ typedef struct passing {
     lz_tensor **out; /* by edge */
 } passing;
 
+lz_loc lz_engine_place(const lz_gnode *n)
+{
+    return (lz_loc){ n->at.file, n->at.line, LZ_COL_BACKWARD };
+}
+
 /* ---- operators ---- */
 
 static lz_err *grad_value(lz_recorder *r, const passing *p, const lz_value *v, uint32_t *item, lz_lv *out)
@@ -58,10 +63,39 @@ static lz_err *differentiate(lz_recorder *r, const passing *p)
     return give(r, p, made);
 }
 
+static lz_err *check_made(const lz_ctx *c, const lz_value *v)
+{
+    return v->tensor && v->tensor->alias ? NULL : lz_errf(lz_code_of(c), "%s", lz_message(c));
+}
+
+/* Through a view of a part: zeros, with the gradient where the view shows it. The zeros count as held data
+ * with a part written, so that the offset is no part of the graph. */
+static lz_err *pass_moved(const passing *p)
+{
+    const lz_gnode *n = p->n;
+    lz_value in[LZ_ARGS_MAX], view, written;
+    lz_tensor *zeros;
+    lz_loc at = lz_engine_place(n);
+    LZ_TRY(lz_engine_zeros(p->c, at, n->items[0].spec, &zeros));
+    zeros->alias->is_parted = true;
+    for (uint32_t i = 0; i < n->nargs; i++)
+        in[i] = n->values[i];
+    in[0] = lz_value_tensor(zeros);
+    lz_record(p->c, &lz_op_table[n->op], at, in, &view);
+    LZ_TRY(check_made(p->c, &view));
+    const lz_value copied[] = { view, lz_value_tensor(p->grads[0]), lz_value_truth(false) };
+    lz_record(p->c, &lz_op_table[LZ_OP_copy_], at, copied, &written);
+    LZ_TRY(check_made(p->c, &written));
+    p->out[0] = zeros;
+    return NULL;
+}
+
 static lz_err *pass_operator(const passing *p)
 {
     lz_recorder *r;
-    LZ_TRY(lz_tape_recorder(p->c->tape, p->n->at, &r));
+    if (p->n->moves && p->grads[0])
+        return pass_moved(p);
+    LZ_TRY(lz_tape_recorder(p->c->tape, lz_engine_place(p->n), &r));
     lz_err *e = differentiate(r, p);
     lz_tape_recorder_done(p->c->tape, r);
     return e;
@@ -71,7 +105,7 @@ static lz_err *pass_operator(const passing *p)
 
 static lz_err *pass_cut(const passing *p)
 {
-    return lz_engine_zeros(p->c, p->n->at, p->n->cut, &p->out[0]);
+    return lz_engine_zeros(p->c, lz_engine_place(p->n), p->n->cut, &p->out[0]);
 }
 
 static lz_err *pass_function(const passing *p)

@@ -151,7 +151,9 @@ static lz_err *apply(lz_function_call *call, lz_tensors in, lz_tensor **out, siz
     for (int64_t i = 0; i < in.n; i++)
         any = any || (was == LZ_GRAD_ON && wants(in.v[i]));
     lz_set_grad_mode(c, was == LZ_GRAD_ON ? LZ_GRAD_OFF : was);
+    c->callbacks++;
     lz_err *e = lz_err_wrap(call->f.forward(call, in, out), "forward of %s", call->f.name);
+    c->callbacks--;
     if (!e)
         e = failed(c);
     if (!e)
@@ -209,7 +211,9 @@ static lz_err *call_back(lz_function_call *call, lz_tensors grads, uint64_t need
     bool was_attached = call->attached;
     call->needs = needs;
     call->attached = create;
+    call->ctx->callbacks++;
     lz_err *e = call->f.backward(call, grads, out);
+    call->ctx->callbacks--;
     call->needs = needed;
     call->attached = was_attached;
     return e;

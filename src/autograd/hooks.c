@@ -127,7 +127,9 @@ static const lz_ghook *next_hook(const lz_ghook *list, int64_t id, int64_t last)
 
 static lz_err *call_hook(lz_ctx *c, const lz_ghook *h, lz_tensor **grad)
 {
+    c->callbacks++;
     lz_tensor *other = h->fn(c, *grad, h->user);
+    c->callbacks--;
     if (lz_failed(c))
         return lz_errf(lz_code_of(c), "%s", lz_message(c));
     if (!other || other == *grad)
@@ -160,7 +162,10 @@ void lz_hooks_left(lz_ctx *c, const lz_grad_meta *m)
     int64_t id = 0, last = c->tape->hook_id;
     for (const lz_ghook *h; (h = next_hook(m->hooks, id, last)) != NULL;) {
         id = h->id;
-        if (h->leaf && m->t)
-            h->leaf(c, m->t, h->user);
+        if (!h->leaf || !m->t)
+            continue;
+        c->callbacks++;
+        h->leaf(c, m->t, h->user);
+        c->callbacks--;
     }
 }

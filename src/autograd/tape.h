@@ -52,6 +52,8 @@ struct lz_gnode {
     uint16_t op;
     uint8_t kind;
     bool spent;
+    bool
+        moves; /* OP: a view of a part of held data; the gradient, too, has its offset as a run-time number */
     uint32_t nargs, nresults; /* values */
     uint32_t nin, nout;       /* tensors among them */
     uint32_t place;           /* of what it kept, in redo */

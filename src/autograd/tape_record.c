@@ -4,6 +4,7 @@
 #include "core/dtype.h"
 #include "exec/lower_table.h"
 #include "lazy/functional_table.h"
+#include "lazy/layout.h"
 #include "lazy/record_impl.h"
 
 /* ---- arguments ---- */
@@ -204,6 +205,17 @@ static lz_err *check_kept(uint16_t op, const lz_value *in, uint64_t wanted)
     return NULL;
 }
 
+/* The result shows a part of what the first argument shows, each element once, and its offset is a
+ * run-time number of the graph. */
+static bool shows_moving_part(const lz_op_row *op, const lz_value *in, const lz_value *out)
+{
+    if (op->nreturns != 1 || out[0].kind != LZ_KIND_TENSOR || in[0].kind != LZ_KIND_TENSOR)
+        return false;
+    const lz_tensor *t = out[0].tensor, *of = in[0].tensor;
+    return t != of && t->alias == of->alias && lz_alias_moves(t->alias) && t->spec->numel < of->spec->numel
+           && lz_strides_overlap(lz_spec_sizes(t->spec), lz_spec_strides(t->spec)) == LZ_OVERLAP_NO;
+}
+
 static lz_err *record_own(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, uint64_t wanted,
                           lz_value *out)
 {
@@ -213,6 +225,7 @@ static lz_err *record_own(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_va
     if (is_inert(op, out))
         return NULL;
     LZ_TRY(make_node(c, number_of(op), at, in, out, wanted, &node));
+    node->moves = shows_moving_part(op, in, out);
     lz_err *e = set_results(op, in, out, lz_grad_table[number_of(op)].results, node);
     lz_gnode_release(node);
     return e;
@@ -231,18 +244,23 @@ static lz_err *record_strided(lz_ctx *c, const lz_op_row *op, lz_loc at, const l
     return lz_history_strided(t, t->spec, t->offset, e, out[0].tensor, at);
 }
 
-/* Operators that give the same elements in the same order, as a view where they can. */
-static const uint16_t reshapers[] = { LZ_OP_reshape, LZ_OP_flatten_using_ints,
-                                      LZ_OP_view_as, LZ_OP_unflatten_int,
-                                      LZ_OP_ravel,   LZ_OP_contiguous,
-                                      LZ_OP_positive };
+/* A view, and a copy of it. */
+static lz_err *record_strided_copy(lz_ctx *c, lz_loc at, const lz_value *in, lz_value *out)
+{
+    lz_value looks[2] = { lz_value_none(), lz_value_memory_format(LZ_CONTIGUOUS) };
+    LZ_TRY(record_strided(c, &lz_op_table[LZ_OP_as_strided], at, in, looks));
+    lz_record(c, &lz_op_table[LZ_OP_clone], at, looks, out);
+    return NULL;
+}
 
+/* Operators without a derivative of their own that give the same elements in the same order, as a view
+ * where they can. */
 static bool is_reshaper(const lz_op_row *op)
 {
-    for (size_t i = 0; i < sizeof reshapers / sizeof *reshapers; i++)
-        if (op == &lz_op_table[reshapers[i]])
-            return true;
-    return false;
+    const lz_layout_row *l = lz_layout_of(op);
+    return op->flags & LZ_OPF_VIEW && lz_grad_table[number_of(op)].kind != LZ_GRAD_OWN
+           && (l->strides == LZ_STRIDES_view || l->strides == LZ_STRIDES_flatten
+               || l->memory & LZ_MEMORY_ROW_MAJOR);
 }
 
 static lz_err *record_reshape(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
@@ -259,48 +277,33 @@ static lz_err *record_reshape(lz_ctx *c, const lz_op_row *op, lz_loc at, const l
 
 /* ---- operators that are taken apart ---- */
 
-static lz_err *copy_of(lz_ctx *c, lz_loc at, lz_tensor *t, lz_tensor **out)
-{
-    const lz_value in[] = { lz_value_tensor(t), lz_value_none() };
-    lz_value made;
-    lz_record(c, &lz_op_table[LZ_OP_clone], at, in, &made);
-    *out = made.tensor;
-    return NULL;
-}
-
-static lz_err *give_tensor(lz_recorder *r, const lz_op_row *op, const lz_value *in, const lz_lv *v,
-                           lz_tensor **out)
+static lz_err *give_tensor(lz_recorder *r, const lz_op_row *op, const lz_lv *v, lz_tensor **out)
 {
     LZ_TRY(lz_recorder_tensor(r, v, out));
-    bool fresh = *out && !(op->flags & LZ_OPF_VIEW) && is_argument(*out, op, in);
-    if (fresh)
-        LZ_TRY(copy_of(r->ctx, r->at, *out, out));
     if (*out && op->flags & LZ_OPF_VIEW && op->returns[0].type->kind == LZ_KIND_TENSORS)
         (*out)->made |= LZ_MADE_SEVERAL;
     return NULL;
 }
 
-static lz_err *give_list(lz_recorder *r, const lz_op_row *op, const lz_value *in, const lz_lv *v,
-                         lz_value *out)
+static lz_err *give_list(lz_recorder *r, const lz_op_row *op, const lz_lv *v, lz_value *out)
 {
     lz_tensor **list = lz_scope_alloc(r->ctx->scope->outer, (v->list.n + 1) * sizeof *list);
     if (!list)
         return lz_err_oom();
     for (size_t i = 0; i < v->list.n; i++)
-        LZ_TRY(give_tensor(r, op, in, &v->list.items[i], &list[i]));
+        LZ_TRY(give_tensor(r, op, &v->list.items[i], &list[i]));
     *out = lz_value_tensors((lz_tensors){ list, (int64_t)v->list.n });
     return NULL;
 }
 
-static lz_err *give_results(lz_recorder *r, const lz_op_row *op, const lz_value *in, const lz_lv *results,
-                            lz_value *out)
+static lz_err *give_results(lz_recorder *r, const lz_op_row *op, const lz_lv *results, lz_value *out)
 {
     for (uint32_t i = 0; i < op->nreturns; i++) {
         if (op->returns[i].type->kind == LZ_KIND_TENSORS) {
-            LZ_TRY(give_list(r, op, in, &results[i], &out[i]));
+            LZ_TRY(give_list(r, op, &results[i], &out[i]));
         } else if (op->returns[i].type->kind == LZ_KIND_TENSOR) {
             out[i] = lz_value_tensor(NULL);
-            LZ_TRY(give_tensor(r, op, in, &results[i], &out[i].tensor));
+            LZ_TRY(give_tensor(r, op, &results[i], &out[i].tensor));
         } else {
             return lz_errf(LZ_ERR_UNSUPPORTED, "%s: a number that has a gradient", op->name);
         }
@@ -315,7 +318,94 @@ static lz_err *take_apart(lz_recorder *r, const lz_op_row *op, const lz_value *i
     for (int i = 0; i < row->nargs; i++)
         LZ_TRY(lz_recorder_take(r, &in[row->from ? row->from[i] : i], &args[i]));
     LZ_TRY(row->fn(&r->b, args, results));
-    return give_results(r, op, in, results, out);
+    return give_results(r, op, results, out);
+}
+
+/* ---- parts give what the whole would: the same storages and strides ---- */
+
+static lz_err *copy_of(lz_ctx *c, lz_loc at, lz_tensor *t, lz_tensor **out)
+{
+    const lz_value in[] = { lz_value_tensor(t), lz_value_none() };
+    lz_value made;
+    lz_record(c, &lz_op_table[LZ_OP_clone], at, in, &made);
+    *out = made.tensor;
+    return NULL;
+}
+
+/* A tensor of its own with the strides of s: one of the parts (arguments belong to other scopes) whose
+ * storage has one count, so that nobody else knows it, or a copy. */
+static lz_err *make_fresh(lz_ctx *c, lz_loc at, const lz_spec *s, lz_tensor **t)
+{
+    bool own = (*t)->scope == c->scope && lz_tensor_is_base(*t) && (*t)->alias->refs == 1;
+    if (own && (*t)->spec == s)
+        return NULL;
+    if (!own)
+        LZ_TRY(copy_of(c, at, *t, t));
+    if ((*t)->alias && lz_tensor_is_base(*t) && (*t)->alias->refs == 1)
+        (*t)->spec = (*t)->alias->spec = s;
+    return NULL;
+}
+
+/* What a result has to be. */
+typedef struct conformed {
+    const lz_spec *spec;
+    lz_tensor *viewed; /* it looks at this argument; NULL: it is new */
+    bool same;         /* it is that argument */
+} conformed;
+
+static lz_err *conform_one(lz_ctx *c, lz_loc at, const conformed *w, lz_tensor **t)
+{
+    if (!*t || !(*t)->alias)
+        return NULL;
+    if (!w->viewed)
+        return make_fresh(c, at, w->spec, t);
+    if (w->same)
+        *t = w->viewed;
+    else if ((*t)->alias == w->viewed->alias && *t != w->viewed)
+        (*t)->spec = w->spec;
+    return NULL;
+}
+
+static lz_err *conform_results(lz_ctx *c, lz_loc at, const lz_op_row *op, const conformed *w, lz_value *out)
+{
+    for (uint32_t i = 0; i < op->nreturns; i++) {
+        bool is_list = out[i].kind == LZ_KIND_TENSORS;
+        lz_tensor **list = is_list ? (lz_tensor **)out[i].tensors.v : &out[i].tensor;
+        int64_t n = is_list ? out[i].tensors.n : out[i].kind == LZ_KIND_TENSOR;
+        for (int64_t k = 0; k < n; k++)
+            LZ_TRY(conform_one(c, at, w++, &list[k]));
+    }
+    return NULL;
+}
+
+/* Answers stay good until the next question, and a copy is one: what is wanted is noted first. */
+static lz_err *find_conformed(lz_ctx *c, const lz_inferred *x, conformed **out)
+{
+    uint32_t n = x->form.nout;
+    conformed *w = lz_scope_alloc(c->scope, (n + 1) * sizeof *w);
+    if (!w)
+        return lz_err_oom();
+    for (uint32_t i = 0; i < n; i++) {
+        const lz_result *r = &x->results[i];
+        w[i] = (conformed){ r->spec, r->viewed < 0 ? NULL : c->call.tensors.data[r->viewed], r->same };
+    }
+    *out = w;
+    return NULL;
+}
+
+static lz_err *conform(lz_ctx *c, lz_loc at, const lz_op_row *op, const lz_value *in, lz_value *out)
+{
+    const lz_inferred *x;
+    conformed *w;
+    bool ok = true;
+    LZ_TRY(lz_record_pack(c, op, in, &ok));
+    if (!ok)
+        return NULL;
+    LZ_TRY(lz_record_infer(c, in, &x));
+    if (x->dynamic)
+        return NULL;
+    LZ_TRY(find_conformed(c, x, &w));
+    return conform_results(c, at, op, w, out);
 }
 
 /* ---- what is made on the way goes, results stay ---- */
@@ -367,6 +457,8 @@ static lz_err *record_parts(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_
     lz_err *e = lz_scope_begin(c, &s);
     if (!e) {
         e = take_apart(r, op, in, out);
+        if (!e && !is_inert(op, out))
+            e = conform(c, at, op, in, out);
         if (!e)
             e = pass_results(s, op, out, true);
         lz_scope_pop(s);
@@ -385,6 +477,8 @@ static lz_err *record_functional(lz_ctx *c, const lz_op_row *op, lz_loc at, cons
         return NULL;
     if (op == &lz_op_table[LZ_OP_as_strided])
         return record_strided(c, op, at, in, out);
+    if (op == &lz_op_table[LZ_OP_as_strided_copy])
+        return record_strided_copy(c, at, in, out);
     if (is_reshaper(op))
         return record_reshape(c, op, at, in, out);
     return row->kind == LZ_GRAD_OWN ? record_own(c, op, at, in, wanted, out)
@@ -582,6 +676,13 @@ static lz_err *check_written(const lz_op_row *op, const lz_value *in)
     return NULL;
 }
 
+/* Does the functional form of an operator that writes have derivatives? */
+static bool is_differentiable(const lz_op_row *op)
+{
+    uint16_t kin = lz_functional_table[number_of(op)].functional;
+    return kin && lz_grad_table[kin].kind != LZ_GRAD_NOT;
+}
+
 lz_err *lz_tape_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out,
                        bool *done)
 {
@@ -592,6 +693,8 @@ lz_err *lz_tape_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value
     if (op->kind == LZ_SCHEMA_FUNCTIONAL)
         return record_functional(c, op, at, in, out, done);
     if (!any_argument(op, in))
+        return NULL;
+    if (op->kind == LZ_SCHEMA_OUT && !is_differentiable(op))
         return NULL;
     if (op->kind == LZ_SCHEMA_OUT)
         return lz_errf(LZ_ERR_ARG, "functions with out=... arguments don't support automatic "

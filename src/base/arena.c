@@ -35,8 +35,8 @@ void lz_arena_deinit(lz_arena *a)
 
 static bool add_chunk(lz_arena *a, size_t need)
 {
-    size_t size = a->chunk ? a->chunk->size * 2 : FIRST_CHUNK, bytes;
-    size = size > LARGEST_CHUNK ? LARGEST_CHUNK : size;
+    size_t size = a->total / 4, bytes; /* so a fifth is unused at most */
+    size = size < FIRST_CHUNK ? FIRST_CHUNK : size > LARGEST_CHUNK ? LARGEST_CHUNK : size;
     size = size < need ? need : size;
     lz_arena_chunk *c = lz_size_add(size, sizeof *c, &bytes) ? lz_mem_alloc(bytes) : NULL;
     if (!c)

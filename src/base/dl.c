@@ -1,4 +1,5 @@
 #include "base/dl.h"
+#include "base/foreign.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include <dlfcn.h>
@@ -73,6 +74,11 @@ void lz_dl_close(lz_dl *dl)
     lz_mem_free(dl);
 }
 
+void *lz_dl_handle(const lz_dl *dl)
+{
+    return dl->handle;
+}
+
 const char *lz_dl_path(const lz_dl *dl)
 {
     return dl->path;
@@ -106,7 +112,12 @@ lz_err *lz_dl_load(const lz_dl *dl, const lz_dl_symbol *symbols, size_t count, v
 static lz_err *look(void *user)
 {
     lz_dl_choice *c = user;
+    if (!lz_foreign_enter())
+        return lz_foreign_ended(c->name);
+    lz_foreign_loaded();
     lz_err *e = c->load();
+    lz_foreign_loaded();
+    lz_foreign_leave();
     if (lz_err_code(e) == LZ_ERR_MEMORY)
         return e;
     c->found = !e;

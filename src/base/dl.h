@@ -17,6 +17,10 @@ typedef struct lz_dl lz_dl;
 LZ_MUST_USE lz_err *lz_dl_open(const char *const *candidates, lz_dl **out);
 void lz_dl_close(lz_dl *dl); /* accepts NULL; what was loaded must not be called any more */
 
+/* For a library that stays to the end: what it makes from now on is not destroyed at exit (dl_globals.c). */
+void lz_dl_stay(const lz_dl *dl);
+void *lz_dl_handle(const lz_dl *dl); /* of dlopen */
+
 /* The file that was loaded, as the loader found it; lives as long as dl. */
 const char *lz_dl_path(const lz_dl *dl);
 
@@ -32,7 +36,7 @@ typedef struct lz_dl_symbol {
 LZ_MUST_USE lz_err *lz_dl_load(const lz_dl *dl, const lz_dl_symbol *symbols, size_t count, void *out);
 
 /* A library that a process may do without: looked for once, by the first who asks. That it is
- * absent is remembered, with the reason; that memory was out is not. */
+ * absent is remembered, with the reason; that memory was out or that the process exits is not. */
 typedef struct lz_dl_choice {
     const char *name; /* for people: "oneDNN" */
     lz_err *(*load)(void);

@@ -48,6 +48,29 @@ lz_err *lz_env_int(lz_env_id id, int64_t least, int64_t most, int64_t *out)
     return NULL;
 }
 
+static bool parse_bytes(lz_str s, uint64_t *out)
+{
+    static const char letters[] = "KMGT";
+    unsigned shift = 0;
+    for (unsigned i = 0; s.len && letters[i]; i++)
+        if ((s.ptr[s.len - 1] & ~32) == letters[i])
+            shift = 10 * (i + 1);
+    uint64_t v;
+    if (!lz_uint64_parse(lz_str_sub(s, 0, s.len - (shift != 0)), &v) || v > (uint64_t)INT64_MAX >> shift)
+        return false;
+    *out = v << shift;
+    return true;
+}
+
+lz_err *lz_env_bytes(lz_env_id id, uint64_t *out)
+{
+    const char *text = lz_env_text(id);
+    if (text && !parse_bytes(lz_str_of(text), out))
+        return lz_errf(LZ_ERR_ARG, "%s=%s: not a number of bytes such as 1000000, 512K, 256M or 1G",
+                       lz_env_vars[id].name, text);
+    return NULL;
+}
+
 static lz_err *unknown_word(lz_env_id id, const char *text, const char *const *words)
 {
     lz_text list = { 0 };

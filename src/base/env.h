@@ -10,8 +10,11 @@
     X(THREADS, "LAZULI_THREADS", "worker threads, from 1; by default one for each CPU the process may use")  \
     X(BLAS, "LAZULI_BLAS", "whose matrix products: auto (the default), own, openblas, onednn")               \
     X(JIT, "LAZULI_JIT", "machine code for kernels: off, background (the default: of what is hot), now")     \
-    X(TS_CUDA, "LAZULI_TS_CUDA", "set to anything: the TorchScript backend runs graphs on CUDA devices")     \
+    X(TS_CUDA, "LAZULI_TS_CUDA",                                                                             \
+      "set to anything: device \"cpu\" means a CUDA device, and fails without one")                          \
     X(LTC_TS_CUDA, "LTC_TS_CUDA", "the same, by its name in PyTorch")                                        \
+    X(DEBUG, "LAZULI_DEBUG",                                                                                 \
+      "1: use after release, two threads in a context, scopes popped twice, leaks; slow")                    \
     X(LOG, "LAZULI_LOG",                                                                                     \
       "what the command writes to standard error: off (the default), error, warn, info, debug")              \
     X(BACKEND, "LAZULI_BACKEND", "shared objects with backends to load, with colons between")                \
@@ -24,11 +27,16 @@
     X(SAVE_TENSORS_FMT, "LAZULI_SAVE_TENSORS_FMT", "how graphs are saved: text (the default), dot, backend") \
     X(LTC_SAVE_TENSORS_FMT, "LTC_SAVE_TENSORS_FMT", "the same, by its name in the original")                 \
     X(INJECT_FAILURE, "LAZULI_INJECT_FAILURE", "an operator that fails whenever a graph with it runs")       \
+    X(PROFILE, "LAZULI_PROFILE",                                                                             \
+      "a file for the profile of the process, written at exit: .json gets a trace, others tables")           \
+    X(PERF_MAP, "LAZULI_PERF_MAP", "1: names of compiled kernels for perf, in /tmp/perf-PID.map")            \
     X(LLVM, "LAZULI_LLVM", "the LLVM library to compile kernels with: a path or a name")                     \
     X(CPU, "LAZULI_CPU", "the vector extension to compile kernels for: sse4, avx2, avx512")                  \
     X(CACHE, "LAZULI_CACHE", "whether compiled kernels are kept between processes: on (the default), off")   \
     X(CACHE_DIR, "LAZULI_CACHE_DIR", "where they are kept; by default lazuli in the user's cache folder")    \
-    X(CACHE_SIZE, "LAZULI_CACHE_SIZE", "how many bytes of them: 1000000, 512K, 256M (the default), 1G")
+    X(CACHE_SIZE, "LAZULI_CACHE_SIZE", "how many bytes of them: 1000000, 512K, 256M (the default), 1G")      \
+    X(GRAPHS_SIZE, "LAZULI_GRAPHS_SIZE",                                                                     \
+      "how many bytes of compiled graphs a process keeps: 64M, 256M (the default), 1G")
 
 typedef enum lz_env_id {
 #define X(id, name, meaning) LZ_ENV_##id,
@@ -52,6 +60,9 @@ lz_str lz_env_stray(size_t i);
 
 /* A whole number within [least, most]; *out is left alone when the variable is unset. */
 LZ_MUST_USE lz_err *lz_env_int(lz_env_id id, int64_t least, int64_t most, int64_t *out);
+
+/* A number of bytes: 1000000, 512K, 256M, 1G; *out is left alone when the variable is unset. */
+LZ_MUST_USE lz_err *lz_env_bytes(lz_env_id id, uint64_t *out);
 
 /* One of the words, as its index; *out is left alone when unset. */
 LZ_MUST_USE lz_err *lz_env_word(lz_env_id id, const char *const *words, int *out);

@@ -3,14 +3,14 @@
 #include "base/vec.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
-#include <stdio.h>
+#include <linux/magic.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
-enum { CHUNK = 8192, TEMP_NAME = 64 };
+enum { CHUNK = 8192 };
 
 typedef LZ_VEC(char) bytes;
 
@@ -20,6 +20,31 @@ static lz_err *open_file(const char *path, int flags, mode_t mode, int *out)
         *out = open(path, flags | O_CLOEXEC, mode);
     while (*out < 0 && errno == EINTR);
     return *out < 0 ? lz_err_errno(errno, "open", path) : NULL;
+}
+
+/* Opening a named pipe waits for its writer, who may never come. The end of a pipe without a name is held by
+ * whoever made it, and so its bytes and its end will come. */
+static lz_err *check_source(int fd, const char *path)
+{
+    struct stat st;
+    struct statfs fs;
+    if (fstat(fd, &st) != 0 || fstatfs(fd, &fs) != 0)
+        return lz_err_errno(errno, "open", path);
+    if (S_ISFIFO(st.st_mode) && fs.f_type != PIPEFS_MAGIC)
+        return lz_errf(LZ_ERR_IO, "open %s: a named pipe; expected a file, or a pipe such as /dev/stdin",
+                       path);
+    if (!S_ISREG(st.st_mode) && fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) != 0)
+        return lz_err_errno(errno, "open", path);
+    return NULL;
+}
+
+lz_err *lz_file_open(const char *path, int *out)
+{
+    LZ_TRY(open_file(path, O_RDONLY | O_NONBLOCK, 0, out));
+    lz_err *e = check_source(*out, path);
+    if (e)
+        close(*out);
+    return e;
 }
 
 static ssize_t read_some(int fd, char *buf, size_t size)
@@ -65,7 +90,7 @@ lz_err *lz_file_read(const char *path, size_t most, size_t *len, char **out)
 {
     int fd;
     bytes b = { 0 };
-    LZ_TRY(open_file(path, O_RDONLY, 0, &fd));
+    LZ_TRY(lz_file_open(path, &fd));
     lz_err *e = read_all(fd, path, most, &b);
     close(fd);
     if (e) {
@@ -113,110 +138,11 @@ void lz_file_map_close(lz_file_map *m)
     *m = (lz_file_map){ "", 0 };
 }
 
-/* The part of path up to its last slash, or nothing. */
-static lz_str folder_of(const char *path)
+lz_str lz_file_folder(const char *path)
 {
     lz_str p = lz_str_of(path);
     size_t slash = lz_str_rfind(p, LZ_STR("/"));
     return lz_str_sub(p, 0, slash == SIZE_MAX ? 0 : slash + 1);
-}
-
-/* Names differ by process and serial number; O_EXCL passes over those left by the dead. */
-static lz_err *create_beside(const char *path, mode_t mode, char **temp, int *out)
-{
-    static atomic_uint serial;
-    lz_str folder = folder_of(path);
-    size_t size = folder.len + TEMP_NAME;
-    *temp = lz_mem_alloc(size);
-    if (!*temp)
-        return lz_err_oom();
-    do {
-        unsigned n = atomic_fetch_add(&serial, 1);
-        snprintf(*temp, size, "%.*s.lazuli-%ld-%u.tmp", LZ_FMT(folder), (long)getpid(), n);
-        *out = open(*temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    } while (*out < 0 && (errno == EEXIST || errno == EINTR));
-    if (*out >= 0)
-        return NULL;
-    lz_err *e = lz_err_errno(errno, "create", path);
-    lz_mem_free(*temp);
-    return e;
-}
-
-static lz_err *write_all(int fd, const char *path, lz_str data)
-{
-    while (data.len) {
-        ssize_t put = write(fd, data.ptr, data.len);
-        if (put < 0 && errno != EINTR)
-            return lz_err_errno(errno, "write", path);
-        data = lz_str_sub(data, put < 0 ? 0 : (size_t)put, data.len);
-    }
-    return NULL;
-}
-
-static lz_err *sync_fd(int fd, const char *path)
-{
-    int rc;
-    do
-        rc = fsync(fd);
-    while (rc != 0 && errno == EINTR);
-    return rc != 0 ? lz_err_errno(errno, "sync", path) : NULL;
-}
-
-static lz_err *open_folder(const char *path, int *out)
-{
-    lz_str folder = folder_of(path);
-    char *name = lz_mem_alloc(folder.len + 2);
-    if (!name)
-        return lz_err_oom();
-    snprintf(name, folder.len + 2, "%.*s", LZ_FMT(folder.len ? folder : LZ_STR(".")));
-    lz_err *e = open_file(name, O_RDONLY | O_DIRECTORY, 0, out);
-    lz_mem_free(name);
-    return e;
-}
-
-lz_err *lz_file_writer_open(lz_file_writer *w, const char *path, mode_t mode)
-{
-    w->path = path;
-    return create_beside(path, mode, &w->temp, &w->fd);
-}
-
-lz_err *lz_file_writer_put(lz_file_writer *w, lz_str data)
-{
-    return write_all(w->fd, w->path, data);
-}
-
-/* Whatever can fail has been done before the new name is there, but for syncing it. */
-static lz_err *rename_and_sync(const lz_file_writer *w, int folder)
-{
-    if (rename(w->temp, w->path) != 0)
-        return lz_err_errno(errno, "replace", w->path);
-    return folder >= 0 ? sync_fd(folder, w->path) : NULL;
-}
-
-lz_err *lz_file_writer_close(lz_file_writer *w, lz_err *e, unsigned flags)
-{
-    int folder = -1;
-    if (!e && !(flags & LZ_FILE_NO_SYNC))
-        e = sync_fd(w->fd, w->path);
-    if (close(w->fd) != 0 && !e)
-        e = lz_err_errno(errno, "close", w->path);
-    if (!e && (flags & LZ_FILE_SYNC_FOLDER))
-        e = open_folder(w->path, &folder);
-    if (!e)
-        e = rename_and_sync(w, folder);
-    if (e)
-        unlink(w->temp);
-    if (folder >= 0)
-        close(folder);
-    lz_mem_free(w->temp);
-    return e;
-}
-
-lz_err *lz_file_replace(const char *path, lz_str data, mode_t mode, unsigned flags)
-{
-    lz_file_writer w;
-    LZ_TRY(lz_file_writer_open(&w, path, mode));
-    return lz_file_writer_close(&w, lz_file_writer_put(&w, data), flags);
 }
 
 static lz_err *holds(const char *path, lz_str data, bool *out)
@@ -224,7 +150,7 @@ static lz_err *holds(const char *path, lz_str data, bool *out)
     int fd;
     char chunk[CHUNK];
     ssize_t got;
-    LZ_TRY(open_file(path, O_RDONLY, 0, &fd));
+    LZ_TRY(lz_file_open(path, &fd));
     while ((got = read_some(fd, chunk, sizeof chunk)) > 0) {
         if ((size_t)got > data.len || memcmp(chunk, data.ptr, (size_t)got) != 0)
             break;
@@ -253,7 +179,7 @@ lz_err *lz_file_lock(const char *path, unsigned flags, int *out)
     int how = (shared ? LOCK_SH : LOCK_EX) | (flags & LZ_FILE_TRY ? LOCK_NB : 0);
     int fd, rc;
     /* NFS wants write access for an exclusive lock */
-    LZ_TRY(open_file(path, (shared ? O_RDONLY : O_RDWR) | O_CREAT, 0666, &fd));
+    LZ_TRY(open_file(path, (shared ? O_RDONLY : O_RDWR) | O_CREAT | O_NONBLOCK, 0666, &fd));
     do
         rc = flock(fd, how);
     while (rc != 0 && errno == EINTR);

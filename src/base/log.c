@@ -1,6 +1,8 @@
 #include "base/log.h"
+#include "base/foreign.h"
+#include "base/lock.h"
 #include "base/mem.h"
-#include <pthread.h>
+#include "base/thread.h"
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -9,10 +11,10 @@
 enum { SMALL = 512 };
 
 static struct {
-    pthread_mutex_t lock;
+    lz_lock lock;
     lz_log_fn *fn;
     void *user;
-} sink = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} sink = { .lock = LZ_LOCK_INIT };
 
 static atomic_int most = LZ_LOG_OFF;
 static _Thread_local bool inside; /* this thread is in the callback and holds the lock */
@@ -21,12 +23,12 @@ void lz_log_set(lz_log_fn *fn, void *user, lz_level level)
 {
     bool locked = inside;
     if (!locked)
-        pthread_mutex_lock(&sink.lock);
+        lz_lock_take(&sink.lock);
     sink.fn = fn;
     sink.user = user;
     atomic_store_explicit(&most, fn ? (int)level : LZ_LOG_OFF, memory_order_relaxed);
     if (!locked)
-        pthread_mutex_unlock(&sink.lock);
+        lz_lock_give(&sink.lock);
 }
 
 bool lz_log_on(lz_level level)
@@ -34,16 +36,27 @@ bool lz_log_on(lz_level level)
     return level >= LZ_LOG_ERROR && (int)level <= atomic_load_explicit(&most, memory_order_relaxed);
 }
 
+/* When the process exits, what the callback uses may be gone by the time that one of our threads calls it. */
+static void call(lz_level level, const char *msg)
+{
+    bool counted = lz_thread_is_ours();
+    if (counted && !lz_foreign_enter())
+        return;
+    sink.fn(sink.user, level, msg);
+    if (counted)
+        lz_foreign_leave();
+}
+
 static void deliver(lz_level level, char *msg)
 {
     for (char *nl = strchr(msg, '\n'); nl; nl = strchr(nl, '\n'))
         *nl = ' ';
-    pthread_mutex_lock(&sink.lock);
+    lz_lock_take(&sink.lock);
     inside = true;
     if (lz_log_on(level)) /* the callback may have gone since the first look */
-        sink.fn(sink.user, level, msg);
+        call(level, msg);
     inside = false;
-    pthread_mutex_unlock(&sink.lock);
+    lz_lock_give(&sink.lock);
 }
 
 void lz_logf(lz_level level, const char *fmt, ...)

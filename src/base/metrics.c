@@ -1,11 +1,11 @@
 #include "base/metrics.h"
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/vec.h"
-#include <pthread.h>
 #include <stdlib.h>
 
-enum { DEFAULT_KEEP = 1024 };
+enum { DEFAULT_KEEP = 1024, LOCKS = 8 };
 
 typedef struct sample {
     uint64_t at;
@@ -14,15 +14,19 @@ typedef struct sample {
 
 struct lz_series {
     lz_metric metric;
-    pthread_mutex_t lock;
+    lz_lock *lock; /* one of `locks` */
     int64_t count, total, min, max;
     size_t keep;
     sample ring[]; /* sample number i lies at i % keep */
 };
 
+/* Of all series: few threads add at the same moment, and a fork takes every lock there is. */
+static lz_lock locks[LOCKS] = { LZ_LOCK_INIT, LZ_LOCK_INIT, LZ_LOCK_INIT, LZ_LOCK_INIT,
+                                LZ_LOCK_INIT, LZ_LOCK_INIT, LZ_LOCK_INIT, LZ_LOCK_INIT };
+
 /* The arena holds every metric; `sorted` points to them by name. */
 struct lz_metrics {
-    pthread_mutex_t lock;
+    lz_lock lock;
     lz_arena arena;
     LZ_VEC(lz_metric *) sorted;
     size_t keep;
@@ -33,7 +37,7 @@ lz_err *lz_metrics_create(size_t keep, lz_metrics **out)
     lz_metrics *m = lz_mem_zalloc(1, sizeof *m);
     if (!m)
         return lz_err_oom();
-    m->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    lz_lock_init(&m->lock);
     m->keep = keep ? keep : DEFAULT_KEEP;
     lz_arena_init(&m->arena);
     *out = m;
@@ -46,6 +50,7 @@ void lz_metrics_destroy(lz_metrics *m)
         return;
     lz_vec_deinit(&m->sorted);
     lz_arena_deinit(&m->arena);
+    lz_lock_deinit(&m->lock);
     lz_mem_free(m);
 }
 
@@ -105,9 +110,9 @@ lz_err *lz_metrics_counter(lz_metrics *m, lz_str name, lz_counter **out)
 {
     const lz_metric want = { .name = name, .kind = LZ_METRIC_COUNTER };
     lz_metric *found = NULL;
-    pthread_mutex_lock(&m->lock);
+    lz_lock_take(&m->lock);
     lz_err *e = find_or_make(m, &want, sizeof **out, &found);
-    pthread_mutex_unlock(&m->lock);
+    lz_lock_give(&m->lock);
     if (!e)
         *out = (lz_counter *)found;
     return e;
@@ -120,14 +125,14 @@ lz_err *lz_metrics_series(lz_metrics *m, lz_str name, lz_unit unit, lz_series **
     size_t bytes;
     if (!lz_size_mul(m->keep, sizeof(sample), &bytes) || !lz_size_add(bytes, sizeof **out, &bytes))
         return lz_err_oom();
-    pthread_mutex_lock(&m->lock);
+    lz_lock_take(&m->lock);
     lz_err *e = find_or_make(m, &want, bytes, &found);
     lz_series *s = (lz_series *)found;
     if (s && !s->keep) { /* new, and nobody else has seen it */
-        s->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+        s->lock = &locks[m->sorted.len % LOCKS];
         s->keep = m->keep;
     }
-    pthread_mutex_unlock(&m->lock);
+    lz_lock_give(&m->lock);
     if (!e)
         *out = s;
     return e;
@@ -143,13 +148,13 @@ static int64_t saturated_add(int64_t a, int64_t b)
 
 void lz_series_add_at(lz_series *s, int64_t value, uint64_t now)
 {
-    pthread_mutex_lock(&s->lock);
+    lz_lock_take(s->lock);
     s->min = s->count && s->min < value ? s->min : value;
     s->max = s->count && s->max > value ? s->max : value;
     s->ring[(uint64_t)s->count % s->keep] = (sample){ .at = now, .value = value };
     s->total = saturated_add(s->total, value);
     s->count++;
-    pthread_mutex_unlock(&s->lock);
+    lz_lock_give(s->lock);
 }
 
 void lz_series_add(lz_series *s, int64_t value)
@@ -165,16 +170,16 @@ void lz_series_add_since(lz_series *s, uint64_t start)
 
 bool lz_metrics_value(lz_metrics *m, lz_str name, int64_t *out)
 {
-    pthread_mutex_lock(&m->lock);
+    lz_lock_take(&m->lock);
     lz_metric *hit = at(m, place(m, name), name);
-    pthread_mutex_unlock(&m->lock);
+    lz_lock_give(&m->lock);
     if (hit && hit->kind == LZ_METRIC_COUNTER)
         *out = atomic_load_explicit(&((lz_counter *)hit)->value, memory_order_relaxed);
     else if (hit) {
         lz_series *s = (lz_series *)hit;
-        pthread_mutex_lock(&s->lock);
+        lz_lock_take(s->lock);
         *out = s->total;
-        pthread_mutex_unlock(&s->lock);
+        lz_lock_give(s->lock);
     }
     return hit != NULL;
 }
@@ -186,17 +191,17 @@ static void reset(lz_metric *metric)
         return;
     }
     lz_series *s = (lz_series *)metric;
-    pthread_mutex_lock(&s->lock);
+    lz_lock_take(s->lock);
     s->count = s->total = s->min = s->max = 0;
-    pthread_mutex_unlock(&s->lock);
+    lz_lock_give(s->lock);
 }
 
 void lz_metrics_reset(lz_metrics *m)
 {
-    pthread_mutex_lock(&m->lock);
+    lz_lock_take(&m->lock);
     for (size_t i = 0; i < m->sorted.len; i++)
         reset(m->sorted.data[i]);
-    pthread_mutex_unlock(&m->lock);
+    lz_lock_give(&m->lock);
 }
 
 static int ascending(const void *a, const void *b)
@@ -236,9 +241,9 @@ static lz_err *read_samples(const lz_series *s, lz_arena *a, lz_reading *out, in
 static lz_err *read_series(lz_series *s, lz_arena *a, lz_reading *out)
 {
     int64_t *values;
-    pthread_mutex_lock(&s->lock);
+    lz_lock_take(s->lock);
     lz_err *e = read_samples(s, a, out, &values);
-    pthread_mutex_unlock(&s->lock);
+    lz_lock_give(s->lock);
     if (e)
         return e;
     qsort(values, out->kept, sizeof *values, ascending);
@@ -260,12 +265,12 @@ lz_err *lz_metrics_snapshot(lz_metrics *m, lz_arena *a, const lz_reading **out, 
 {
     lz_reading *readings;
     lz_metric **all;
-    pthread_mutex_lock(&m->lock); /* only for the list: metrics never move or go */
+    lz_lock_take(&m->lock); /* only for the list: metrics never move or go */
     size_t n = m->sorted.len;
     lz_err *e = lz_arena_new(a, &all, n);
     if (!e && n)
         memcpy(all, m->sorted.data, n * sizeof *all);
-    pthread_mutex_unlock(&m->lock);
+    lz_lock_give(&m->lock);
     if (!e)
         e = lz_arena_new(a, &readings, n);
     for (size_t i = 0; !e && i < n; i++)

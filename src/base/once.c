@@ -1,5 +1,9 @@
 #include "base/once.h"
+#include "base/lock.h"
 #include <stdbool.h>
+
+/* Of all of them: it is only needed until they are done. */
+static lz_lock lock = LZ_LOCK_INIT;
 
 /* Lives on the stack of the thread that makes it, until every waiter has read it. */
 struct lz_attempt {
@@ -18,29 +22,30 @@ static lz_err *attempt(lz_once *o, lz_once_fn *init, void *user)
 {
     lz_attempt a = { .owner = pthread_self() };
     o->now = &a;
-    pthread_mutex_unlock(&o->lock);
+    o->generation = lz_fork_count();
+    lz_lock_give(&lock);
     lz_err *e = init(user);
-    pthread_mutex_lock(&o->lock);
+    lz_lock_take(&lock);
     a.err = e;
     a.over = true;
     o->now = NULL;
     atomic_store_explicit(&o->done, !e, memory_order_release);
-    pthread_cond_broadcast(&o->change);
+    lz_lock_wake(&lock);
     while (a.waiters)
-        pthread_cond_wait(&o->change, &o->lock);
+        lz_lock_wait(&lock);
     return e;
 }
 
-static lz_err *share(lz_once *o, lz_attempt *a)
+static lz_err *share(lz_attempt *a)
 {
     if (pthread_equal(a->owner, pthread_self()))
         return lz_errf(LZ_ERR_BUSY, "an initialisation depends on itself");
     a->waiters++;
     while (!a->over)
-        pthread_cond_wait(&o->change, &o->lock);
+        lz_lock_wait(&lock);
     lz_err *e = copy(a->err);
     if (--a->waiters == 0)
-        pthread_cond_broadcast(&o->change);
+        lz_lock_wake(&lock);
     return e;
 }
 
@@ -49,11 +54,11 @@ lz_err *lz_once_run(lz_once *o, lz_once_fn *init, void *user)
     if (atomic_load_explicit(&o->done, memory_order_acquire))
         return NULL;
     lz_err *e = NULL;
-    pthread_mutex_lock(&o->lock);
-    if (o->now)
-        e = share(o, o->now);
+    lz_lock_take(&lock);
+    if (o->now && o->generation == lz_fork_count())
+        e = share(o->now);
     else if (!atomic_load_explicit(&o->done, memory_order_relaxed))
         e = attempt(o, init, user);
-    pthread_mutex_unlock(&o->lock);
+    lz_lock_give(&lock);
     return e;
 }

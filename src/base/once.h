@@ -1,26 +1,25 @@
 /* once.h - initialisation that may fail.
  *
  * It succeeds at most once. Callers that arrive during an attempt wait for it and
- * share its outcome, each with an error of its own; a later caller tries again. */
+ * share its outcome, each with an error of its own; a later caller tries again. An attempt of a thread that a
+ * fork did not copy counts as none. */
 #ifndef LZ_BASE_ONCE_H
 #define LZ_BASE_ONCE_H
 
 #include "base/err.h"
-#include <pthread.h>
 #include <stdatomic.h>
 
 typedef struct lz_attempt lz_attempt;
 
 typedef struct lz_once {
     atomic_bool done;
-    pthread_mutex_t lock;
-    pthread_cond_t change;
-    lz_attempt *now; /* the attempt under way, or NULL */
+    unsigned generation; /* of `now` (lz_fork_count) */
+    lz_attempt *now;     /* the attempt under way, or NULL */
 } lz_once;
 
 #define LZ_ONCE_INIT                                                                                         \
     {                                                                                                        \
-        .lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER                                \
+        0                                                                                                    \
     }
 
 typedef lz_err *lz_once_fn(void *user);

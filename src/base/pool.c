@@ -1,6 +1,7 @@
 #include "base/pool.h"
 #include "base/clock.h"
 #include "base/cpu.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include <sched.h>
@@ -47,7 +48,8 @@ typedef struct worker {
 } worker;
 
 struct lz_pool {
-    int threads, started; /* started: beside the caller */
+    int threads, started;   /* started: beside the caller */
+    atomic_uint generation; /* in which the threads were started (lz_fork_count) */
     uint64_t spin_ns;
     bool fills; /* a thread for each CPU, and more than one */
     pthread_mutex_t lock;
@@ -230,6 +232,7 @@ static void *work(void *arg)
 {
     const worker *w = arg;
     lz_pool *p = w->pool;
+    lz_thread_begin();
     pthread_mutex_lock(&p->lock);
     for (task *t; (t = next_task(p, w->index));) {
         atomic_fetch_add_explicit(&t->guests, 1, memory_order_relaxed);
@@ -294,6 +297,44 @@ static void share_out(task *t, int threads)
     }
 }
 
+/* Those that cannot be started are done without. */
+static void start_workers(lz_pool *p)
+{
+    lz_err *e = NULL;
+    while (!e && p->started < p->threads - 1) {
+        worker *w = &p->workers[p->started];
+        *w = (worker){ .pool = p, .index = p->started + 1 };
+        e = lz_thread_start("lz-pool", STACK, work, w, &w->thread);
+        p->started += !e;
+    }
+    lz_err_free(e);
+}
+
+/* Nobody uses the pool but the caller. */
+static void start(lz_pool *p)
+{
+    p->lock = (pthread_mutex_t)PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP; /* never held for long */
+    p->work = p->done = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    p->tasks = NULL;
+    p->started = p->sleepers = 0;
+    pthread_mutex_lock(&p->lock); /* the workers begin when it is free */
+    start_workers(p);
+    p->threads = p->started + 1;
+    p->fills = p->threads > 1 && p->threads >= lz_cpu_count();
+    pthread_mutex_unlock(&p->lock);
+    atomic_store_explicit(&p->generation, lz_fork_count(), memory_order_release);
+}
+
+/* In a child of fork the threads are gone, and with them whatever they held of the pool. */
+static void start_again(lz_pool *p)
+{
+    static lz_lock lock = LZ_LOCK_INIT;
+    lz_lock_take(&lock);
+    if (atomic_load_explicit(&p->generation, memory_order_relaxed) != lz_fork_count())
+        start(p);
+    lz_lock_give(&lock);
+}
+
 lz_err *lz_pool_for(lz_pool *p, int64_t n, int64_t grain, lz_range_fn *fn, void *user)
 {
     if (n <= 0)
@@ -306,6 +347,8 @@ lz_err *lz_pool_for(lz_pool *p, int64_t n, int64_t grain, lz_range_fn *fn, void 
     t.grain = grain;
     t.chunks = (n - 1) / grain + 1;
     bool nested = here.pool == p;
+    if (p && !nested && atomic_load_explicit(&p->generation, memory_order_acquire) != lz_fork_count())
+        start_again(p);
     if (nested || t.chunks == 1 || lz_pool_threads(p) == 1 || (p->threads == 2 && rests(p, 1)))
         return run_inline(&t, nested ? here.worker : 0);
     share_out(&t, p->threads);
@@ -320,17 +363,6 @@ int lz_pool_threads(const lz_pool *p)
     return p ? p->threads : 1;
 }
 
-static lz_err *start_workers(lz_pool *p)
-{
-    while (p->started < p->threads - 1) {
-        worker *w = &p->workers[p->started];
-        *w = (worker){ .pool = p, .index = p->started + 1 };
-        LZ_TRY(lz_thread_start("lz-pool", STACK, work, w, &w->thread));
-        p->started++;
-    }
-    return NULL;
-}
-
 lz_err *lz_pool_create(int threads, lz_pool **out)
 {
     if (threads == 0)
@@ -342,21 +374,13 @@ lz_err *lz_pool_create(int threads, lz_pool **out)
     if (!p)
         return lz_err_oom();
     *p = (lz_pool){ .threads = threads, .spin_ns = threads > lz_cpu_count() ? 0 : SPIN_NS };
-    p->fills = threads > 1 && threads >= lz_cpu_count();
-    p->lock = (pthread_mutex_t)PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP; /* never held for long */
-    p->work = p->done = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
-    lz_err *e = start_workers(p);
-    if (e)
-        lz_pool_destroy(p);
-    else
-        *out = p;
-    return e;
+    start(p);
+    *out = p;
+    return NULL;
 }
 
-void lz_pool_destroy(lz_pool *p)
+static void stop_workers(lz_pool *p)
 {
-    if (!p)
-        return;
     pthread_mutex_lock(&p->lock);
     p->stop = true;
     pthread_cond_broadcast(&p->work);
@@ -364,5 +388,13 @@ void lz_pool_destroy(lz_pool *p)
     atomic_fetch_add_explicit(&p->posted, 1, memory_order_release);
     for (int i = 0; i < p->started; i++)
         pthread_join(p->workers[i].thread, NULL);
+}
+
+void lz_pool_destroy(lz_pool *p)
+{
+    if (!p)
+        return;
+    if (atomic_load_explicit(&p->generation, memory_order_acquire) == lz_fork_count())
+        stop_workers(p);
     lz_mem_free(p);
 }

@@ -15,7 +15,8 @@ typedef struct lz_pool lz_pool;
  * same worker; 0 <= worker < lz_pool_threads. */
 typedef lz_err *lz_range_fn(void *user, int64_t begin, int64_t end, int worker);
 
-/* threads counts the calling thread: 1 starts none. 0: as lz_cpu_threads says. */
+/* threads counts the calling thread: 1 starts none. 0: as lz_cpu_threads says. Where not so many can be
+ * started there are fewer. In a child of fork the first loop starts them anew. */
 LZ_MUST_USE lz_err *lz_pool_create(int threads, lz_pool **out);
 void lz_pool_destroy(lz_pool *p); /* while nobody uses it */
 int lz_pool_threads(const lz_pool *p);

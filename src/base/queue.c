@@ -1,4 +1,5 @@
 #include "base/queue.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include <stdbool.h>
@@ -14,37 +15,84 @@ struct job {
 };
 
 struct lz_queue {
-    pthread_mutex_t lock;
-    pthread_cond_t work, idle;
+    lz_lock lock; /* woken whenever something changes */
     job *first, **end;
+    job *lost; /* of a process that this one was forked from */
     size_t running;
     bool stop;
-    int started;
+    unsigned generation; /* in which the threads were started (lz_fork_count) */
+    int wanted, started;
     pthread_t thread[];
 };
+
+/* With the lock. */
+static job *take_job(lz_queue *q)
+{
+    job *j = q->first;
+    if (!j)
+        return NULL;
+    q->first = j->next;
+    q->end = q->first ? q->end : &q->first;
+    q->running++;
+    return j;
+}
+
+/* With the lock, which it gives up meanwhile. */
+static void run_job(lz_queue *q, job *j)
+{
+    lz_lock_give(&q->lock);
+    j->run(j->user);
+    lz_mem_free(j);
+    lz_lock_take(&q->lock);
+    if (--q->running == 0 && !q->first)
+        lz_lock_wake(&q->lock);
+}
 
 static void *serve(void *arg)
 {
     lz_queue *q = arg;
-    pthread_mutex_lock(&q->lock);
+    lz_thread_begin();
+    lz_lock_take(&q->lock);
     while (!q->stop) {
-        job *j = q->first;
-        if (!j) {
-            pthread_cond_wait(&q->work, &q->lock);
-            continue;
-        }
-        q->first = j->next;
-        q->end = q->first ? q->end : &q->first;
-        q->running++;
-        pthread_mutex_unlock(&q->lock);
-        j->run(j->user);
-        lz_mem_free(j);
-        pthread_mutex_lock(&q->lock);
-        if (--q->running == 0 && !q->first)
-            pthread_cond_broadcast(&q->idle);
+        job *j = take_job(q);
+        if (j)
+            run_job(q, j);
+        else
+            lz_lock_wait(&q->lock);
     }
-    pthread_mutex_unlock(&q->lock);
+    lz_lock_give(&q->lock);
     return NULL;
+}
+
+/* With the lock. Fewer than wanted will do, and so will none. */
+static void start_threads(lz_queue *q)
+{
+    lz_err *e = NULL;
+    while (!e && q->started < q->wanted) {
+        e = lz_thread_start("lz-queue", STACK, serve, q, &q->thread[q->started]);
+        q->started += !e;
+    }
+    lz_err_free(e);
+}
+
+/* With the lock. In a child of fork there is no thread, and what the threads had in hand is the parent's. */
+static void look_for_fork(lz_queue *q)
+{
+    if (q->generation == lz_fork_count())
+        return;
+    q->generation = lz_fork_count();
+    q->lost = q->first;
+    q->first = NULL;
+    q->end = &q->first;
+    q->running = 0;
+    q->started = 0;
+    start_threads(q);
+}
+
+static void take_lock(lz_queue *q)
+{
+    lz_lock_take(&q->lock);
+    look_for_fork(q);
 }
 
 lz_err *lz_queue_create(int threads, lz_queue **out)
@@ -54,34 +102,39 @@ lz_err *lz_queue_create(int threads, lz_queue **out)
     lz_queue *q = lz_mem_zalloc(1, sizeof *q + (size_t)threads * sizeof *q->thread);
     if (!q)
         return lz_err_oom();
-    q->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    q->work = q->idle = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    lz_lock_init(&q->lock);
     q->end = &q->first;
-    lz_err *e = NULL;
-    while (!e && q->started < threads) {
-        e = lz_thread_start("lz-queue", STACK, serve, q, &q->thread[q->started]);
-        q->started += !e;
-    }
-    if (e)
-        lz_queue_destroy(q);
-    else
-        *out = q;
-    return e;
+    q->wanted = threads;
+    q->generation = lz_fork_count();
+    lz_lock_take(&q->lock);
+    start_threads(q);
+    lz_lock_give(&q->lock);
+    *out = q;
+    return NULL;
 }
 
 void lz_queue_destroy(lz_queue *q)
 {
     if (!q)
         return;
-    pthread_mutex_lock(&q->lock);
+    lz_lock_take(&q->lock);
+    bool here = q->generation == lz_fork_count();
     q->stop = true;
-    pthread_cond_broadcast(&q->work);
-    pthread_mutex_unlock(&q->lock);
-    for (int i = 0; i < q->started; i++)
+    lz_lock_wake(&q->lock);
+    lz_lock_give(&q->lock);
+    for (int i = 0; here && i < q->started; i++)
         pthread_join(q->thread[i], NULL);
-    while (q->first) /* a drop may push, too */
+    while (here && q->first) /* a drop may push, too */
         lz_queue_cancel(q);
+    lz_lock_deinit(&q->lock);
     lz_mem_free(q);
+}
+
+/* With the lock. Without a thread whoever pushes runs the jobs, one thread at a time. */
+static void run_here(lz_queue *q)
+{
+    for (job *j; !q->started && !q->running && (j = take_job(q));)
+        run_job(q, j);
 }
 
 lz_err *lz_queue_push(lz_queue *q, lz_job_fn *run, lz_job_fn *drop, void *user)
@@ -90,31 +143,32 @@ lz_err *lz_queue_push(lz_queue *q, lz_job_fn *run, lz_job_fn *drop, void *user)
     if (!j)
         return lz_err_oom();
     *j = (job){ .run = run, .drop = drop, .user = user };
-    pthread_mutex_lock(&q->lock);
+    take_lock(q);
     *q->end = j;
     q->end = &j->next;
-    pthread_cond_signal(&q->work);
-    pthread_mutex_unlock(&q->lock);
+    lz_lock_wake(&q->lock);
+    run_here(q);
+    lz_lock_give(&q->lock);
     return NULL;
 }
 
 void lz_queue_wait(lz_queue *q)
 {
-    pthread_mutex_lock(&q->lock);
+    take_lock(q);
     while (q->first || q->running)
-        pthread_cond_wait(&q->idle, &q->lock);
-    pthread_mutex_unlock(&q->lock);
+        lz_lock_wait(&q->lock);
+    lz_lock_give(&q->lock);
 }
 
 void lz_queue_cancel(lz_queue *q)
 {
-    pthread_mutex_lock(&q->lock);
+    take_lock(q);
     job *j = q->first;
     q->first = NULL;
     q->end = &q->first;
     if (!q->running)
-        pthread_cond_broadcast(&q->idle);
-    pthread_mutex_unlock(&q->lock);
+        lz_lock_wake(&q->lock);
+    lz_lock_give(&q->lock);
     while (j) {
         job *next = j->next;
         if (j->drop)

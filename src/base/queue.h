@@ -10,7 +10,8 @@
 typedef struct lz_queue lz_queue;
 typedef void lz_job_fn(void *user);
 
-/* At least one thread. With one, jobs also end in order. */
+/* At least one thread. With one, jobs also end in order. Where no thread can be started, lz_queue_push runs
+ * the job; in a child of fork threads start anew, and what was not over at the fork is left to the parent. */
 LZ_MUST_USE lz_err *lz_queue_create(int threads, lz_queue **out);
 
 /* Drops what has not begun, lets what has begun finish, joins the threads. Nobody

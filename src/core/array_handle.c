@@ -79,7 +79,9 @@ static lz_err *wrap_buffer(const lz_foreign *m, int64_t low, size_t bytes, forei
     *f = lz_mem_zalloc(1, sizeof **f);
     if (!*f)
         return lz_err_oom();
-    char *first = (char *)m->data + (bytes ? low * (int64_t)lz_dtype_size(m->dtype) : 0);
+    char *first = m->data;
+    if (bytes) /* without elements there may be no memory to count from */
+        first += low * (int64_t)lz_dtype_size(m->dtype);
     lz_err *e = lz_buffer_wrap(first, bytes, m->read_only, drop, *f, out);
     if (e)
         lz_mem_free(*f);

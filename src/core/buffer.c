@@ -1,7 +1,7 @@
 #include "core/buffer.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/poison.h"
-#include <pthread.h>
 #include <sys/mman.h>
 
 enum {
@@ -25,7 +25,7 @@ typedef struct lz_buffer_home {
 } home;
 
 struct lz_buffer_pool {
-    pthread_mutex_t lock;
+    lz_lock lock;
     size_t users; /* live buffers, and one for the owner */
     size_t keep;
     home *free[CLASSES];
@@ -59,7 +59,7 @@ lz_err *lz_buffer_pool_create(size_t keep, lz_buffer_pool **out)
     lz_buffer_pool *p = lz_mem_zalloc(1, sizeof *p);
     if (!p)
         return lz_err_oom();
-    pthread_mutex_init(&p->lock, NULL);
+    lz_lock_init(&p->lock);
     p->users = 1;
     p->keep = keep;
     *out = p;
@@ -131,15 +131,15 @@ static void free_list(home *gone)
 
 void lz_buffer_pool_trim(lz_buffer_pool *p, size_t keep)
 {
-    pthread_mutex_lock(&p->lock);
+    lz_lock_take(&p->lock);
     home *gone = cut(p, keep);
-    pthread_mutex_unlock(&p->lock);
+    lz_lock_give(&p->lock);
     free_list(gone);
 }
 
 static void destroy(lz_buffer_pool *p)
 {
-    pthread_mutex_destroy(&p->lock);
+    lz_lock_deinit(&p->lock);
     lz_mem_free(p);
 }
 
@@ -147,11 +147,11 @@ void lz_buffer_pool_release(lz_buffer_pool *p)
 {
     if (!p)
         return;
-    pthread_mutex_lock(&p->lock);
+    lz_lock_take(&p->lock);
     p->keep = 0;
     home *gone = cut(p, 0);
     bool last = --p->users == 0;
-    pthread_mutex_unlock(&p->lock);
+    lz_lock_give(&p->lock);
     free_list(gone);
     if (last)
         destroy(p);
@@ -160,7 +160,7 @@ void lz_buffer_pool_release(lz_buffer_pool *p)
 /* NULL: there is none of that class. */
 static home *reuse(lz_buffer_pool *p, size_class c, size_t asked)
 {
-    pthread_mutex_lock(&p->lock);
+    lz_lock_take(&p->lock);
     home *h = p->free[c.index];
     if (h) {
         unlink_free(p, h);
@@ -168,7 +168,7 @@ static home *reuse(lz_buffer_pool *p, size_class c, size_t asked)
         p->stats.reused++;
         p->users++;
     }
-    pthread_mutex_unlock(&p->lock);
+    lz_lock_give(&p->lock);
     if (h)
         LZ_UNPOISON(h->buffer.data, h->capacity);
     return h;
@@ -205,11 +205,11 @@ static home *fresh(lz_buffer_pool *p, size_class c)
 
 static void count_fresh(lz_buffer_pool *p, size_t capacity, size_t asked)
 {
-    pthread_mutex_lock(&p->lock);
+    lz_lock_take(&p->lock);
     count_live(p, capacity, asked);
     p->stats.made++;
     p->users++;
-    pthread_mutex_unlock(&p->lock);
+    lz_lock_give(&p->lock);
 }
 
 lz_err *lz_buffer_create(lz_buffer_pool *p, size_t size, lz_buffer **out)
@@ -251,7 +251,7 @@ lz_err *lz_buffer_wrap(void *data, size_t size, bool read_only, lz_buffer_drop_f
 static void give_back(lz_buffer_pool *p, home *h)
 {
     LZ_POISON(h->buffer.data, h->capacity);
-    pthread_mutex_lock(&p->lock);
+    lz_lock_take(&p->lock);
     p->stats.live -= h->capacity;
     p->stats.asked -= h->buffer.size;
     bool kept = h->capacity <= p->keep; /* one that is too large must not drive out the others */
@@ -260,7 +260,7 @@ static void give_back(lz_buffer_pool *p, home *h)
         link_free(p, h);
     home *gone = kept ? cut(p, p->keep) : h;
     bool last = --p->users == 0;
-    pthread_mutex_unlock(&p->lock);
+    lz_lock_give(&p->lock);
     free_list(gone);
     if (last)
         destroy(p);
@@ -313,16 +313,16 @@ bool lz_buffer_is_exclusive(const lz_buffer *b)
 
 lz_buffer_stats lz_buffer_pool_stats(lz_buffer_pool *p)
 {
-    pthread_mutex_lock(&p->lock);
+    lz_lock_take(&p->lock);
     lz_buffer_stats s = p->stats;
-    pthread_mutex_unlock(&p->lock);
+    lz_lock_give(&p->lock);
     return s;
 }
 
 void lz_buffer_pool_reset_peak(lz_buffer_pool *p)
 {
-    pthread_mutex_lock(&p->lock);
+    lz_lock_take(&p->lock);
     p->stats.peak = p->stats.live;
     p->stats.asked_peak = p->stats.asked;
-    pthread_mutex_unlock(&p->lock);
+    lz_lock_give(&p->lock);
 }

@@ -1,7 +1,7 @@
 #include "core/device.h"
+#include "base/lock.h"
 #include "base/number.h"
 #include "base/text.h"
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -12,10 +12,10 @@ typedef struct type_row {
 
 /* Rows below `known` are never renamed, so they are read without the lock. */
 static struct {
-    pthread_mutex_t lock;
+    lz_lock lock;
     atomic_int_fast16_t known;
     type_row rows[LZ_DEVICE_TYPES];
-} types = { .lock = PTHREAD_MUTEX_INITIALIZER, .known = 1, .rows = { { .name = "cpu", .count = 1 } } };
+} types = { .lock = LZ_LOCK_INIT, .known = 1, .rows = { { .name = "cpu", .count = 1 } } };
 
 int16_t lz_device_types(void)
 {
@@ -79,12 +79,12 @@ lz_err *lz_device_register(lz_str name, int32_t count, int16_t *out)
     if (count < 0 || count > LZ_DEVICE_INDICES)
         return lz_errf(LZ_ERR_ARG, "%.*s: %d devices; there can be 0 to %d", LZ_FMT(name), count,
                        LZ_DEVICE_INDICES);
-    pthread_mutex_lock(&types.lock);
+    lz_lock_take(&types.lock);
     int16_t type = find(name);
     type = type < 0 ? add(name) : type;
     if (type >= 0)
         atomic_store_explicit(&types.rows[type].count, count, memory_order_relaxed);
-    pthread_mutex_unlock(&types.lock);
+    lz_lock_give(&types.lock);
     if (type < 0)
         return lz_errf(LZ_ERR_LIMIT, "no room for the device type %.*s: there are %d already", LZ_FMT(name),
                        LZ_DEVICE_TYPES);

@@ -1,4 +1,5 @@
 #include "core/strides.h"
+#include <stdlib.h>
 
 /* The dimensions of channels last, innermost first; n 0: row-major. */
 typedef struct order {
@@ -179,6 +180,24 @@ static void sort_dims(lz_ints sizes, const lz_ints *operands, size_t n, int64_t 
     }
 }
 
+lz_err *lz_strides_iterated(lz_ints sizes, const lz_ints *operands, size_t n, lz_shape *out)
+{
+    int64_t perm[LZ_MAX_DIMS], numel, stride = 1;
+    bool row_major = true;
+    LZ_TRY(lz_shape_numel(sizes, &numel));
+    sort_dims(sizes, operands, n, perm);
+    for (int64_t i = 0; i < sizes.n; i++)
+        row_major = row_major && perm[i] == sizes.n - 1 - i;
+    if (row_major || numel)
+        return lz_strides_like(sizes, operands, n, out);
+    out->n = sizes.n;
+    for (int64_t i = 0; i < sizes.n; i++) {
+        out->v[perm[i]] = stride;
+        stride *= sizes.v[perm[i]];
+    }
+    return NULL;
+}
+
 lz_err *lz_strides_like(lz_ints sizes, const lz_ints *operands, size_t n, lz_shape *out)
 {
     int64_t perm[LZ_MAX_DIMS], permuted[LZ_MAX_DIMS];
@@ -285,7 +304,11 @@ lz_err *lz_strides_expand(lz_ints sizes, lz_ints strides, lz_ints target, lz_sha
     for (int64_t d = target.n - 1; d >= 0; d--) {
         int64_t size;
         LZ_TRY(expand_dim(sizes, target, d, &size));
-        out_strides->v[d] = d >= more && sizes.v[d - more] == size ? strides.v[d - more] : 0;
+        /* A new dimension of size 1 lies as PyTorch's unsqueeze would put it, but for a tensor without
+         * dimensions. */
+        int64_t next = d + 1 < target.n ? out_sizes->v[d + 1] * out_strides->v[d + 1] : 1;
+        int64_t had = d >= more ? sizes.v[d - more] : 1;
+        out_strides->v[d] = had != size || sizes.n == 0 ? 0 : d >= more ? strides.v[d - more] : next;
         out_sizes->v[d] = size;
     }
     return NULL;
@@ -332,13 +355,30 @@ static bool extent(lz_ints sizes, lz_ints strides, int64_t offset, int64_t *low,
     return true;
 }
 
-lz_err *lz_strides_extent(lz_ints sizes, lz_ints strides, int64_t offset, int64_t *low, int64_t *high)
+/* Walks add a stride once for each index, also for the only index of a size of 1, and count bytes: all of
+ * that together fits. */
+static bool walkable(lz_ints sizes, lz_ints strides)
+{
+    enum { LARGEST_ELEMENT = 16 };
+    int64_t span, sum = 1;
+    bool ok = true;
+    for (int64_t i = 0; ok && i < sizes.n; i++)
+        ok = strides.v[i] > INT64_MIN && !__builtin_mul_overflow(llabs(strides.v[i]), sizes.v[i], &span)
+             && !__builtin_add_overflow(sum, span, &sum);
+    return ok && !__builtin_mul_overflow(sum, LARGEST_ELEMENT, &sum);
+}
+
+static lz_err *overflowed(lz_ints sizes, lz_ints strides)
 {
     char a[LZ_SHAPE_CHARS], b[LZ_SHAPE_CHARS];
-    if (extent(sizes, strides, offset, low, high))
-        return NULL;
     return lz_errf(LZ_ERR_LIMIT, "Storage size calculation overflowed with sizes=%s and strides=%s",
                    lz_shape_print(sizes, a), lz_shape_print(strides, b));
+}
+
+lz_err *lz_strides_extent(lz_ints sizes, lz_ints strides, int64_t offset, int64_t *low, int64_t *high)
+{
+    bool fits = extent(sizes, strides, offset, low, high) && walkable(sizes, strides);
+    return fits ? NULL : overflowed(sizes, strides);
 }
 
 lz_err *lz_strides_check(lz_ints sizes, lz_ints strides, int64_t offset, size_t element, size_t bytes)
@@ -353,15 +393,17 @@ lz_err *lz_strides_check(lz_ints sizes, lz_ints strides, int64_t offset, size_t 
         return lz_errf(LZ_ERR_ARG, "Tensor: invalid storage offset %lld", (long long)offset);
     if (numel == 0)
         return NULL;
-    LZ_TRY(lz_strides_extent(sizes, strides, offset, &low, &high));
+    if (!extent(sizes, strides, offset, &low, &high))
+        return overflowed(sizes, strides);
     if (low < 0)
-        return lz_errf(
-            LZ_ERR_ARG, "sizes %s, strides %s and storage offset %lld reach %lld elements before the storage",
-            lz_shape_print(sizes, a), lz_shape_print(strides, b), (long long)offset, (long long)-low);
+        return lz_errf(LZ_ERR_ARG,
+                       "sizes %s, strides %s and storage offset %lld reach %llu elements before the storage",
+                       lz_shape_print(sizes, a), lz_shape_print(strides, b), (long long)offset,
+                       0 - (unsigned long long)low);
     bool fits =
         !__builtin_add_overflow(high, 1, &need) && !__builtin_mul_overflow(need, (int64_t)element, &need);
     if (fits && (uint64_t)need <= bytes)
-        return NULL;
+        return walkable(sizes, strides) ? NULL : overflowed(sizes, strides);
     need = fits ? need : INT64_MAX;
     return lz_errf(
         LZ_ERR_ARG,

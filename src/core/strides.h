@@ -26,6 +26,10 @@ lz_memory_format lz_strides_suggest(lz_ints sizes, lz_ints strides);
  * operands have, the first operand deciding first; NULL v for an operand without a say. */
 LZ_MUST_USE lz_err *lz_strides_like(lz_ints sizes, const lz_ints *operands, size_t n, lz_shape *out);
 
+/* The same as PyTorch's TensorIterator gives it: strides outside a size of 0 are 0, unless all are
+ * row-major. */
+LZ_MUST_USE lz_err *lz_strides_iterated(lz_ints sizes, const lz_ints *operands, size_t n, lz_shape *out);
+
 /* false: a view with these sizes needs a copy. The counts of elements are equal. */
 bool lz_strides_view(lz_ints sizes, lz_ints strides, lz_ints view, lz_shape *out);
 
@@ -37,8 +41,23 @@ LZ_MUST_USE lz_err *lz_strides_expand(lz_ints sizes, lz_ints strides, lz_ints ta
  * size 1; in place. Returns how many are left: 0 for a single element. */
 int64_t lz_dims_collapse(int64_t rank, int64_t *sizes, int64_t *const *strides, size_t operands);
 
+/* stride * step and stride + other. Where that does not fit no second index is ever reached, because the size
+ * is 1 or there are no elements: then the stride stays as it is. */
+static inline int64_t lz_stride_times(int64_t stride, int64_t step)
+{
+    int64_t product;
+    return __builtin_mul_overflow(stride, step, &product) ? stride : product;
+}
+
+static inline int64_t lz_stride_plus(int64_t stride, int64_t other)
+{
+    int64_t sum;
+    return __builtin_add_overflow(stride, other, &sum) ? stride : sum;
+}
+
 /* The lowest and the highest element that is touched, from an offset; numel > 0.
- * LZ_ERR_LIMIT if they do not fit. */
+ * LZ_ERR_LIMIT if they do not fit, or if strides times sizes, added up, are no number of bytes: no
+ * arithmetic on strides that were checked here overflows. */
 LZ_MUST_USE lz_err *lz_strides_extent(lz_ints sizes, lz_ints strides, int64_t offset, int64_t *low,
                                       int64_t *high);
 

@@ -8,13 +8,14 @@ typedef struct access {
     const lz_ln *base;
     bool store;
     lz_dtype dtype;
-    int number; /* in the kernel */
+    int number;         /* in the kernel */
+    int64_t slot, step; /* as in lz_eaccess */
     int64_t row[1 + LZ_GROUP_LOOPS];
 } access;
 
 typedef struct emitter {
     const lz_group *g;
-    lz_arena *arena;
+    lz_arena *arena, *scratch;
     lz_kb *kb;
     lz_eorder seq;
     access *accesses;
@@ -109,6 +110,11 @@ static void collect(emitter *e)
         memcpy(row, s->row, bytes);
         tidy(g, row);
         e->store_access[i] = add_access(e, s->target, true, (lz_dtype)s->target->dtype, row);
+        if (s->start) {
+            access *a = &e->accesses[e->store_access[i]];
+            a->slot = ((const lz_lscalar *)s->start->attr)->slot;
+            a->step = s->step;
+        }
     }
 }
 
@@ -456,14 +462,14 @@ static lz_err *make_room(emitter *e)
 {
     const lz_group *g = e->g;
     size_t accesses = g->items.len + g->masks.len + g->stores.len + 1;
-    LZ_TRY(lz_arena_new(e->arena, &e->accesses, accesses));
-    LZ_TRY(lz_arena_new(e->arena, &e->item_access, g->items.len + 1));
-    LZ_TRY(lz_arena_new(e->arena, &e->mask_access, g->masks.len + 1));
-    LZ_TRY(lz_arena_new(e->arena, &e->store_access, g->stores.len + 1));
-    LZ_TRY(lz_arena_new(e->arena, &e->values, g->items.len + 1));
-    LZ_TRY(lz_arena_new(e->arena, &e->masks, g->masks.len + 1));
-    LZ_TRY(lz_arena_new(e->arena, &e->params, g->items.len + g->masks.len + 1));
-    return lz_arena_new(e->arena, &e->param_values, g->items.len + g->masks.len + 1);
+    LZ_TRY(lz_arena_new(e->scratch, &e->accesses, accesses));
+    LZ_TRY(lz_arena_new(e->scratch, &e->item_access, g->items.len + 1));
+    LZ_TRY(lz_arena_new(e->scratch, &e->mask_access, g->masks.len + 1));
+    LZ_TRY(lz_arena_new(e->scratch, &e->store_access, g->stores.len + 1));
+    LZ_TRY(lz_arena_new(e->scratch, &e->values, g->items.len + 1));
+    LZ_TRY(lz_arena_new(e->scratch, &e->masks, g->masks.len + 1));
+    LZ_TRY(lz_arena_new(e->scratch, &e->params, g->items.len + g->masks.len + 1));
+    return lz_arena_new(e->scratch, &e->param_values, g->items.len + g->masks.len + 1);
 }
 
 static bool varies(const emitter *e, const access *a)
@@ -495,17 +501,21 @@ static lz_err *describe(const emitter *e, lz_emitted *out)
     LZ_TRY(lz_arena_new(e->arena, &out->extents, (size_t)n));
     for (int l = 0; l < n; l++)
         out->extents[l] = l < e->n_loops ? e->extents[l] : 1;
-    LZ_TRY(lz_arena_new(e->arena, &out->access, e->n_access + 1));
+    LZ_TRY(lz_arena_new(e->scratch, &out->access, e->n_access + 1));
     for (size_t i = 0; i < e->n_access; i++) {
         const access *a = &e->accesses[i];
         lz_eaccess *x = &out->access[a->number];
-        *x = (lz_eaccess){ .base = a->base, .store = a->store, .offset = a->row[0] };
+        *x = (lz_eaccess){
+            .base = a->base, .store = a->store, .offset = a->row[0], .slot = a->slot, .step = a->step
+        };
         LZ_TRY(lz_arena_new(e->arena, &x->strides, (size_t)n));
         for (int l = 0; l < e->n_loops; l++)
             x->strides[l] = stride_along(e, a, l);
     }
     out->n_access = e->n_access;
-    out->params = e->params;
+    LZ_TRY(lz_arena_new(e->arena, &out->params, e->n_params));
+    for (size_t i = 0; i < e->n_params; i++)
+        out->params[i] = e->params[i];
     out->n_params = e->n_params;
     return NULL;
 }
@@ -524,12 +534,12 @@ static lz_err *build(emitter *e, lz_emitted *out)
     return describe(e, out);
 }
 
-lz_err *lz_emit(const lz_group *g, lz_arena *arena, lz_emitted *out)
+lz_err *lz_emit(const lz_group *g, lz_arena *arena, lz_arena *scratch, lz_emitted *out)
 {
-    emitter e = { .g = g, .arena = arena };
+    emitter e = { .g = g, .arena = arena, .scratch = scratch };
     *out = (lz_emitted){ 0 };
     LZ_TRY(make_room(&e));
-    LZ_TRY(lz_emit_order(g, arena, &e.seq));
+    LZ_TRY(lz_emit_order(g, scratch, &e.seq));
     collect(&e);
     arrange(&e);
     if (!g->row_known)

@@ -11,7 +11,9 @@ typedef struct lz_eaccess {
     const lz_ln *base; /* whose buffer; NULL: an index, without memory */
     bool store;
     int64_t offset;
-    int64_t *strides; /* outer loops, then row */
+    int64_t *strides;   /* outer loops, then row */
+    int64_t slot, step; /* with a step: the offset is that many elements times the run-time number in the slot
+                           greater */
 } lz_eaccess;
 
 typedef struct lz_eparam {
@@ -25,12 +27,12 @@ typedef struct lz_emitted {
     int n_outer, n_row;
     int64_t *extents;
     size_t n_access, n_params;
-    lz_eaccess *access;
+    lz_eaccess *access; /* in scratch memory */
     lz_eparam *params;
 } lz_emitted;
 
-/* What is in out besides the kernel belongs to the arena. LZ_ERR_LIMIT if the kernel would
- * be too large. */
-LZ_MUST_USE lz_err *lz_emit(const lz_group *g, lz_arena *arena, lz_emitted *out);
+/* extents, strides and params are in `arena`; what only the caller looks at (access), and what
+ * nobody needs afterwards, in `scratch`. LZ_ERR_LIMIT if the kernel would be too large. */
+LZ_MUST_USE lz_err *lz_emit(const lz_group *g, lz_arena *arena, lz_arena *scratch, lz_emitted *out);
 
 #endif

@@ -165,12 +165,27 @@ static lz_err *end_trip(machine *m, frame *f)
 
 /* ---- one instruction ---- */
 
+/* A list or dict that a built-in has changed and returned. Only tensors that were adopted before can
+ * have come into it, so that nobody has to look through it each time something is appended. */
+static bool is_argument(const machine *m, const lz_inst *i, uint32_t slot)
+{
+    lz_gv v = m->slots[slot];
+    for (uint32_t k = 0; k < i->nin; k++) {
+        lz_gv in = m->slots[i->in[k]];
+        if (i->in[k] != slot && in.kind == v.kind
+            && ((v.kind == LZ_GV_LIST && in.list == v.list) || (v.kind == LZ_GV_DICT && in.dict == v.dict)))
+            return true;
+    }
+    return false;
+}
+
 /* Tensors that built-ins make are arrays. */
 static lz_err *run_host(machine *m, const lz_inst *i)
 {
     LZ_TRY(lz_inst_run(i, m->slots));
     for (uint32_t k = 0; k < i->nout; k++)
-        LZ_TRY(lz_gv_adopt(&m->slots[i->out[k]]));
+        if (!is_argument(m, i, i->out[k]))
+            LZ_TRY(lz_gv_adopt(&m->slots[i->out[k]]));
     release_dead(m, i);
     return NULL;
 }

@@ -13,9 +13,7 @@ lz_err *lz_fuse_new_group(lz_fused *f, const lz_ln *for_node, uint32_t *step)
     lz_group *g;
     LZ_TRY(lz_arena_new(f->arena, &g, 1));
     LZ_TRY(lz_group_init(g, f->arena));
-    *step = (uint32_t)f->steps.len;
-    lz_err *e =
-        lz_vec_push(&f->steps, (lz_step){ .group = g, .origin = for_node->origin, .after = LZ_NO_STEP });
+    lz_err *e = lz_fuse_add_step(f, (lz_step){ .group = g, .origin = for_node->origin }, step);
     if (e)
         lz_group_deinit(g);
     return e;
@@ -100,16 +98,31 @@ static bool is_uniform(const lz_ln *n)
     return n->kind == LZ_L_SCALAR || n->kind == LZ_L_CONST;
 }
 
+static const lz_ln *below_views(const lz_ln *n)
+{
+    while (n->kind == LZ_L_INDEX && n->nin == 1)
+        n = n->in[0];
+    return n;
+}
+
+/* Whole rows of an input, each from where one index says: as good as loading them. */
+static bool gathers_rows(const lz_ln *n)
+{
+    enum { ROW = 16 };
+    return n->kind == LZ_L_GATHER && below_views(n->in[0])->kind == LZ_L_INPUT
+           && below_views(n->in[1])->numel <= n->numel / ROW;
+}
+
 /* Loading the operand costs no more than loading the result. */
 static bool is_cheap(const lz_ln *n)
 {
     int varying = 0;
+    if (gathers_rows(n))
+        return true;
     if ((n->kind != LZ_L_MAP && n->kind != LZ_L_CAST) || is_dear(n))
         return false;
     for (int i = 0; i < n->nin; i++) {
-        const lz_ln *x = n->in[i];
-        while (x->kind == LZ_L_INDEX && x->nin == 1)
-            x = x->in[0];
+        const lz_ln *x = below_views(n->in[i]);
         if (!is_leaf(x))
             return false;
         varying += !is_uniform(x);
@@ -213,21 +226,6 @@ static bool can_host(lz_group *g, const lz_ln *n, const lz_gitem *it, const int6
     return g->row_known && (g->row & lz_group_live(g)) == rest;
 }
 
-/* Others that want n would run after the host: none of them may have to run before, and
- * the host itself cannot read what it writes. */
-static lz_err *is_acyclic(lz_fused *f, const lz_ln *n, uint32_t host, bool *ok)
-{
-    const struct lz_fuse_lists *l = f->lists;
-    bool before = false;
-    for (uint32_t d = lz_fnode_of(f, n)->demand; d && !before; d = l->demands.data[d - 1].next)
-        if (l->demands.data[d - 1].step != host)
-            LZ_TRY(lz_fuse_reaches(f, l->demands.data[d - 1].step, host, &before));
-    for (uint32_t r = lz_fnode_of(f, n)->reader; r && !before; r = l->readers.data[r - 1].next)
-        LZ_TRY(lz_fuse_reaches(f, l->readers.data[r - 1].step, host, &before));
-    *ok = !before;
-    return NULL;
-}
-
 static size_t places_in(lz_fused *f, const lz_ln *n, uint32_t step)
 {
     const lz_demand *all = f->lists->demands.data;
@@ -255,7 +253,7 @@ static lz_err *join(lz_fused *f, const lz_ln *n, uint32_t *host)
         if (is_full(f, g) || places_in(f, n, at.step) != 1
             || !can_host(g, n, &g->items.data[at.item], address))
             continue;
-        LZ_TRY(is_acyclic(f, n, at.step, &ok));
+        LZ_TRY(lz_fuse_can_write_first(f, n, at.step, &ok));
         if (ok && !g->items.data[at.item].nin)
             LZ_TRY(lz_fuse_expand(f, at.step, at.item, &ok));
         if (!ok)
@@ -289,13 +287,16 @@ static lz_err *own_group(lz_fused *f, const lz_ln *n)
 static lz_err *make_cat(lz_fused *f, const lz_ln *n)
 {
     int64_t dim = ((const lz_ldim *)n->attr)->dim;
-    uint32_t step;
+    uint32_t step, end = 0;
     lz_gview at;
     LZ_TRY(lz_dense_view(f->arena, n, &at));
     for (int i = 0; i < n->nin; i++) {
         LZ_TRY(write_part(f, n->in[i], n, at, &step));
+        if (i == 0) /* the others are put in front of it */
+            LZ_TRY(lz_order_add_behind(&f->lists->places, f->steps.data[step].place, &end));
         at.offset += n->in[i]->sizes[dim] * at.strides[dim];
     }
+    lz_fnode_of(f, n)->writers_end = n->nin > 0 ? end + 1 : 0;
     return NULL;
 }
 
@@ -307,6 +308,80 @@ static lz_err *make_update(lz_fused *f, const lz_ln *n)
     LZ_TRY(lz_dense_view(f->arena, n, &all));
     LZ_TRY(write_part(f, n->in[0], n, all, &first));
     LZ_TRY(write_part(f, n->in[1], n, part, &second));
+    if (n->nin > 2) {
+        lz_group *g = group_of(f, second);
+        lz_gstore *s = &g->stores.data[g->stores.len - 1];
+        s->start = n->in[2];
+        s->step = a->strides[n->in[1]->ndim];
+    }
+    f->steps.data[second].after = first;
+    lz_order_move_first(&f->lists->places, f->steps.data[first].place);
+    f->steps.data[first].waited_for = true;
+    return NULL;
+}
+
+/* ---- paddings ---- */
+
+/* An index map that shifts its operand and fills the rest, worth two launches. */
+static bool is_padding(const lz_ln *n)
+{
+    enum { LEAST = 4096 };
+    const lz_lindex *a = n->attr;
+    bool is = n->kind == LZ_L_INDEX && n->nin == 2 && n->in[0]->ndim == n->ndim && n->numel >= LEAST;
+    for (int64_t r = 0; is && r < n->ndim; r++)
+        for (int64_t c = 0; is && c < n->ndim; c++)
+            is = n->sizes[c] == 1 || a->v[n->ndim + r * n->ndim + c] == (r == c);
+    return is;
+}
+
+/* The fill everywhere. */
+static lz_err *write_fill(lz_fused *f, const lz_ln *n, const lz_gview *at, uint32_t *step)
+{
+    uint32_t item;
+    int64_t *rows, row[1 + LZ_GROUP_LOOPS] = { 0 };
+    LZ_TRY(lz_fuse_new_group(f, n, step));
+    LZ_TRY(lz_group_add_loops(group_of(f, *step), lz_ln_sizes(n), &rows));
+    LZ_TRY(lz_fuse_demand(f, *step, n->in[1], NULL, 0, &item));
+    for (int64_t d = 0; d < n->ndim; d++)
+        lz_row_add(group_of(f, *step), row, at->strides[d], rows + d * lz_group_width(group_of(f, *step)));
+    return lz_fuse_store(f, *step, item, n, row);
+}
+
+/* The operand where it lies in the result, without asking at each element whether it does. */
+static lz_err *write_inside(lz_fused *f, const lz_ln *n, lz_gview at, uint32_t *step)
+{
+    const lz_ln *x = n->in[0];
+    const lz_lindex *a = n->attr;
+    lz_shape sizes = { .n = n->ndim };
+    int64_t *rows, row[1 + LZ_GROUP_LOOPS], first[LZ_MAX_DIMS];
+    uint32_t item;
+    for (int64_t d = 0; d < n->ndim; d++) { /* element i of the result is element a->v[d] + i of x */
+        int64_t from = a->v[d] < 0 ? -a->v[d] : 0, to = x->sizes[d] - a->v[d];
+        to = to < n->sizes[d] ? to : n->sizes[d];
+        sizes.v[d] = to > from ? to - from : 0;
+        first[d] = from + a->v[d];
+        at.offset += from * at.strides[d];
+    }
+    LZ_TRY(lz_fuse_new_group(f, n, step));
+    LZ_TRY(lz_group_add_loops(group_of(f, *step), lz_shape_ints(&sizes), &rows));
+    lz_group *g = group_of(f, *step);
+    memset(row, 0, sizeof row);
+    row[0] = at.offset;
+    for (int64_t d = 0; d < n->ndim; d++) {
+        lz_row_add(g, row, at.strides[d], rows + d * lz_group_width(g));
+        rows[d * lz_group_width(g)] += first[d];
+    }
+    LZ_TRY(lz_fuse_demand(f, *step, x, rows, 0, &item));
+    return lz_fuse_store(f, *step, item, n, row);
+}
+
+static lz_err *make_padding(lz_fused *f, const lz_ln *n)
+{
+    lz_gview at;
+    uint32_t first, second;
+    LZ_TRY(lz_dense_view(f->arena, n, &at));
+    LZ_TRY(write_fill(f, n, &at, &first));
+    LZ_TRY(write_inside(f, n, at, &second));
     f->steps.data[second].after = first;
     f->steps.data[first].waited_for = true;
     return NULL;
@@ -315,10 +390,10 @@ static lz_err *make_update(lz_fused *f, const lz_ln *n)
 static lz_err *make_call(lz_fused *f, const lz_ln *n)
 {
     lz_gcall *c;
-    uint32_t step = (uint32_t)f->steps.len;
+    uint32_t step;
     LZ_TRY(lz_arena_new(f->arena, &c, 1));
     c->node = c->target = n;
-    LZ_TRY(lz_vec_push(&f->steps, (lz_step){ .call = c, .origin = n->origin, .after = LZ_NO_STEP }));
+    LZ_TRY(lz_fuse_add_step(f, (lz_step){ .call = c, .origin = n->origin }, &step));
     for (int i = 0; i < n->nin; i++)
         LZ_TRY(lz_fuse_resolve(f, step, n->in[i], &c->in[i]));
     return lz_fuse_wrote(f, step, n);
@@ -347,6 +422,29 @@ static lz_err *make_reshape(lz_fused *f, const lz_ln *n)
     return write_part(f, x, n, at, &step);
 }
 
+/* A cat, its elements in the same order. What is put together has a buffer sooner than a mask for each part.
+ */
+static bool is_reshaped_cat(const lz_ln *n)
+{
+    const lz_ln *x = n->kind == LZ_L_INDEX && n->nin == 1 ? n->in[0] : n;
+    int64_t from[LZ_MAX_DIMS], to[LZ_MAX_DIMS], offset = 0;
+    if (x->kind != LZ_L_CAT || x->numel != n->numel)
+        return false;
+    const lz_lindex *a = n->attr;
+    lz_row_major(lz_ln_sizes(x), from);
+    lz_row_major(lz_ln_sizes(n), to);
+    bool is = true;
+    for (int64_t r = 0; r < x->ndim; r++)
+        offset += from[r] * a->v[r];
+    for (int64_t c = 0; c < n->ndim; c++) {
+        int64_t step = 0;
+        for (int64_t r = 0; r < x->ndim; r++)
+            step += from[r] * a->v[x->ndim + r * n->ndim + c];
+        is = is && (n->sizes[c] == 1 || step == to[c]);
+    }
+    return is && offset == 0;
+}
+
 static lz_err *make_buffer(lz_fused *f, const lz_ln *n)
 {
     if (n->kind == LZ_L_CALL)
@@ -355,8 +453,10 @@ static lz_err *make_buffer(lz_fused *f, const lz_ln *n)
         return make_cat(f, n);
     if (n->kind == LZ_L_UPDATE)
         return make_update(f, n);
-    if (n->kind == LZ_L_RESHAPE)
+    if (n->kind == LZ_L_RESHAPE || (n->kind == LZ_L_INDEX && !f->separate && is_reshaped_cat(n)))
         return make_reshape(f, n);
+    if (!f->separate && is_padding(n))
+        return make_padding(f, n);
     return own_group(f, n);
 }
 
@@ -405,10 +505,13 @@ static lz_err *visit(lz_fused *f, const lz_ln *n)
     return s->must || !all ? materialise(f, n) : NULL;
 }
 
+/* Chains are halved as they are followed. */
 const lz_ln *lz_fused_owner(const lz_fused *f, const lz_ln *n)
 {
-    while (f->nodes[n->id].alias)
-        n = f->nodes[n->id].alias;
+    for (const lz_ln *up; (up = f->nodes[n->id].alias); n = up) {
+        const lz_ln *further = f->nodes[up->id].alias;
+        f->nodes[n->id].alias = further ? further : up;
+    }
     return n;
 }
 
@@ -447,6 +550,8 @@ void lz_fused_deinit(lz_fused *f)
         lz_vec_deinit(&f->lists->writers);
         lz_vec_deinit(&f->lists->readers);
         lz_vec_deinit(&f->lists->stack);
+        lz_vec_deinit(&f->lists->seen);
+        lz_order_deinit(&f->lists->places);
     }
     lz_vec_deinit(&f->steps);
     lz_vec_deinit(&f->order);

@@ -26,7 +26,9 @@ typedef struct lz_step {
     uint32_t origin; /* of the node that it is for */
     uint32_t after;  /* a step that must have run, besides those that write what is read; or LZ_NO_STEP */
     bool waited_for; /* some step is `after` this one */
-    uint32_t stamp;  /* of a search */
+    uint32_t into;   /* the step that this one became part of, or LZ_NO_STEP */
+    uint32_t place;  /* in an order in which the steps could run: fuse_impl.h */
+    uint32_t seen, wanted; /* stamps of the searches that met it, that look for it */
 } lz_step;
 
 enum { LZ_NO_STEP = UINT32_MAX };
@@ -36,6 +38,8 @@ typedef struct lz_fnode {
     bool buffer;             /* it has one */
     uint32_t demand;         /* 1 + index of the first place where it is asked for */
     uint32_t writer, reader; /* 1 + index of the first step that does */
+    uint32_t writers_end;    /* 1 + a place that all writers are before; 0: not known */
+    uint32_t seen;           /* stamp of the last search that met it */
     const lz_ln *alias;      /* its buffer is that of this node: a reshape */
 } lz_fnode;
 

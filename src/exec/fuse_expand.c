@@ -1,4 +1,5 @@
 #include "exec/fuse_impl.h"
+#include <stdlib.h>
 #include <string.h>
 
 static lz_group *group_of(lz_fused *f, uint32_t step)
@@ -92,6 +93,22 @@ static lz_err *expand_index(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
     return n->nin > 1 ? take(f, step, item, n->in[1], NULL, it.mask) : NULL;
 }
 
+/* A reshape whose place is not affine in the loops: where an input lies so that it is a view, that is read.
+ */
+static lz_err *load_view(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
+{
+    lz_gview view;
+    LZ_TRY(lz_view_resolve(f->arena, item_of(f, step, item)->node, &view));
+    *ok = view.base->kind == LZ_L_INPUT;
+    if (!*ok)
+        return NULL;
+    lz_gitem *it = item_of(f, step, item);
+    it->load = true;
+    it->view = view;
+    group_of(f, step)->n_loads++;
+    return lz_fuse_reads(f, step, view.base);
+}
+
 static lz_err *expand_reshape(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
 {
     lz_group *g = group_of(f, step);
@@ -104,30 +121,131 @@ static lz_err *expand_reshape(lz_fused *f, uint32_t step, uint32_t item, bool *o
         lz_item_address(g, item_of(f, step, item), &dense, number);
         LZ_TRY(lz_group_unravel(g, number, lz_ln_sizes(x), &rows, &again));
     }
-    *ok = rows != NULL;
-    return *ok ? take(f, step, item, x, rows, item_of(f, step, item)->mask) : NULL;
+    if (!rows)
+        return load_view(f, step, item, ok);
+    *ok = true;
+    return take(f, step, item, x, rows, item_of(f, step, item)->mask);
+}
+
+/* ---- how what is reduced lies in memory ---- */
+
+/* The strides of a view of something in memory, in the dimensions of the view. */
+static void strides_of(const lz_ln *n, int64_t *strides)
+{
+    const lz_ln *x = n->kind == LZ_L_INDEX ? n->in[0] : n;
+    int64_t below[LZ_MAX_DIMS];
+    lz_row_major(lz_ln_sizes(x), below);
+    if (x->kind == LZ_L_INPUT)
+        memcpy(below, ((const lz_linput *)x->attr)->strides, x->ndim * sizeof *below);
+    memcpy(strides, below, n->ndim * sizeof *below);
+    if (n->kind != LZ_L_INDEX)
+        return;
+    const int64_t *map = ((const lz_lindex *)n->attr)->v + x->ndim;
+    for (int64_t c = 0; c < n->ndim; c++) {
+        strides[c] = 0;
+        for (int64_t r = 0; r < x->ndim; r++)
+            strides[c] += below[r] * map[r * n->ndim + c];
+    }
+}
+
+/* The dimension along which elements lie side by side; -1: none. *whole: no dimension stands still. */
+static int64_t contiguous_dim(const lz_ln *n, const int64_t *strides, bool *whole)
+{
+    int64_t dim = -1;
+    *whole = true;
+    for (int64_t d = 0; d < n->ndim; d++) {
+        if (n->sizes[d] == 1)
+            continue;
+        dim = strides[d] == 1 || strides[d] == -1 ? d : dim;
+        *whole = *whole && strides[d] != 0;
+    }
+    return dim;
+}
+
+/* Strides of what x is computed from, element by element, if all of it that has as many elements as x
+ * lies side by side along one dimension. */
+static bool find_strides(const lz_ln *x, int64_t *strides)
+{
+    enum { NEAR = 16 };
+    const lz_ln *stack[NEAR * 3] = { x };
+    int64_t mine[LZ_MAX_DIMS], dim = -1;
+    int k = 1;
+    for (int seen = 0; k > 0; seen++) {
+        const lz_ln *n = stack[--k];
+        bool whole;
+        if (seen == NEAR || n->numel == 0)
+            return false;
+        if (n->kind == LZ_L_MAP || n->kind == LZ_L_CAST) {
+            for (int i = 0; i < n->nin; i++)
+                stack[k++] = n->in[i];
+            continue;
+        }
+        strides_of(n, mine);
+        int64_t at = contiguous_dim(n, mine, &whole);
+        if (!whole)
+            continue;
+        if (at < 0 || (dim >= 0 && at != dim))
+            return false;
+        dim = at;
+        memcpy(strides, mine, n->ndim * sizeof *mine);
+    }
+    return dim >= 0;
 }
 
 /* ---- reductions ---- */
 
-static lz_shape sizes_of(const lz_ln *x, uint64_t dims)
+static lz_shape sizes_of(const lz_ln *x, const lz_shape *order)
 {
-    lz_shape s = { 0 };
-    for (int64_t d = 0; d < x->ndim; d++)
-        if (dims >> d & 1)
-            s.v[s.n++] = x->sizes[d];
+    lz_shape s = { .n = order->n };
+    for (int64_t i = 0; i < order->n; i++)
+        s.v[i] = x->sizes[order->v[i]];
     return s;
 }
 
-/* Reduced dimensions come last, and are worth a walk of their own. */
+/* The reduced dimensions; by_memory: those with the longest steps first, where all that is read agrees. */
+static lz_shape order_of(const lz_ln *x, uint64_t dims, bool by_memory)
+{
+    int64_t strides[LZ_MAX_DIMS];
+    lz_shape order = { 0 };
+    by_memory = by_memory && find_strides(x, strides);
+    for (int64_t d = 0; d < x->ndim; d++) {
+        int64_t at = order.n;
+        if (!(dims >> d & 1))
+            continue;
+        while (by_memory && at > 0 && llabs(strides[order.v[at - 1]]) < llabs(strides[d]))
+            at--;
+        memmove(order.v + at + 1, order.v + at, (size_t)(order.n++ - at) * sizeof *order.v);
+        order.v[at] = d;
+    }
+    return order;
+}
+
+/* The last dimension of more than one step among `dims`; -1: none. */
+static int64_t last_of(const lz_ln *x, uint64_t dims)
+{
+    int64_t last = x->ndim - 1;
+    while (last >= 0 && (x->sizes[last] == 1 || !(dims >> last & 1)))
+        last--;
+    return last;
+}
+
+/* The dimension along which what is read lies side by side is not reduced, or the rows are short. Where
+ * this is not known, or would not be the innermost loop, it is the last dimension that counts. */
 bool lz_wants_columns(const lz_ln *x, uint64_t dims, int64_t steps)
 {
     enum { SHORT_ROW = 16 };
-    int64_t last = x->ndim - 1;
-    while (last > 0 && x->sizes[last] == 1)
-        last--;
-    bool inner = last >= 0 && dims >> last & 1;
+    int64_t strides[LZ_MAX_DIMS], last = last_of(x, UINT64_MAX), kept = last_of(x, ~dims);
+    bool whole, inner = last >= 0 && dims >> last & 1;
+    if (x->ndim > 1 && find_strides(x, strides)) {
+        int64_t near = contiguous_dim(x, strides, &whole);
+        inner = near == kept ? false : dims >> near & 1 ? true : inner;
+    }
     return x->numel > steps && (!inner || steps <= SHORT_ROW);
+}
+
+static bool has_order(const lz_ln *n)
+{
+    return n->op == LZ_K_RARGMAX || n->op == LZ_K_RARGMIN;
 }
 
 /* Which loops the reduction at this place runs over: those it does not depend on, or new
@@ -170,8 +288,9 @@ static lz_err *expand_reduce(lz_fused *f, uint32_t step, uint32_t item, bool *ok
 {
     lz_group *g = group_of(f, step);
     const lz_ln *n = item_of(f, step, item)->node, *x = n->in[0];
-    uint64_t dims = ((const lz_lreduce *)n->attr)->dims;
-    lz_shape reduced = sizes_of(x, dims);
+    uint64_t dims = ((const lz_lreduce *)n->attr)->dims, live = lz_group_live(g);
+    bool fresh = !g->row_known && !(live & ~lz_rows_loops(g, item_of(f, step, item)->rows, n->ndim));
+    lz_shape order = order_of(x, dims, fresh && !has_order(n)), reduced = sizes_of(x, &order);
     int64_t number[1 + LZ_GROUP_LOOPS], *inner = NULL, *rows;
     int64_t steps = n->numel > 0 ? x->numel / n->numel : 0;
     bool again = true, columns = lz_wants_columns(x, dims, steps);
@@ -196,10 +315,13 @@ static lz_err *expand_reduce(lz_fused *f, uint32_t step, uint32_t item, bool *ok
     const int64_t *kept = item_of(f, step, item)->rows;
     size_t bytes = (size_t)lz_group_width(g) * sizeof *rows;
     for (int64_t d = 0; d < x->ndim; d++) {
-        const int64_t **from = dims >> d & 1 ? (const int64_t **)&inner : &kept;
-        memcpy(rows + d * lz_group_width(g), *from, bytes);
-        *from += lz_group_width(g);
+        if (dims >> d & 1)
+            continue;
+        memcpy(rows + d * lz_group_width(g), kept, bytes);
+        kept += lz_group_width(g);
     }
+    for (int64_t i = 0; i < order.n; i++)
+        memcpy(rows + order.v[i] * lz_group_width(g), inner + i * lz_group_width(g), bytes);
     return take(f, step, item, x, rows, 0);
 }
 

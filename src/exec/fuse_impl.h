@@ -2,6 +2,7 @@
 #ifndef LZ_EXEC_FUSE_IMPL_H
 #define LZ_EXEC_FUSE_IMPL_H
 
+#include "base/order_list.h"
 #include "core/dtype.h"
 #include "core/shape.h"
 #include "exec/fuse.h"
@@ -14,11 +15,16 @@ typedef struct lz_toucher {
     uint32_t step, next; /* next: 1 + index */
 } lz_toucher;
 
+/* places: all steps in an order in which they could run. It is kept up while steps are added and
+ * become part of each other, so that a search for what has to run before a step can leave out all
+ * that is too early to matter. A step only ever moves towards the beginning. */
 struct lz_fuse_lists {
     LZ_VEC(lz_demand) demands;
     LZ_VEC(lz_toucher) writers, readers;
-    LZ_VEC(uint32_t) stack;
-    uint32_t stamp;
+    LZ_VEC(uint32_t) stack, seen; /* of a search: steps to look at; those that it met */
+    lz_order_list places;
+    uint32_t stamp; /* of the last search */
+    size_t met;     /* steps that searches met, all together */
 };
 
 static inline lz_fnode *lz_fnode_of(lz_fused *f, const lz_ln *n)
@@ -52,10 +58,20 @@ LZ_MUST_USE lz_err *lz_fuse_wrote(lz_fused *f, uint32_t step, const lz_ln *targe
 /* The step reads n's buffer. */
 LZ_MUST_USE lz_err *lz_fuse_reads(lz_fused *f, uint32_t step, const lz_ln *n);
 
+/* The step that this one is part of now. */
+uint32_t lz_fuse_step(lz_fused *f, uint32_t step);
+LZ_MUST_USE lz_err *lz_fuse_add_step(lz_fused *f, lz_step s, uint32_t *out);
+
+/* Whether n can be written by `host` before all others that want it: *ok false if one of them has
+ * to run before the host, or it would take too long to tell. */
+LZ_MUST_USE lz_err *lz_fuse_can_write_first(lz_fused *f, const lz_ln *n, uint32_t host, bool *ok);
 /* Whether step a has to run before b, or it would take too long to tell. */
 LZ_MUST_USE lz_err *lz_fuse_reaches(lz_fused *f, uint32_t a, uint32_t b, bool *out);
-/* The same, but for what b reads directly from a. */
-LZ_MUST_USE lz_err *lz_fuse_reaches_around(lz_fused *f, uint32_t a, uint32_t b, bool *out);
+/* Whether nothing has to run between two steps, which then can be one: *ok. direct: not counting
+ * what one reads directly from the other. The places are such that they can be joined at once. */
+LZ_MUST_USE lz_err *lz_fuse_can_join(lz_fused *f, uint32_t a, uint32_t b, bool direct, bool *ok);
+/* b has become part of a; requires lz_fuse_can_join. */
+void lz_fuse_joined(lz_fused *f, uint32_t a, uint32_t b);
 
 LZ_MUST_USE lz_err *lz_fuse_siblings(lz_fused *f);
 LZ_MUST_USE lz_err *lz_fuse_order(lz_fused *f);

@@ -3,11 +3,12 @@
  * any more; in a training step that is the update of the parameters. */
 #include "exec/fuse_impl.h"
 
-/* Matrix products run in memory that the plan takes beforehand, scatter needs none. Others take
- * their own. */
+/* Matrix products run in memory that the plan takes beforehand; scatter needs none, and can fail where it
+ * checks its index. Others take their own. */
 static bool can_fail(const lz_gcall *c)
 {
-    return c->node->op != LZ_CALL_MATMUL && c->node->op != LZ_CALL_SCATTER;
+    const int64_t *params = c->node->attr;
+    return c->node->op == LZ_CALL_SCATTER ? params[2] != 0 : c->node->op != LZ_CALL_MATMUL;
 }
 
 const lz_ln *lz_step_risk(const lz_step *s)

@@ -21,98 +21,26 @@ bool lz_step_reads(const lz_step *s, lz_read_fn *fn, void *user)
     return true;
 }
 
-/* ---- reachability ---- */
-
-typedef struct search {
-    lz_fused *f;
-    lz_err *error;
-} search;
-
-static bool push_step(search *s, uint32_t step)
-{
-    lz_step *t = &s->f->steps.data[step];
-    if (t->stamp == s->f->lists->stamp)
-        return true;
-    t->stamp = s->f->lists->stamp;
-    s->error = lz_vec_push(&s->f->lists->stack, step);
-    return !s->error;
-}
-
-static bool push_writers(void *user, const lz_ln *base)
-{
-    search *s = user;
-    const struct lz_fuse_lists *l = s->f->lists;
-    const lz_ln *owner = lz_fused_owner(s->f, base);
-    for (uint32_t w = s->f->nodes[owner->id].writer; w; w = l->writers.data[w - 1].next)
-        if (!push_step(s, l->writers.data[w - 1].step))
-            return false;
-    return true;
-}
-
-static void begin_search(lz_fused *f)
-{
-    f->lists->stamp++;
-    f->lists->stack.len = 0;
-}
-
-/* Whether a is among what has been pushed, or has to run before it. */
-static lz_err *search_for(search *s, uint32_t a, bool *out)
-{
-    enum { PATIENCE = 2000 };
-    struct lz_fuse_lists *l = s->f->lists;
-    int left = PATIENCE;
-    *out = false;
-    while (!s->error && l->stack.len > 0 && !*out) {
-        uint32_t step = l->stack.data[--l->stack.len];
-        *out = step == a || left-- == 0;
-        const lz_step *t = &s->f->steps.data[step];
-        if (t->after != LZ_NO_STEP)
-            push_step(s, t->after);
-        if (!s->error)
-            lz_step_reads(t, push_writers, s);
-    }
-    return s->error;
-}
-
-lz_err *lz_fuse_reaches(lz_fused *f, uint32_t a, uint32_t b, bool *out)
-{
-    search s = { f, NULL };
-    begin_search(f);
-    push_step(&s, b);
-    return search_for(&s, a, out);
-}
-
-lz_err *lz_fuse_reaches_around(lz_fused *f, uint32_t a, uint32_t b, bool *out)
-{
-    struct lz_fuse_lists *l = f->lists;
-    search s = { f, NULL };
-    const lz_step *t = &f->steps.data[b];
-    begin_search(f);
-    f->steps.data[a].stamp = l->stamp; /* not to be looked at now */
-    if (t->after != LZ_NO_STEP)
-        push_step(&s, t->after);
-    if (!s.error)
-        lz_step_reads(t, push_writers, &s);
-    f->steps.data[a].stamp = 0;
-    return s.error ? s.error : search_for(&s, a, out);
-}
-
 /* ---- order ---- */
 
 typedef struct sorter {
     lz_fused *f;
     bool *done;
+    uint32_t *left; /* by node: 1 + index of its first writer that may not be done */
     uint32_t step;
     bool pushed;
 } sorter;
 
-/* Depth first, in the order of the steps reversed: the last made is the first needed. */
+/* Depth first, in the order of the steps reversed: the last made is the first needed. Writers that
+ * are done are not looked at again: the list of those that are left begins behind them. */
 static bool find_unfinished(void *user, const lz_ln *base)
 {
     sorter *s = user;
     struct lz_fuse_lists *l = s->f->lists;
-    const lz_ln *owner = lz_fused_owner(s->f, base);
-    for (uint32_t w = s->f->nodes[owner->id].writer; w; w = l->writers.data[w - 1].next) {
+    uint32_t *left = &s->left[lz_fused_owner(s->f, base)->id];
+    while (*left && s->done[l->writers.data[*left - 1].step])
+        *left = l->writers.data[*left - 1].next;
+    for (uint32_t w = *left; w; w = l->writers.data[w - 1].next) {
         uint32_t step = l->writers.data[w - 1].step;
         if (s->done[step] || step == s->step)
             continue;
@@ -160,6 +88,9 @@ lz_err *lz_fuse_order(lz_fused *f)
     LZ_TRY(lz_vec_reserve(&f->lists->stack, f->steps.len + 2));
     LZ_TRY(lz_vec_reserve(&f->order, f->steps.len + 1));
     LZ_TRY(lz_arena_new(f->arena, &s.done, f->steps.len + 1));
+    LZ_TRY(lz_arena_new(f->arena, &s.left, f->dag->n_nodes + 1));
+    for (uint32_t i = 0; i < f->dag->n_nodes; i++)
+        s.left[i] = f->nodes[i].writer;
     for (uint32_t i = (uint32_t)f->steps.len; i-- > 0;)
         LZ_TRY(place(&s, i));
     return NULL;

@@ -68,25 +68,6 @@ static lz_err *append(lz_group *a, lz_group *b)
     return NULL;
 }
 
-static void rename_step(lz_toucher *all, uint32_t first, uint32_t from, uint32_t to)
-{
-    for (uint32_t i = first; i; i = all[i - 1].next)
-        if (all[i - 1].step == from)
-            all[i - 1].step = to;
-}
-
-/* What b writes and reads will be written and read by a; nobody asks who reads inputs. */
-static void hand_over(lz_fused *f, uint32_t a, uint32_t b)
-{
-    const lz_group *g = f->steps.data[b].group;
-    for (size_t i = 0; i < g->stores.len; i++)
-        rename_step(f->lists->writers.data, lz_fnode_of(f, g->stores.data[i].target)->writer, b, a);
-    for (size_t i = 0; i < g->items.len; i++)
-        for (const lz_ln *n = g->items.data[i].view.base; n && n->kind != LZ_L_INPUT;
-             n = lz_fnode_of(f, n)->alias)
-            rename_step(f->lists->readers.data, lz_fnode_of(f, n)->reader, b, a);
-}
-
 /* ---- a group that takes what another one stores ---- */
 
 /* The item of g that stores all of `base` where `it` of the group h loads it; NULL: none. */
@@ -95,7 +76,8 @@ static const lz_gstore *stored_at(const lz_group *g, const lz_group *h, const lz
     int64_t row[1 + LZ_GROUP_LOOPS];
     for (size_t i = 0; i < g->stores.len; i++) {
         const lz_gstore *s = &g->stores.data[i];
-        if (s->target != it->view.base || g->items.data[s->item].node != s->target || it->mask || !it->load)
+        if (s->start || s->target != it->view.base || g->items.data[s->item].node != s->target || it->mask
+            || !it->load)
             continue;
         lz_item_address(h, it, &it->view, row);
         bool same = row[0] == s->row[0];
@@ -109,9 +91,10 @@ static const lz_gstore *stored_at(const lz_group *g, const lz_group *h, const lz
 
 static bool writes(const lz_fused *f, uint32_t step, const lz_ln *base)
 {
-    const struct lz_fuse_lists *l = f->lists;
-    for (uint32_t w = f->nodes[lz_fused_owner(f, base)->id].writer; w; w = l->writers.data[w - 1].next)
-        if (l->writers.data[w - 1].step == step)
+    const lz_group *g = f->steps.data[step].group;
+    const lz_ln *owner = lz_fused_owner(f, base);
+    for (size_t i = 0; i < g->stores.len; i++)
+        if (g->stores.data[i].target == owner)
             return true;
     return false;
 }
@@ -130,17 +113,12 @@ static bool reads_from(const lz_fused *f, uint32_t from, uint32_t to)
 static lz_err *can_take(lz_fused *f, uint32_t from, uint32_t to, bool *ok)
 {
     const lz_group *g = f->steps.data[from].group, *h = f->steps.data[to].group;
-    bool around;
     *ok = true;
     for (size_t i = 0; *ok && i < h->items.len; i++) {
         const lz_gitem *it = &h->items.data[i];
         *ok = !it->view.base || !writes(f, from, it->view.base) || stored_at(g, h, it);
     }
-    if (!*ok)
-        return NULL;
-    LZ_TRY(lz_fuse_reaches_around(f, from, to, &around));
-    *ok = !around;
-    return NULL;
+    return *ok ? lz_fuse_can_join(f, from, to, true, ok) : NULL;
 }
 
 static void redirect(lz_group *g, uint32_t from, uint32_t to)
@@ -173,7 +151,7 @@ static void drop_stores(lz_fused *f, uint32_t step)
         const lz_ln *t = g->stores.data[i].target;
         bool wanted = f->nodes[t->id].must || g->items.data[g->stores.data[i].item].node != t;
         for (uint32_t r = f->nodes[t->id].reader; r && !wanted; r = l->readers.data[r - 1].next)
-            wanted = l->readers.data[r - 1].step != step;
+            wanted = lz_fuse_step(f, l->readers.data[r - 1].step) != step;
         if (wanted)
             g->stores.data[kept++] = g->stores.data[i];
         else
@@ -258,25 +236,20 @@ static lz_err *spread(lz_group *g, const lz_group *h, lz_group **out)
 /* One takes what the other stores, or both load the same and neither waits for the other. */
 static lz_err *belong_together(lz_fused *f, uint32_t a, uint32_t b, bool *taken, bool *ok)
 {
-    bool ab = reads_from(f, a, b), ordered = true;
+    bool ab = reads_from(f, a, b);
     *taken = ab || reads_from(f, b, a);
     *ok = false;
     if (*taken)
         return ab ? can_take(f, a, b, ok) : can_take(f, b, a, ok);
-    if (!shares_load(&f->steps.data[a], &f->steps.data[b]))
-        return NULL;
-    LZ_TRY(lz_fuse_reaches(f, a, b, &ordered));
-    if (!ordered)
-        LZ_TRY(lz_fuse_reaches(f, b, a, &ordered));
-    *ok = !ordered;
-    return NULL;
+    bool shared = shares_load(&f->steps.data[a], &f->steps.data[b]);
+    return shared ? lz_fuse_can_join(f, a, b, false, ok) : NULL;
 }
 
 static lz_err *merge(lz_fused *f, uint32_t a, uint32_t b, bool taken)
 {
     lz_group *x = f->steps.data[a].group;
-    hand_over(f, a, b);
     LZ_TRY(append(x, f->steps.data[b].group));
+    lz_fuse_joined(f, a, b);
     if (taken) {
         take_stored(x);
         drop_stores(f, a);
@@ -327,6 +300,16 @@ static bool can_move(const lz_step *s)
     return s->group && !s->group->merged && !s->waited_for && s->after == LZ_NO_STEP;
 }
 
+/* From here on nobody has to ask what a step is part of. */
+static void name_final_steps(lz_fused *f)
+{
+    struct lz_fuse_lists *l = f->lists;
+    for (size_t i = 0; i < l->writers.len; i++)
+        l->writers.data[i].step = lz_fuse_step(f, l->writers.data[i].step);
+    for (size_t i = 0; i < l->readers.len; i++)
+        l->readers.data[i].step = lz_fuse_step(f, l->readers.data[i].step);
+}
+
 /* Each group is compared with the last few over such loops; what has taken one is compared
  * anew. */
 lz_err *lz_fuse_siblings(lz_fused *f)
@@ -344,5 +327,6 @@ lz_err *lz_fuse_siblings(lz_fused *f)
             b = merged ? a : b;
         }
     }
+    name_final_steps(f);
     return NULL;
 }

@@ -10,12 +10,14 @@ typedef struct edge {
 
 typedef struct buffer {
     uint32_t readers, left; /* 1 + the first edge; those that have not run */
+    uint32_t unwritten;     /* writers that have not run */
     uint32_t look;          /* the last that met it */
     bool kept, made;        /* it is an output; someone wrote it */
 } buffer;
 
+/* A step waits for buffers, not for each of their writers: many may read what many write. */
 typedef struct waiter {
-    uint32_t users, left; /* 1 + the first edge; how many it waits for */
+    uint32_t users, left; /* 1 + the first edge to a step that is `after` it; how many it waits for */
     bool done;
 } waiter;
 
@@ -51,45 +53,41 @@ static buffer *meet(sorter *s, const lz_ln *base)
     return b;
 }
 
-static lz_err *wait_for(sorter *s, uint32_t other)
-{
-    if (other == s->step)
-        return NULL;
-    s->waiters[s->step].left++;
-    return add_edge(s, &s->waiters[other].users, s->step);
-}
-
 static bool note_read(void *user, const lz_ln *base)
 {
     sorter *s = user;
-    const struct lz_fuse_lists *l = s->f->lists;
     buffer *b = meet(s, base);
     if (!b)
         return true;
     b->left++;
+    s->waiters[s->step].left++;
     s->error = add_edge(s, &b->readers, s->step);
-    for (uint32_t w = s->f->nodes[lz_fused_owner(s->f, base)->id].writer; w && !s->error;
-         w = l->writers.data[w - 1].next)
-        s->error = wait_for(s, l->writers.data[w - 1].step);
     return !s->error;
 }
 
-/* *all false: many read what many write, and it would take too long. */
-static lz_err *note_all(sorter *s, const lz_ln *const *outputs, size_t n, bool *all)
+static void note_writes(sorter *s, const lz_step *t)
 {
-    enum { EDGES = 1 << 20 };
+    if (t->call)
+        s->buffers[t->call->target->id].unwritten++;
+    for (size_t i = 0; t->group && i < t->group->stores.len; i++)
+        s->buffers[t->group->stores.data[i].target->id].unwritten++;
+}
+
+static lz_err *note_all(sorter *s, const lz_ln *const *outputs, size_t n)
+{
     for (size_t i = 0; i < n; i++)
         s->buffers[lz_fused_owner(s->f, outputs[i])->id].kept = true;
-    for (size_t i = 0; i < s->f->order.len && s->edges.len < EDGES; i++) {
+    for (size_t i = 0; i < s->f->order.len; i++) {
         s->step = s->f->order.data[i];
         s->look++;
         const lz_step *t = &s->f->steps.data[s->step];
+        note_writes(s, t);
         lz_step_reads(t, note_read, s);
         LZ_TRY(s->error);
+        s->waiters[s->step].left += t->after != LZ_NO_STEP;
         if (t->after != LZ_NO_STEP)
-            LZ_TRY(wait_for(s, t->after));
+            LZ_TRY(add_edge(s, &s->waiters[t->after].users, s->step));
     }
-    *all = s->edges.len < EDGES;
     return NULL;
 }
 
@@ -139,24 +137,37 @@ static bool has_read(void *user, const lz_ln *base)
     return !s->error;
 }
 
-static lz_err *run(sorter *s, uint32_t step)
+/* Those at the other end of the edges wait for one thing less; whoever has all is asked. */
+static lz_err *release_all(sorter *s, uint32_t first)
 {
-    const lz_step *t = &s->f->steps.data[step];
-    s->waiters[step].done = true;
-    s->order.data[s->order.len++] = step;
-    if (t->call)
-        s->buffers[t->call->target->id].made = true;
-    for (size_t i = 0; t->group && i < t->group->stores.len; i++)
-        s->buffers[t->group->stores.data[i].target->id].made = true;
-    s->look++;
-    lz_step_reads(t, has_read, s);
-    LZ_TRY(s->error);
-    for (uint32_t e = s->waiters[step].users; e; e = s->edges.data[e - 1].next) {
+    for (uint32_t e = first; e; e = s->edges.data[e - 1].next) {
         uint32_t user = s->edges.data[e - 1].step;
         if (--s->waiters[user].left == 0)
             LZ_TRY(lz_vec_push(&s->asked, user));
     }
     return NULL;
+}
+
+static lz_err *has_written(sorter *s, const lz_ln *target)
+{
+    buffer *b = &s->buffers[target->id];
+    b->made = true;
+    return --b->unwritten == 0 ? release_all(s, b->readers) : NULL;
+}
+
+static lz_err *run(sorter *s, uint32_t step)
+{
+    const lz_step *t = &s->f->steps.data[step];
+    s->waiters[step].done = true;
+    s->order.data[s->order.len++] = step;
+    s->look++;
+    lz_step_reads(t, has_read, s);
+    LZ_TRY(s->error);
+    if (t->call)
+        LZ_TRY(has_written(s, t->call->target));
+    for (size_t i = 0; t->group && i < t->group->stores.len; i++)
+        LZ_TRY(has_written(s, t->group->stores.data[i].target));
+    return release_all(s, s->waiters[step].users);
 }
 
 static lz_err *run_asked(sorter *s)
@@ -206,9 +217,8 @@ lz_err *lz_fuse_free_soon(lz_fused *f, const lz_ln *const *outputs, size_t n)
     sorter s = { .f = f };
     LZ_TRY(lz_arena_new(f->arena, &s.buffers, f->dag->n_nodes + 1));
     LZ_TRY(lz_arena_new(f->arena, &s.waiters, f->steps.len + 1));
-    bool all = false;
-    lz_err *e = note_all(&s, outputs, n, &all);
-    e = !e && all ? sort(&s) : e;
+    lz_err *e = note_all(&s, outputs, n);
+    e = e ? e : sort(&s);
     lz_vec_deinit(&s.edges);
     lz_vec_deinit(&s.asked);
     lz_vec_deinit(&s.order);

@@ -1,4 +1,5 @@
 #include "exec/graph_program.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "exec/segment.h"
@@ -362,11 +363,10 @@ static lz_err *compile_segment(compiler *c, const lz_ir_block *block, const span
 {
     local l = { .c = c, .block = block, .span = s };
     LZ_TRY(lz_arena_new(&c->p->arena, &l.seg, 1));
-    if (pthread_mutex_init(&l.seg->lock, NULL))
-        return lz_err_oom();
+    lz_lock_init(&l.seg->lock);
     lz_err *e = lz_vec_push(&c->segments, l.seg);
     if (e)
-        pthread_mutex_destroy(&l.seg->lock);
+        lz_lock_deinit(&l.seg->lock);
     if (!e)
         e = fill_segment(&l);
     lz_map_deinit(&l.numbers);

@@ -46,6 +46,9 @@ typedef struct lz_gstore {
     uint32_t item;
     const lz_ln *target; /* its buffer */
     int64_t *row;        /* the address there */
+    const lz_ln *start;  /* a run-time number (LZ_L_SCALAR): the address is `step` elements times it further
+                            on; NULL: none */
+    int64_t step;
 } lz_gstore;
 
 typedef struct lz_group {

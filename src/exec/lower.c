@@ -5,7 +5,7 @@
 
 void lz_low_init(lz_lower *b, lz_arena *arena)
 {
-    *b = (lz_lower){ .arena = arena, .default_float = LZ_F32 };
+    *b = (lz_lower){ .arena = arena, .default_float = LZ_F32, .expected = { NULL, -1 } };
 }
 
 void lz_low_deinit(lz_lower *b)

@@ -38,8 +38,8 @@ typedef enum lz_lkind {
     LZ_L_SCAN,    /* along a dimension (op: lz_kreduce); attr lz_ldim */
     LZ_L_GATHER,  /* out[i] = in[i with i[dim] replaced by index[i]]; inputs: data, index; attr lz_ldim */
     LZ_L_CAT,     /* one behind the other; attr lz_ldim */
-    LZ_L_UPDATE,  /* inputs: base, part; base with the elements that a view of it shows replaced; attr
-                     lz_lupdate */
+    LZ_L_UPDATE,  /* inputs: base, part, perhaps a start (LZ_L_SCALAR, i64); base with the elements that a
+                     view of it shows replaced; attr lz_lupdate */
     LZ_L_CALL,    /* a kernel that does not fuse (op: lz_lcall_op); attr: its int64_t parameters */
     LZ_L_BUFFER,  /* only in fused programs read from text: what a launch writes; attr lz_lscalar */
     LZ_L_KINDS
@@ -55,8 +55,11 @@ typedef enum lz_lcall_op {
     LZ_CALL_POOL_AT,     /* x: i64, where in its plane that lies; the same */
     LZ_CALL_SORT,        /* x: i64 indices in order along the last dimension, stable; descending */
     LZ_CALL_TOPK,        /* x: i64 indices of the k first along the last dimension; k, largest, sorted */
+    LZ_CALL_RANK,        /* x: i64 index of the element of that rank along the last dimension; rank */
     LZ_CALL_SEARCH,      /* sequence [..., n], values [..., m]: i64 positions; right */
-    LZ_CALL_SCATTER,     /* base, index, source: lz_lscatter; mode, dim */
+    LZ_CALL_CONTAINS,    /* elements, set: bool, whether an element is in the set */
+    LZ_CALL_COUNT,       /* numbers, i64 and in range: i64, how often each occurs */
+    LZ_CALL_SCATTER,     /* base, index, source: lz_lscatter; mode, dim, check, dim of the message, wrap */
     LZ_CALLS
 } lz_lcall_op;
 
@@ -121,7 +124,8 @@ typedef struct lz_ldim {
 
 typedef struct lz_lupdate {
     int64_t offset;    /* of the view into base, which counts as row-major */
-    int64_t strides[]; /* one for each dimension of the part */
+    int64_t strides[]; /* one for each dimension of the part; behind them, with a start: how many elements
+                          of base one step of the start is */
 } lz_lupdate;
 
 static inline lz_ints lz_ln_sizes(const lz_ln *n)
@@ -251,6 +255,9 @@ typedef lz_err *lz_lower_fn(lz_lower *b, const lz_lv *args, lz_lv *results);
 /* Someone who calls the operators that formulas call in a way of his own: records them, say. */
 typedef lz_err *lz_lower_apply_fn(lz_lower *b, uint16_t op, const lz_lv *args, lz_lv *results);
 typedef lz_err *lz_lower_nonzero_fn(void *user, lz_lower *b, const lz_ln *x, const lz_ln **out);
+/* Someone who moves inputs when a plan runs: *out is a new input slot. Its memory is that of `slot`,
+ * from so many bytes times the run-time number in slot `number` on. */
+typedef lz_err *lz_lower_move_fn(lz_lower *b, int64_t slot, int64_t number, int64_t bytes, int64_t *out);
 
 struct lz_lower {
     lz_arena *arena;        /* borrowed */
@@ -263,7 +270,9 @@ struct lz_lower {
     const lz_ln *stream;    /* i64 scalar node that every stream is counted from, or NULL */
     lz_lower_nonzero_fn *nonzero;
     lz_lower_apply_fn *apply;      /* or NULL: operators are lowered */
-    void *user;                    /* of these two */
+    lz_lower_move_fn *move;        /* or NULL: where a view begins has to be known */
+    void *user;                    /* of these three */
+    lz_ints expected;              /* the sizes that the result has, where the caller knows them; n -1: not */
     const struct lz_guard *guards; /* the last one first; of the arena */
     const lz_ln **nodes;           /* [n_nodes], by id */
     size_t nodes_cap;
@@ -430,6 +439,8 @@ LZ_MUST_USE lz_err *lz_low_range(lz_lower *b, int64_t from, int64_t to, int64_t 
 LZ_MUST_USE lz_err *lz_low_shape(lz_lower *b, const lz_lv *tensor, lz_lv *out);
 LZ_MUST_USE lz_err *lz_low_wrap_dim(int64_t dim, int64_t ndim, int64_t *out);
 LZ_MUST_USE lz_err *lz_low_wrap_dims(lz_lower *b, const lz_lv *dims, int64_t ndim, lz_lv *out);
+/* The sums of the first 0, 1, ... and of all items of a list of ints. */
+LZ_MUST_USE lz_err *lz_low_sums(lz_lower *b, const lz_lv *list, lz_lv *out);
 LZ_MUST_USE lz_err *lz_low_broadcast_shapes(lz_lower *b, const lz_lv *shapes, size_t n, lz_lv *out);
 
 /* A check: the error of the message if the condition is false; if it is known at run time
@@ -454,6 +465,9 @@ LZ_MUST_USE lz_err *lz_low_philox(lz_lower *b, int word, const lz_ln *seed, cons
                                   const lz_ln *index, const lz_ln **out);
 LZ_MUST_USE lz_err *lz_low_check_index(lz_lower *b, const lz_ln *index, int64_t size, int64_t dim, bool wrap,
                                        const lz_ln **out);
+/* What lz_low_check_index was given, in the same views, and how it is checked; NULL: it is not. */
+LZ_MUST_USE lz_err *lz_low_unchecked(lz_lower *b, const lz_ln *index, const lz_ln **out,
+                                     const lz_lcheck **check);
 
 /* map: x.ndim rows of sizes.n numbers. fill (without dimensions, x's dtype) may be NULL
  * if nothing is bounded. */
@@ -469,6 +483,10 @@ LZ_MUST_USE lz_err *lz_low_permute(lz_lower *b, const lz_ln *x, const int64_t *d
 LZ_MUST_USE lz_err *lz_low_slice(lz_lower *b, const lz_ln *x, int64_t dim, int64_t start, int64_t step,
                                  int64_t size, const lz_ln **out);
 LZ_MUST_USE lz_err *lz_low_select(lz_lower *b, const lz_ln *x, int64_t dim, int64_t index, const lz_ln **out);
+/* `size` elements along a dimension, from a run-time number on (LZ_L_SCALAR, i64). Plans check that they
+ * lie within x. Of an input it is an input (b->move), of anything else a gather. */
+LZ_MUST_USE lz_err *lz_low_window(lz_lower *b, const lz_ln *x, int64_t dim, const lz_ln *start, int64_t size,
+                                  const lz_ln **out);
 LZ_MUST_USE lz_err *lz_low_unsqueeze(lz_lower *b, const lz_ln *x, int64_t dim, const lz_ln **out);
 /* before[d] elements of fill in front, sizes in all. */
 LZ_MUST_USE lz_err *lz_low_pad(lz_lower *b, const lz_ln *x, const int64_t *before, lz_ints sizes,
@@ -483,6 +501,9 @@ LZ_MUST_USE lz_err *lz_low_gather(lz_lower *b, const lz_ln *data, const lz_ln *i
 LZ_MUST_USE lz_err *lz_low_cat(lz_lower *b, const lz_ln *const *in, size_t n, int64_t dim, const lz_ln **out);
 LZ_MUST_USE lz_err *lz_low_update(lz_lower *b, const lz_ln *base, const lz_ln *part, int64_t offset,
                                   const int64_t *strides, const lz_ln **out);
+/* The same, `step` elements times a run-time number further on. Plans check 0 <= start <= most. */
+LZ_MUST_USE lz_err *lz_low_update_from(lz_lower *b, const lz_ln *base, const lz_ln *part, const lz_ln *start,
+                                       int64_t most, int64_t step, const int64_t *strides, const lz_ln **out);
 LZ_MUST_USE lz_err *lz_low_scatter(lz_lower *b, lz_lscatter mode, const lz_ln *base, int64_t dim,
                                    const lz_ln *index, const lz_ln *source, const lz_ln **out);
 LZ_MUST_USE lz_err *lz_low_matmul(lz_lower *b, const lz_ln *x, const lz_ln *y, const lz_ln **out);

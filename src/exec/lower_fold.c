@@ -196,17 +196,61 @@ lz_err *lz_low_kernel(lz_lower *b, lz_lcall_op op, const lz_ln *const *in, size_
                          out);
 }
 
+/* The kernel checks a long index itself, which saves a way through memory. A short one is checked before:
+ * whatever can fail keeps inputs from being written over by what runs before it. */
+static lz_err *let_kernel_check(lz_lower *b, const lz_ln *base, const lz_ln **index, int64_t params[5])
+{
+    enum { LONG = 1 << 15 };
+    const lz_ln *raw;
+    const lz_lcheck *check;
+    LZ_TRY(lz_low_unchecked(b, *index, &raw, &check));
+    if (!check || !base->ndim || check->size != base->sizes[params[1]] || raw->numel < LONG
+        || raw->kind == LZ_L_INDEX)
+        return NULL;
+    *index = raw;
+    params[2] = 1;
+    params[3] = check->dim;
+    params[4] = check->wrap;
+    return NULL;
+}
+
+/* Every element is that number, as far as the graph tells. */
+static bool is_all(const lz_ln *n, int64_t v)
+{
+    while (n->kind == LZ_L_INDEX && n->nin == 1)
+        n = n->in[0];
+    if (n->kind != LZ_L_CONST)
+        return false;
+    lz_scalar s = *(const lz_scalar *)n->attr;
+    return s.kind == LZ_SCALAR_FLOAT ? s.re == (double)v : s.i == v;
+}
+
+/* Adding ones to zeros counts, where the dtype adds up as many ones exactly; integers wrap around alike. */
+static bool is_count(lz_lscatter mode, const lz_ln *base, const lz_ln *index, const lz_ln *source)
+{
+    lz_dtype d = (lz_dtype)base->dtype;
+    bool exact = lz_dtype_is_whole(d) || (d == LZ_F32 && index->numel <= 1 << 24)
+                 || (d == LZ_F64 && index->numel <= INT64_C(1) << 53);
+    return mode == LZ_SCATTER_ADD && exact && d != LZ_BOOL && base->ndim == 1 && index->ndim == 1
+           && is_all(base, 0) && is_all(source, 1);
+}
+
 lz_err *lz_low_scatter(lz_lower *b, lz_lscatter mode, const lz_ln *base, int64_t dim, const lz_ln *index,
                        const lz_ln *source, const lz_ln **out)
 {
     const lz_ln *in[3] = { base, index, source };
-    int64_t params[2] = { mode, dim };
+    int64_t params[5] = { mode, dim };
     if (!lz_shape_eq(lz_ln_sizes(index), lz_ln_sizes(source)))
         return lz_errf(LZ_ERR_INTERNAL, "scatter of different sizes");
     *out = base;
     if (index->numel == 0)
         return NULL;
-    return lz_low_kernel(b, LZ_CALL_SCATTER, in, 3, (lz_dtype)base->dtype, lz_ln_sizes(base), params, 2, out);
+    if (is_count(mode, base, index, source)) {
+        LZ_TRY(lz_low_kernel(b, LZ_CALL_COUNT, &index, 1, LZ_I64, lz_ln_sizes(base), NULL, 0, out));
+        return lz_low_cast(b, *out, (lz_dtype)base->dtype, out);
+    }
+    LZ_TRY(let_kernel_check(b, base, &in[1], params));
+    return lz_low_kernel(b, LZ_CALL_SCATTER, in, 3, (lz_dtype)base->dtype, lz_ln_sizes(base), params, 5, out);
 }
 
 lz_err *lz_low_matmul(lz_lower *b, const lz_ln *x, const lz_ln *y, const lz_ln **out)

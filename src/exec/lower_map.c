@@ -176,24 +176,70 @@ static lz_err *check_elements(lz_lower *b, const lz_ln *index, lz_lcheck attr, c
                          out);
 }
 
-/* An index that many elements share is checked once, and stays a view. */
-lz_err *lz_low_check_index(lz_lower *b, const lz_ln *index, int64_t size, int64_t dim, bool wrap,
-                           const lz_ln **out)
+enum { DEEP = 8 }; /* views on top of each other that are looked through */
+
+/* The views above an index, from the outermost on, and what is below them. */
+static int strip_views(const lz_ln **index, const lz_ln *views[DEEP])
 {
-    enum { DEEP = 8 };
-    const lz_ln *views[DEEP];
     int n = 0;
-    while (n < DEEP && is_spread(index)) {
-        views[n++] = index;
-        index = index->in[0];
+    while (n < DEEP && is_spread(*index)) {
+        views[n++] = *index;
+        *index = (*index)->in[0];
     }
-    LZ_TRY(check_elements(b, index, (lz_lcheck){ size, dim, wrap }, out));
+    return n;
+}
+
+/* The same views of another node. */
+static lz_err *put_views(lz_lower *b, const lz_ln *const *views, int n, const lz_ln **x)
+{
     while (n-- > 0) {
         const lz_lindex *a = views[n]->attr;
         lz_ints sizes = lz_ln_sizes(views[n]);
         LZ_TRY(views[n]->kind == LZ_L_RESHAPE
-                   ? lz_low_reshape(b, *out, sizes, out)
-                   : lz_low_index(b, *out, sizes, a->v + (*out)->ndim, a->v, 0, NULL, out));
+                   ? lz_low_reshape(b, *x, sizes, x)
+                   : lz_low_index(b, *x, sizes, a->v + (*x)->ndim, a->v, 0, NULL, x));
     }
     return NULL;
+}
+
+/* The view of x that n is, with one step of each dimension along which n stands still. */
+static lz_err *once(lz_lower *b, const lz_ln *n, const lz_ln **out)
+{
+    const lz_lindex *a = n->attr;
+    bool plain = n->kind == LZ_L_INDEX && n->nin == 1 && !a->bounded && n->numel > 0;
+    lz_shape sizes = { .n = n->ndim };
+    for (int64_t c = 0; c < n->ndim; c++) {
+        bool still = plain;
+        for (int64_t r = 0; still && r < n->in[0]->ndim; r++)
+            still = a->v[n->in[0]->ndim + r * n->ndim + c] == 0;
+        sizes.v[c] = still ? 1 : n->sizes[c];
+    }
+    *out = n;
+    if (!plain)
+        return NULL;
+    return lz_low_index(b, n->in[0], lz_shape_ints(&sizes), a->v + n->in[0]->ndim, a->v, 0, NULL, out);
+}
+
+/* An index that many elements share is checked once, and stays a view. */
+lz_err *lz_low_check_index(lz_lower *b, const lz_ln *index, int64_t size, int64_t dim, bool wrap,
+                           const lz_ln **out)
+{
+    const lz_ln *views[DEEP], *few;
+    if (size == 0 && index->numel) /* the result may have no elements, and then nothing would run the check */
+        return lz_errf(LZ_ERR_ARG, "index is out of bounds for dimension %lld with size 0", (long long)dim);
+    int n = strip_views(&index, views);
+    LZ_TRY(once(b, index, &few));
+    LZ_TRY(check_elements(b, few, (lz_lcheck){ size, dim, wrap }, out));
+    if (few->ndim == index->ndim)
+        LZ_TRY(lz_low_expand(b, *out, lz_ln_sizes(index), out));
+    return put_views(b, views, n, out);
+}
+
+lz_err *lz_low_unchecked(lz_lower *b, const lz_ln *index, const lz_ln **out, const lz_lcheck **check)
+{
+    const lz_ln *views[DEEP];
+    int n = strip_views(&index, views);
+    *check = index->kind == LZ_L_CHECK && index->nin == 1 ? index->attr : NULL;
+    *out = *check ? index->in[0] : index;
+    return put_views(b, views, n, out);
 }

@@ -253,6 +253,23 @@ lz_err *lz_low_wrap_dims(lz_lower *b, const lz_lv *dims, int64_t ndim, lz_lv *ou
     return NULL;
 }
 
+lz_err *lz_low_sums(lz_lower *b, const lz_lv *list, lz_lv *out)
+{
+    lz_ints v;
+    lz_lv *items;
+    int64_t sum = 0;
+    LZ_TRY(lz_lv_get_ints(b, list, &v));
+    LZ_TRY(lz_low_list_new(b, (size_t)v.n + 1, &items));
+    for (int64_t i = 0; i < v.n; i++) {
+        items[i] = lz_lv_int(sum);
+        if (__builtin_add_overflow(sum, v.v[i], &sum))
+            return lz_errf(LZ_ERR_LIMIT, "a sum of sizes does not fit into 64 bits");
+    }
+    items[v.n] = lz_lv_int(sum);
+    *out = lz_lv_list(items, (size_t)v.n + 1);
+    return NULL;
+}
+
 lz_err *lz_low_broadcast_shapes(lz_lower *b, const lz_lv *shapes, size_t n, lz_lv *out)
 {
     lz_ints *v;

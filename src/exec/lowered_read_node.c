@@ -206,6 +206,8 @@ lz_err *lz_lread_call(lz_lreader *r, lz_lreading *at, const lz_ln **out)
     at->p.op = (uint16_t)op;
     if (lz_ir_attr_find(at->n, "params"))
         LZ_TRY(lz_lread_ints(r, at->n, "params", &params));
+    if (op == LZ_CALL_SCATTER && params.n != 5)
+        return lz_lread_wrong(r, at->n, "scatter has five parameters");
     return make(r, at, params.v, (size_t)params.n * sizeof *params.v, out);
 }
 

@@ -2,7 +2,8 @@
 #include "core/shape.h"
 #include "exec/lower_table.h"
 #include "exec/views.h"
-#include "kernel/kernels.h"
+#include "kernel/nonzero.h"
+#include <assert.h>
 
 static const lz_lower_row *row_of(const lz_op_row *op)
 {
@@ -131,16 +132,27 @@ static lz_err *compute(lz_lower *b, const lz_ln *x, const lz_run_args *args, lz_
     return e;
 }
 
+static lz_err *list(const lz_nonzero *z, lz_buffer_pool *memory, lz_array *found)
+{
+    LZ_TRY(lz_array_init(found, memory, LZ_I64, LZ_DIMS(lz_nonzero_count(z), z->sizes.n)));
+    lz_err *e = lz_nonzero_list(z, found->buffer->data);
+    if (e)
+        lz_array_deinit(found);
+    return e;
+}
+
+/* x is bool. */
 lz_err *lz_op_nonzero(lz_lower *b, const lz_ln *x, const lz_run_args *args, lz_array *found)
 {
     lz_buffer *data;
-    int64_t strides[LZ_MAX_DIMS];
+    lz_nonzero z;
+    assert(x->dtype == LZ_BOOL);
     LZ_TRY(compute(b, x, args, &data));
-    lz_row_major(lz_ln_sizes(x), strides);
-    lz_strided s = { data->data, (lz_dtype)x->dtype, x->ndim, x->sizes, strides };
-    lz_err *e = lz_array_init(found, args->memory, LZ_I64, LZ_DIMS(lz_count_nonzero(&s), x->ndim));
-    if (!e)
-        lz_list_nonzero(&s, found->buffer->data);
+    lz_err *e = lz_nonzero_init(&z, data->data, lz_ln_sizes(x), args->threads);
+    if (!e) {
+        e = list(&z, args->memory, found);
+        lz_nonzero_deinit(&z);
+    }
     lz_buffer_release(data);
     return e;
 }

@@ -66,5 +66,6 @@ lz_err *lz_gather_operands(lz_lower *b, const lz_ln *data, const lz_ln *index, i
     if (!lz_ln_is_pointwise(data) || data->numel / FEWER < index->numel)
         return NULL;
     LZ_TRY(can_push(&p, data, 0, &ok));
+    ok = ok && p.gathers < GATHERS; /* with no gather left nothing would check the index */
     return ok ? push(&p, data, out) : NULL;
 }

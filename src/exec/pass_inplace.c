@@ -52,7 +52,7 @@ static bool is_copy(const lz_group *g, const lz_ln **from, const lz_ln **to)
 {
     int64_t row[1 + LZ_GROUP_LOOPS];
     const lz_gitem *it = g->stores.len == 1 ? loaded(g, g->stores.data[0].item) : NULL;
-    if (!it)
+    if (!it || g->stores.data[0].start)
         return false;
     *from = it->view.base;
     *to = g->stores.data[0].target;
@@ -120,7 +120,7 @@ static bool is_sole(lz_plaunch *l, uint32_t buffer)
 
 static bool same_place(const lz_plaunch *l, const lz_paccess *a, const lz_paccess *b)
 {
-    bool same = a->offset == b->offset;
+    bool same = a->offset == b->offset && !a->step && !b->step;
     for (int i = 0; same && i < l->n_outer + l->n_row; i++)
         same = a->strides[i] == b->strides[i];
     return same;

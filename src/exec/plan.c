@@ -20,13 +20,24 @@ static const struct {
     [LZ_CALL_POOL_AT] = { "pool_at", lz_pool_places, NULL, NULL },
     [LZ_CALL_SORT] = { "sort", lz_sort_indices, NULL, NULL },
     [LZ_CALL_TOPK] = { "topk", lz_topk_indices, NULL, NULL },
+    [LZ_CALL_RANK] = { "rank", lz_rank_index, NULL, NULL },
     [LZ_CALL_SEARCH] = { "search", lz_search_sorted, NULL, NULL },
+    [LZ_CALL_CONTAINS] = { "contains", lz_contains, NULL, NULL },
+    [LZ_CALL_COUNT] = { "count", lz_count_numbers, NULL, NULL },
     [LZ_CALL_SCATTER] = { "scatter", lz_scatter_into, NULL, NULL },
 };
 
 const char *lz_call_name(lz_lcall_op op)
 {
     return calls[op].name;
+}
+
+const char *lz_plan_call_name(lz_kcall_fn *call)
+{
+    const char *name = "kernel";
+    for (int i = 0; i < LZ_CALLS; i++)
+        name = call == calls[i].run ? calls[i].name : name;
+    return name;
 }
 
 lz_lcall_op lz_call_find(lz_str name)
@@ -107,22 +118,24 @@ static bool is_copy(const lz_group *g, const lz_emitted *k)
 {
     bool plain = k->n_access == 2 && g->stores.len == 1 && g->items.data[g->stores.data[0].item].load
                  && k->access[0].base && k->access[1].store;
-    return plain && k->access[0].offset == 0 && k->access[1].offset == 0
+    return plain && k->access[0].offset == 0 && k->access[1].offset == 0 && !k->access[1].step
            && is_dense_walk(k, k->access[0].strides) && is_dense_walk(k, k->access[1].strides);
 }
 
-static lz_err *plan_group(planner *b, const lz_group *g, lz_plaunch *out)
+static lz_err *plan_kernel(planner *b, const lz_group *g, lz_plaunch *out)
 {
     lz_emitted k;
     lz_paccess *access;
-    LZ_TRY(lz_emit(g, &b->p->arena, &k));
+    LZ_TRY(lz_emit(g, &b->p->arena, b->f->arena, &k));
     out->kernel = k.kernel;
     LZ_TRY(lz_arena_new(&b->p->arena, &access, k.n_access + 1));
     for (size_t i = 0; i < k.n_access; i++)
         access[i] = (lz_paccess){ .buffer = k.access[i].base ? buffer_of(b, k.access[i].base) : LZ_NO_BUFFER,
                                   .store = k.access[i].store,
                                   .offset = k.access[i].offset,
-                                  .strides = k.access[i].strides };
+                                  .strides = k.access[i].strides,
+                                  .slot = k.access[i].slot,
+                                  .step = k.access[i].step };
     out->extents = k.extents;
     out->access = access;
     out->params = k.params;
@@ -131,11 +144,21 @@ static lz_err *plan_group(planner *b, const lz_group *g, lz_plaunch *out)
     out->n_outer = k.n_outer;
     out->n_row = k.n_row;
     out->copy = is_copy(g, &k);
+    LZ_TRY(lz_plan_find_origins(g, &b->p->arena, out));
     if (k.n_access > b->p->most_access)
         b->p->most_access = k.n_access;
     if (k.n_params > b->p->most_params)
         b->p->most_params = k.n_params;
     return NULL;
+}
+
+/* The plan keeps only what a run needs. */
+static lz_err *plan_group(planner *b, const lz_group *g, lz_plaunch *out)
+{
+    lz_arena_mark mark = lz_arena_save(b->f->arena);
+    lz_err *e = plan_kernel(b, g, out);
+    lz_arena_rewind(b->f->arena, mark);
+    return e;
 }
 
 static lz_err *copy_ints(lz_arena *a, const int64_t *v, int64_t n, const int64_t **out)
@@ -231,7 +254,8 @@ lz_err *lz_plan_lay(lz_plan *p, const lz_fused *f, const lz_ln *const *outputs, 
                     uint32_t **buffer_of_node)
 {
     planner b = { .p = p, .f = f };
-    LZ_TRY(lz_arena_new(&p->arena, &p->buffers, f->dag->n_nodes + 1));
+    lz_pbuffer *buffers;
+    LZ_TRY(lz_arena_new(f->arena, &p->buffers, f->dag->n_nodes + 1));
     LZ_TRY(lz_arena_new(&p->arena, &p->outputs, n + 1));
     LZ_TRY(lz_arena_new(&p->arena, &p->output_buffers, n + 1));
     LZ_TRY(lz_arena_new(f->arena, &b.buffer_of, f->dag->n_nodes + 1));
@@ -242,6 +266,9 @@ lz_err *lz_plan_lay(lz_plan *p, const lz_fused *f, const lz_ln *const *outputs, 
     p->n_outputs = n;
     for (size_t i = 0; i < n; i++)
         LZ_TRY(plan_output(&b, outputs[i], i));
+    LZ_TRY(lz_arena_new(&p->arena, &buffers, p->n_buffers + 1)); /* far fewer than there are nodes */
+    memcpy(buffers, p->buffers, p->n_buffers * sizeof *buffers);
+    p->buffers = buffers;
     return NULL;
 }
 
@@ -263,7 +290,7 @@ static void empty(lz_plan *p)
     for (size_t i = 0; i < p->n_launches; i++)
         lz_kernel_release(p->launches[i].kernel);
     lz_arena_deinit(&p->arena);
-    *p = (lz_plan){ 0 };
+    *p = (lz_plan){ .number = p->number };
     lz_arena_init(&p->arena);
 }
 
@@ -276,9 +303,12 @@ void lz_plan_destroy(lz_plan *p)
 
 lz_plan *lz_plan_new(void)
 {
+    static atomic_uint_fast64_t last;
     lz_plan *p = lz_mem_zalloc(1, sizeof *p);
-    if (p)
-        lz_arena_init(&p->arena);
+    if (!p)
+        return NULL;
+    lz_arena_init(&p->arena);
+    p->number = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
     return p;
 }
 
@@ -339,6 +369,21 @@ size_t lz_plan_launches(const lz_plan *p)
     return p->n_launches;
 }
 
+void lz_plan_find_read(const lz_plan *p, bool *read)
+{
+    for (size_t i = 0; i < p->n_buffers; i++)
+        if (p->buffers[i].kind == LZ_PB_INPUT)
+            read[p->buffers[i].where] = true;
+}
+
+size_t lz_plan_bytes(const lz_plan *p)
+{
+    size_t bytes = sizeof *p + p->arena.total;
+    for (size_t i = 0; i < p->n_launches; i++)
+        bytes += p->launches[i].kernel ? lz_kernel_share(p->launches[i].kernel) : 0;
+    return bytes;
+}
+
 size_t lz_plan_peak(const lz_plan *p)
 {
     return p->peak;
@@ -381,9 +426,7 @@ lz_err *lz_plan_print(const lz_plan *p, lz_text *out)
     lz_text_printf(out, "%zu launches, %zu bytes of temporaries, peak %zu\n", p->n_launches, p->temp_bytes,
                    p->peak);
     for (size_t i = 0; i < p->n_launches; i++) {
-        const char *name = "kernel";
-        for (int c = 0; c < LZ_CALLS; c++)
-            name = p->launches[i].call == calls[c].run ? calls[c].name : name;
+        const char *name = lz_plan_call_name(p->launches[i].call);
         const char *how = p->launches[i].call ? lz_matmul_way(&p->launches[i].args) : NULL;
         lz_text_printf(out, "%zu: %s%s%s%s", i, name, how ? " by " : "", how ? how : "",
                        p->launches[i].tail ? ", the next on each part" : "");

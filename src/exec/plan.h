@@ -33,6 +33,10 @@ typedef struct lz_plan_output {
 size_t lz_plan_outputs(const lz_plan *p);
 const lz_plan_output *lz_plan_output_get(const lz_plan *p, size_t i);
 size_t lz_plan_launches(const lz_plan *p);
+void lz_plan_find_read(const lz_plan *p,
+                       bool *read); /* read[slot] becomes true if a launch reads the input */
+/* The memory that the plan takes; of kernels that others use too, its share. */
+size_t lz_plan_bytes(const lz_plan *p);
 /* Bytes that a run takes from the pool at once, should no input be given away; and how many
  * fewer they are if all are that it has a use for. */
 size_t lz_plan_peak(const lz_plan *p);
@@ -47,12 +51,20 @@ typedef struct lz_run_input {
 } lz_run_input;
 
 typedef struct lz_run_args {
-    const lz_run_input *inputs; /* by slot */
-    const lz_scalar *scalars;   /* by slot of run-time numbers, of the kinds that the DAG says */
-    lz_buffer_pool *memory;     /* may be NULL */
-    lz_pool *threads;           /* may be NULL */
-    uint32_t *failed;           /* set to the origin of the launch that failed; may be NULL */
+    const lz_run_input *inputs;        /* by slot */
+    const lz_scalar *scalars;          /* by slot of run-time numbers, of the kinds that the DAG says */
+    lz_buffer_pool *memory;            /* may be NULL */
+    lz_pool *threads;                  /* may be NULL */
+    uint32_t *failed;                  /* set to the origin of the launch that failed; may be NULL */
+    const struct lz_plan_names *names; /* of origins, for profiles; may be NULL */
 } lz_run_args;
+
+/* Which node of a graph an origin is. */
+typedef struct lz_plan_names {
+    const struct lz_ir_node *(*node)(const void *user, uint32_t origin); /* NULL: it is none */
+    const void *user;
+    const char *file; /* that the graph was read from; NULL: it was recorded */
+} lz_plan_names;
 
 /* Bytes that a run with these inputs will take from the pool at once: known before it. */
 size_t lz_plan_will_take(const lz_plan *p, const lz_run_input *inputs);

@@ -2,6 +2,7 @@
 #ifndef LZ_EXEC_PLAN_IMPL_H
 #define LZ_EXEC_PLAN_IMPL_H
 
+#include "base/profile.h"
 #include "exec/emit.h"
 #include "exec/fuse.h"
 #include "exec/guard.h"
@@ -34,14 +35,24 @@ typedef struct lz_paccess {
     bool store;
     int64_t offset;
     const int64_t *strides;
+    int64_t slot, step; /* as in lz_eaccess */
 } lz_paccess;
 
 /* turned.h: a product that can use a transposed copy of its second matrix; the first of this matrix, or
  * another. */
 typedef enum lz_turned { LZ_TURNED_NOT, LZ_TURNED_FIRST, LZ_TURNED_AGAIN } lz_turned;
 
+/* An operator that a launch computes a part of, and how large a part, for profiles: elements, each as often
+ * as operations are made of it. */
+typedef struct lz_porigin {
+    uint32_t origin;
+    float work;
+} lz_porigin;
+
 typedef struct lz_plaunch {
     uint32_t origin;
+    uint32_t n_origins; /* 0: `origin` alone */
+    const lz_porigin *origins;
     /* a kernel of a group, or */
     lz_kernel *kernel;
     const int64_t *extents;
@@ -75,6 +86,7 @@ struct lz_plan {
     bool turns;         /* a product may have turned weights */
     uint32_t safe_from; /* no launch from here on can fail */
     const lz_guard *guards;
+    uint64_t number; /* no two plans of the process have the same */
 };
 
 /* ---- plan.c ---- */
@@ -88,6 +100,7 @@ lz_plan *lz_plan_new(void); /* empty; NULL: memory is out */
 /* The number of a kernel that does not fuse, by its name; LZ_CALLS: none. */
 const char *lz_call_name(lz_lcall_op op);
 lz_lcall_op lz_call_find(lz_str name);
+const char *lz_plan_call_name(lz_kcall_fn *call); /* of a launch; "kernel": it is none */
 
 /* ---- plan_tail.c ---- */
 
@@ -97,6 +110,13 @@ void lz_plan_find_tails(lz_plan *p);
 /* The loops and accesses of a product's tail, cut to rows [begin, end) of all its matrices. */
 void lz_plan_cut_tail(const lz_plaunch *call, const lz_plaunch *tail, int64_t begin, int64_t end,
                       int64_t *extents, lz_kaccess *access);
+
+/* ---- plan_profile.c ---- */
+
+/* The operators of a group, in the plan's arena. */
+LZ_MUST_USE lz_err *lz_plan_find_origins(const lz_group *g, lz_arena *a, lz_plaunch *out);
+/* The numbers that the launches have in the profile that is being taken. */
+lz_launch_numbers lz_plan_describe(const lz_plan *p, const lz_plan_names *names);
 
 /* ---- plan_memory.c ---- */
 

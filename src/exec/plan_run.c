@@ -12,8 +12,16 @@ typedef struct runner {
     lz_buffer **own; /* of OUTPUT buffers: one count */
     lz_kaccess *access;
     lz_kscalar *params;
-    char *scratch; /* of the calls, for every thread */
+    char *scratch;     /* of the calls, for every thread */
+    struct told *told; /* what a profile is told of a launch; NULL: none is taken */
 } runner;
+
+typedef struct told {
+    bool ran, compiled;
+    const char *by;
+    atomic_bool tail_compiled;
+    atomic_uint_fast64_t tail_ns; /* of all threads */
+} told;
 
 /* ---- memory ---- */
 
@@ -95,12 +103,17 @@ static lz_kscalar param_of(const lz_eparam *p, const lz_scalar *scalars)
     return (lz_kscalar){ .i = v.kind == LZ_SCALAR_FLOAT ? (int64_t)v.re : v.i };
 }
 
+static int64_t offset_of(const lz_paccess *a, const lz_scalar *scalars)
+{
+    return a->step ? a->offset + a->step * scalars[a->slot].i : a->offset;
+}
+
 static lz_kernel_args kernel_args(runner *r, const lz_plaunch *l)
 {
     for (size_t i = 0; i < l->n_access; i++) {
         const lz_paccess *a = &l->access[i];
         r->access[i] = (lz_kaccess){ .base = a->buffer == LZ_NO_BUFFER ? NULL : r->data[a->buffer],
-                                     .offset = a->offset,
+                                     .offset = offset_of(a, r->args->scalars),
                                      .strides = a->strides };
     }
     for (size_t i = 0; i < l->n_params; i++)
@@ -113,6 +126,10 @@ static lz_err *run_kernel(runner *r, const lz_plaunch *l)
     if (l->copy && r->data[l->access[0].buffer] == r->data[l->access[1].buffer])
         return NULL; /* the input was donated */
     lz_kernel_args args = kernel_args(r, l);
+    if (r->told) {
+        r->told->ran = true;
+        args.compiled = &r->told->compiled;
+    }
     return lz_kernel_run(l->kernel, &args, r->args->threads);
 }
 
@@ -126,7 +143,21 @@ typedef struct tail {
     const lz_plaunch *call; /* its own launch is the next */
     lz_kernel_args args;    /* for all rows */
     lz_pool *threads;       /* within a part of the product's loop, one */
+    told *told;             /* may be NULL */
 } tail;
+
+static lz_err *run_tail_told(const tail *t, const lz_kernel_args *part)
+{
+    bool compiled = false;
+    uint64_t start = lz_clock_ns();
+    lz_kernel_args args = *part;
+    args.compiled = &compiled;
+    lz_err *e = lz_kernel_run(t->call[1].kernel, &args, t->threads);
+    atomic_fetch_add_explicit(&t->told->tail_ns, lz_clock_ns() - start, memory_order_relaxed);
+    if (compiled)
+        atomic_store_explicit(&t->told->tail_compiled, true, memory_order_relaxed);
+    return e;
+}
 
 static lz_err *run_tail(void *user, int64_t begin, int64_t end)
 {
@@ -137,7 +168,7 @@ static lz_err *run_tail(void *user, int64_t begin, int64_t end)
     memcpy(access, t->args.access, l->n_access * sizeof *access);
     lz_plan_cut_tail(t->call, l, begin, end, extents, access);
     lz_kernel_args part = { .extents = extents, .access = access, .params = t->args.params };
-    return lz_kernel_run(l->kernel, &part, t->threads);
+    return t->told ? run_tail_told(t, &part) : lz_kernel_run(l->kernel, &part, t->threads);
 }
 
 static lz_err *run_call(runner *r, const lz_plaunch *l)
@@ -145,7 +176,7 @@ static lz_err *run_call(runner *r, const lz_plaunch *l)
     lz_kcall c = l->args;
     lz_buffer *turned = lz_turned_find(r->p, l, r->args->inputs);
     const int64_t rows[] = { 0, turned ? c.in[1].sizes[2] : 0, 1 };
-    tail t = { .call = l, .threads = r->args->threads };
+    tail t = { .call = l, .threads = r->args->threads, .told = r->told };
     for (size_t i = 0; i < l->n_in; i++)
         c.in[i].data = address(r, &l->call_in[i], c.in[i].dtype);
     if (turned) {
@@ -155,6 +186,11 @@ static lz_err *run_call(runner *r, const lz_plaunch *l)
     c.out.data = address(r, &l->call_out, c.out.dtype);
     c.pool = r->args->threads;
     c.scratch = r->scratch;
+    if (r->told) {
+        r->told->ran = true;
+        r->told->by = lz_matmul_way(&c);
+        c.by = &r->told->by;
+    }
     if (l->tail) {
         t.args = kernel_args(r, l + 1);
         c.after = run_tail;
@@ -165,11 +201,50 @@ static lz_err *run_call(runner *r, const lz_plaunch *l)
     return e;
 }
 
+/* A product and what runs on its rows are one span. The threads do the latter in turn with the product, so
+ * it takes its part of their time. */
+static void tell_profile(const runner *r, const lz_span *s, lz_launch_numbers at, size_t i)
+{
+    const told *t = r->told;
+    uint64_t threads = (uint64_t)lz_pool_threads(r->args->threads);
+    lz_launched l = { .profile = at.profile, .number = LZ_NO_LAUNCH, .compiled = t->compiled, .by = t->by };
+    lz_launched rows = { .profile = at.profile,
+                         .compiled = atomic_load_explicit(&t->tail_compiled, memory_order_relaxed),
+                         .ns = atomic_load_explicit(&t->tail_ns, memory_order_relaxed) / threads };
+    if (t->ran && at.first != LZ_NO_LAUNCH) {
+        l.number = at.first + (uint32_t)i;
+        rows.number = l.number + 1;
+    }
+    lz_span_end_launch(s, &l, r->p->launches[i].tail ? &rows : NULL);
+}
+
+static lz_err *run_one_told(runner *r, lz_launch_numbers at, size_t i)
+{
+    const lz_plaunch *l = &r->p->launches[i];
+    told t = { .ran = false };
+    lz_span s = lz_span_begin();
+    r->told = &t;
+    lz_err *e = l->kernel ? run_kernel(r, l) : run_call(r, l);
+    tell_profile(r, &s, at, i);
+    r->told = NULL;
+    return e;
+}
+
+static lz_err *run_one(runner *r, size_t i)
+{
+    const lz_plaunch *l = &r->p->launches[i];
+    return l->kernel ? run_kernel(r, l) : run_call(r, l);
+}
+
 static lz_err *launch(runner *r)
 {
+    bool profiled = lz_profile_on();
+    lz_launch_numbers at = { 0, LZ_NO_LAUNCH };
+    if (profiled)
+        at = lz_plan_describe(r->p, r->args->names);
     for (size_t i = 0; i < r->p->n_launches; i++) {
         const lz_plaunch *l = &r->p->launches[i];
-        lz_err *e = l->kernel ? run_kernel(r, l) : run_call(r, l);
+        lz_err *e = profiled ? run_one_told(r, at, i) : run_one(r, i);
         if (e && r->args->failed)
             *r->args->failed = l->origin;
         LZ_TRY(e);
@@ -233,7 +308,11 @@ lz_err *lz_plan_run(const lz_plan *p, const lz_run_args *args, lz_buffer **outpu
     char *room = bytes <= FEW ? few : lz_mem_alloc(bytes);
     if (!room)
         return lz_err_oom();
+    lz_span span = lz_span_begin();
+    lz_span_note note = { .phase = LZ_PHASE_PLAN,
+                          .bytes = span.profile ? lz_plan_will_take(p, args->inputs) : 0 };
     lz_err *e = run_in(p, args, room, outputs);
+    lz_span_end(&span, &note);
     if (room != few)
         lz_mem_free(room);
     return e;

@@ -69,6 +69,9 @@ static lz_err *check_operands(const geometry *g, const lz_lv *input, const lz_lv
                        lz_dtype_get(input->dtype)->script, lz_dtype_get(weight->dtype)->script);
     if (lz_lv_is_tensor(bias) && (lz_lv_ndim(bias) != 1 || bias->node->sizes[0] != given))
         return lz_errf(LZ_ERR_ARG, "expected bias to be 1-dimensional with %lld elements", (long long)given);
+    for (int64_t i = 2; i < w->ndim; i++)
+        if (w->sizes[i] == 0)
+            return lz_errf(LZ_ERR_ARG, "kernel size should be greater than zero");
     return NULL;
 }
 
@@ -86,7 +89,10 @@ static lz_err *output_sizes(const geometry *g, const lz_ln *x, const lz_ln *w, l
     lz_calc_fault f = 0;
     out->n = 2 + g->d;
     out->v[0] = x->sizes[0];
-    out->v[1] = g->transposed ? w->sizes[1] * g->groups : w->sizes[0];
+    /* as in PyTorch: nothing goes in, nothing comes out */
+    out->v[1] = x->sizes[1] == 0 ? 0 : g->transposed ? w->sizes[1] * g->groups : w->sizes[0];
+    if (!x->numel && x->sizes[0] && x->sizes[1])
+        return lz_errf(LZ_ERR_ARG, "Only zero batch or zero channel inputs are supported");
     for (int64_t i = 0; i < g->d; i++) {
         int64_t in = x->sizes[2 + i], reach = lz_calc_mul(&f, g->dilation.v[i], w->sizes[2 + i] - 1);
         int64_t pad = lz_calc_mul(&f, 2, g->padding.v[i]);
@@ -138,7 +144,7 @@ static lz_err *add_bias(lz_lower *b, const lz_lv *bias, const lz_ln *y, const lz
     lz_shape sizes = { .n = y->ndim };
     const lz_ln *n;
     *out = y;
-    if (!lz_lv_is_tensor(bias))
+    if (!lz_lv_is_tensor(bias) || !y->sizes[1])
         return NULL;
     for (int64_t d = 0; d < y->ndim; d++)
         sizes.v[d] = d == 1 ? y->sizes[1] : 1;

@@ -62,12 +62,12 @@ static lz_err *place_windows(const char *name, const lz_ln *x, bool ceil_mode, p
         lz_calc_fault f = 0;
         int64_t in = x->sizes[p->lead + i], pad = p->padding.v[i];
         LZ_TRY(check_window(name, p, i));
-        if (pad > ((p->kernel.v[i] - 1) * p->dilation.v[i] + 1) / 2)
+        int64_t reach = lz_calc_mul(&f, p->dilation.v[i], p->kernel.v[i] - 1);
+        if (pad > lz_calc_add(&f, reach, 1) / 2 && !f)
             return lz_errf(LZ_ERR_ARG,
                            "pad should be at most half of effective kernel size, but got pad=%lld, "
                            "kernel_size=%lld and dilation=%lld",
                            (long long)pad, (long long)p->kernel.v[i], (long long)p->dilation.v[i]);
-        int64_t reach = lz_calc_mul(&f, p->dilation.v[i], p->kernel.v[i] - 1);
         int64_t room =
             lz_calc_sub(&f, lz_calc_add(&f, in, lz_calc_mul(&f, 2, pad)), lz_calc_add(&f, reach, 1));
         int64_t up = ceil_mode ? p->stride.v[i] - 1 : 0;

@@ -28,6 +28,19 @@ static lz_err *finish(lz_lower *b, const lz_lv *self, const lz_ln *x, const lz_l
     return NULL;
 }
 
+/* A dimension of one element less. */
+static lz_err *drop_dim(lz_lower *b, int64_t dim, lz_lv *v)
+{
+    lz_shape sizes = { .n = 0 };
+    const lz_ln *n;
+    for (int64_t d = 0; d < v->node->ndim; d++)
+        if (d != dim)
+            sizes.v[sizes.n++] = v->node->sizes[d];
+    LZ_TRY(lz_low_reshape(b, v->node, lz_shape_ints(&sizes), &n));
+    *v = lz_prim_tensor(v->dtype, n);
+    return NULL;
+}
+
 lz_err *lz_lower_sort_stable(lz_lower *b, const lz_lv *args, lz_lv *results)
 {
     const lz_lv *self = &args[0];
@@ -65,6 +78,52 @@ lz_err *lz_lower_topk(lz_lower *b, const lz_lv *args, lz_lv *results)
     int64_t params[3] = { k, largest, sorted };
     LZ_TRY(lz_low_kernel(b, LZ_CALL_TOPK, &x, 1, LZ_I64, lz_shape_ints(&sizes), params, 3, &at));
     return finish(b, self, x, at, dim, results);
+}
+
+lz_err *lz_lower_kthvalue(lz_lower *b, const lz_lv *args, lz_lv *results)
+{
+    const lz_lv *self = &args[0];
+    const lz_ln *x, *at;
+    int64_t dim, k;
+    bool keep;
+    if (self->dtype == LZ_BOOL)
+        return lz_errf(LZ_ERR_ARG, "kthvalue is not defined for bool");
+    LZ_TRY(lz_lv_get_int(&args[1], &k));
+    LZ_TRY(lz_prim_dim(&args[2], lz_lv_ndim(self), &dim));
+    LZ_TRY(lz_lv_get_bool(&args[3], &keep));
+    LZ_TRY(lz_prim_some_dim(b, self->node, &x));
+    if (k < 1 || k > x->sizes[dim])
+        return lz_errf(LZ_ERR_ARG, "kthvalue(): selected number k out of range for dimension %lld",
+                       (long long)dim);
+    LZ_TRY(swap_last(b, x, dim, &x));
+    lz_shape sizes = lz_prim_resized(x, x->ndim - 1, 1);
+    int64_t params[1] = { k - 1 };
+    LZ_TRY(lz_low_kernel(b, LZ_CALL_RANK, &x, 1, LZ_I64, lz_shape_ints(&sizes), params, 1, &at));
+    LZ_TRY(finish(b, self, x, at, dim, results));
+    if (keep || !lz_lv_ndim(self))
+        return NULL;
+    for (int i = 0; i < 2; i++)
+        LZ_TRY(drop_dim(b, dim, &results[i]));
+    return NULL;
+}
+
+/* ---- sets ---- */
+
+/* elements, test_elements, assume_unique, invert. */
+lz_err *lz_lower_isin_Tensor_Tensor(lz_lower *b, const lz_lv *args, lz_lv *results)
+{
+    const lz_ln *in[2], *found;
+    lz_dtype common;
+    bool invert;
+    LZ_TRY(lz_lv_get_bool(&args[3], &invert));
+    LZ_TRY(lz_low_result_type(b, args, 2, &common));
+    for (int i = 0; i < 2; i++)
+        LZ_TRY(lz_prim_cast(b, &args[i], common, &in[i]));
+    LZ_TRY(lz_low_kernel(b, LZ_CALL_CONTAINS, in, 2, LZ_BOOL, lz_ln_sizes(in[0]), NULL, 0, &found));
+    if (invert)
+        LZ_TRY(lz_prim_map1(b, LZ_K_NOT, found, &found));
+    results[0] = lz_prim_tensor(LZ_BOOL, found);
+    return NULL;
 }
 
 /* ---- searching ---- */

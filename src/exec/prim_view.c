@@ -101,10 +101,51 @@ static lz_err *read_range(const lz_ln *x, const lz_lv *args, range *out)
     return NULL;
 }
 
+/* Where a part begins is known at run time only; how large it is, its caller knows. */
+static bool begins_later(const lz_lv *start)
+{
+    return start->kind == LZ_LV_NUMBER && start->node;
+}
+
+/* So many elements, `step` apart, reach over so many of the dimension. */
+static int64_t reach_of(int64_t size, int64_t step)
+{
+    return size > 0 ? (size - 1) * step + 1 : 0;
+}
+
+/* dim, start, end, step: `size` elements. */
+static lz_err *read_later_range(const lz_ln *x, const lz_lv *args, lz_ints sizes, range *out)
+{
+    if (!x->ndim)
+        return no_dims("slice");
+    LZ_TRY(lz_prim_dim(&args[0], x->ndim, &out->dim));
+    LZ_TRY(lz_lv_get_int(&args[3], &out->step));
+    if (sizes.n != x->ndim)
+        return lz_errf(LZ_ERR_INTERNAL, "the number is known only at run time");
+    out->size = sizes.v[out->dim];
+    if (out->step <= 0)
+        return lz_errf(LZ_ERR_ARG, "slice step must be positive");
+    return out->size <= x->sizes[out->dim] / out->step + 1
+               ? NULL
+               : lz_errf(LZ_ERR_ARG, "a slice of %lld elements of a dimension of size %lld",
+                         (long long)out->size, (long long)x->sizes[out->dim]);
+}
+
+static lz_err *slice_later(lz_lower *b, const lz_lv *args, lz_lv *results)
+{
+    const lz_ln *x = args[0].node, *n = NULL;
+    range r;
+    LZ_TRY(read_later_range(x, &args[1], b->expected, &r));
+    LZ_TRY(lz_low_window(b, x, r.dim, args[2].node, reach_of(r.size, r.step), &n));
+    return result(&args[0], lz_low_slice(b, n, r.dim, 0, r.step, r.size, &n), &n, results);
+}
+
 lz_err *lz_lower_slice_Tensor(lz_lower *b, const lz_lv *args, lz_lv *results)
 {
     const lz_ln *x = args[0].node, *n = NULL;
     range r;
+    if (begins_later(&args[2]))
+        return slice_later(b, args, results);
     LZ_TRY(read_range(x, &args[1], &r));
     return result(&args[0], lz_low_slice(b, x, r.dim, r.start, r.step, r.size, &n), &n, results);
 }
@@ -129,6 +170,10 @@ lz_err *lz_lower_select_int(lz_lower *b, const lz_lv *args, lz_lv *results)
     if (!x->ndim)
         return no_dims("select");
     LZ_TRY(lz_prim_dim(&args[1], x->ndim, &dim));
+    if (begins_later(&args[2])) {
+        LZ_TRY(lz_low_window(b, x, dim, args[2].node, 1, &n));
+        return result(&args[0], lz_low_select(b, n, dim, 0, &n), &n, results);
+    }
     LZ_TRY(read_position(x, dim, &args[2], &index));
     return result(&args[0], lz_low_select(b, x, dim, index, &n), &n, results);
 }
@@ -197,6 +242,26 @@ static lz_err *strided_dense(lz_lower *b, const lz_ln *x, lz_ints sizes, lz_ints
     return lz_low_index(b, x, sizes, strides.v, &at, 0, NULL, out);
 }
 
+/* Elements from the first to the last that the view shows; none may lie before its offset. */
+static lz_err *extent_of(lz_ints sizes, lz_ints strides, size_t numel, int64_t *out)
+{
+    *out = 1;
+    LZ_TRY(lz_strides_check(sizes, strides, 0, 1, numel));
+    for (int64_t d = 0; d < sizes.n; d++)
+        *out = sizes.v[d] == 0 || *out == 0 ? 0 : *out + (sizes.v[d] - 1) * strides.v[d];
+    return NULL;
+}
+
+static lz_err *strided_later(lz_lower *b, const lz_ln *x, lz_ints sizes, lz_ints strides, const lz_ln *start,
+                             const lz_ln **out)
+{
+    int64_t extent, zero = 0;
+    LZ_TRY(extent_of(sizes, strides, (size_t)x->numel, &extent));
+    LZ_TRY(lz_low_reshape(b, x, LZ_INTS(x->numel), &x));
+    LZ_TRY(lz_low_window(b, x, 0, start, extent, &x));
+    return lz_low_index(b, x, sizes, strides.v, &zero, 0, NULL, out);
+}
+
 lz_err *lz_lower_as_strided(lz_lower *b, const lz_lv *args, lz_lv *results)
 {
     const lz_ln *x = args[0].node, *n = NULL;
@@ -206,6 +271,8 @@ lz_err *lz_lower_as_strided(lz_lower *b, const lz_lv *args, lz_lv *results)
     LZ_TRY(lz_shape_check(sizes));
     if (sizes.n != strides.n)
         return lz_errf(LZ_ERR_ARG, "mismatch in length of strides and shape");
+    if (begins_later(&args[3]))
+        return result(&args[0], strided_later(b, x, sizes, strides, args[3].node, &n), &n, results);
     lz_err *e = x->kind == LZ_L_INPUT && !b->shape_only ? strided_input(b, x, sizes, strides, &args[3], &n)
                                                         : strided_dense(b, x, sizes, strides, &args[3], &n);
     return result(&args[0], e, &n, results);
@@ -266,9 +333,16 @@ lz_err *lz_lower_diagonal(lz_lower *b, const lz_lv *args, lz_lv *results)
 
 /* ---- writing through a view ---- */
 
-/* src into the elements of self that a view of these sizes, offset and strides shows. */
+/* Where a written view begins: at an element that is known, or at a run-time number of steps. */
+typedef struct beginning {
+    int64_t offset;
+    const lz_ln *start; /* NULL: known */
+    int64_t most, step; /* the greatest start; elements to one of its steps */
+} beginning;
+
+/* src into the elements of self that a view of these sizes and strides shows. */
 static lz_err *write_view(lz_lower *b, const lz_lv *self, const lz_lv *src, const lz_shape *sizes,
-                          int64_t offset, const int64_t *strides, lz_lv *results)
+                          beginning at, const int64_t *strides, lz_lv *results)
 {
     const lz_ln *part, *n = NULL;
     if (!lz_shape_eq(lz_lv_sizes(src), lz_shape_ints(sizes))) {
@@ -279,7 +353,9 @@ static lz_err *write_view(lz_lower *b, const lz_lv *self, const lz_lv *src, cons
             lz_shape_print(lz_lv_sizes(src), x), lz_shape_print(lz_shape_ints(sizes), y));
     }
     LZ_TRY(lz_prim_cast(b, src, self->dtype, &part));
-    return result(self, lz_low_update(b, self->node, part, offset, strides, &n), &n, results);
+    lz_err *e = at.start ? lz_low_update_from(b, self->node, part, at.start, at.most, at.step, strides, &n)
+                         : lz_low_update(b, self->node, part, at.offset, strides, &n);
+    return result(self, e, &n, results);
 }
 
 lz_err *lz_lower_diagonal_scatter(lz_lower *b, const lz_lv *args, lz_lv *results)
@@ -294,36 +370,41 @@ lz_err *lz_lower_diagonal_scatter(lz_lower *b, const lz_lv *args, lz_lv *results
         strides[c] = own[from[c]];
     strides[sizes.n - 1] = own[g.dim1] + own[g.dim2];
     int64_t at = lz_calc_max(0, -g.offset) * own[g.dim1] + lz_calc_max(0, g.offset) * own[g.dim2];
-    return write_view(b, &args[0], &args[1], &sizes, at, strides, results);
+    return write_view(b, &args[0], &args[1], &sizes, (beginning){ .offset = at }, strides, results);
 }
 
 lz_err *lz_lower_select_scatter(lz_lower *b, const lz_lv *args, lz_lv *results)
 {
     const lz_ln *x = args[0].node;
-    int64_t own[LZ_MAX_DIMS], strides[LZ_MAX_DIMS], dim, index;
+    int64_t own[LZ_MAX_DIMS], strides[LZ_MAX_DIMS], dim, index = 0;
     lz_shape sizes = { 0 };
+    beginning at = { 0 };
     if (!x->ndim)
         return no_dims("select_scatter");
     LZ_TRY(lz_prim_dim(&args[2], x->ndim, &dim));
-    LZ_TRY(read_position(x, dim, &args[3], &index));
+    if (!begins_later(&args[3]))
+        LZ_TRY(read_position(x, dim, &args[3], &index));
     lz_prim_strides(lz_ln_sizes(x), own);
     for (int64_t d = 0; d < x->ndim; d++)
         if (d != dim) {
             strides[sizes.n] = own[d];
             sizes.v[sizes.n++] = x->sizes[d];
         }
-    return write_view(b, &args[0], &args[1], &sizes, index * own[dim], strides, results);
+    at = (beginning){ index * own[dim], args[3].node, x->sizes[dim] - 1, own[dim] };
+    return write_view(b, &args[0], &args[1], &sizes, at, strides, results);
 }
 
 lz_err *lz_lower_slice_scatter(lz_lower *b, const lz_lv *args, lz_lv *results)
 {
     const lz_ln *x = args[0].node;
     int64_t strides[LZ_MAX_DIMS];
-    range r;
-    LZ_TRY(read_range(x, &args[2], &r));
+    range r = { 0 };
+    const lz_ln *start = begins_later(&args[3]) ? args[3].node : NULL;
+    LZ_TRY(start ? read_later_range(x, &args[2], lz_lv_sizes(&args[1]), &r) : read_range(x, &args[2], &r));
     lz_shape sizes = lz_prim_resized(x, r.dim, r.size);
     lz_prim_strides(lz_ln_sizes(x), strides);
-    int64_t at = r.start * strides[r.dim];
+    beginning at = { r.start * strides[r.dim], start, x->sizes[r.dim] - reach_of(r.size, r.step),
+                     strides[r.dim] };
     if (r.size > 1) /* a step that is never taken may be any number */
         strides[r.dim] *= r.step;
     return write_view(b, &args[0], &args[1], &sizes, at, strides, results);
@@ -333,16 +414,21 @@ lz_err *lz_lower_as_strided_scatter(lz_lower *b, const lz_lv *args, lz_lv *resul
 {
     lz_ints asked, strides;
     lz_shape sizes;
-    int64_t at = 0;
+    beginning at = { 0 };
+    int64_t extent;
     LZ_TRY(lz_lv_get_ints(b, &args[2], &asked));
     LZ_TRY(lz_lv_get_ints(b, &args[3], &strides));
     LZ_TRY(lz_shape_check(asked));
     LZ_TRY(lz_shape_copy(asked, &sizes));
     if (asked.n != strides.n)
         return lz_errf(LZ_ERR_ARG, "mismatch in length of strides and shape");
-    if (!lz_lv_is_none(&args[4]))
-        LZ_TRY(lz_lv_get_int(&args[4], &at));
-    LZ_TRY(lz_strides_check(asked, strides, at, 1, (size_t)lz_lv_numel(&args[0])));
+    if (begins_later(&args[4])) {
+        LZ_TRY(extent_of(asked, strides, (size_t)lz_lv_numel(&args[0]), &extent));
+        at = (beginning){ 0, args[4].node, lz_lv_numel(&args[0]) - extent, 1 };
+    } else if (!lz_lv_is_none(&args[4])) {
+        LZ_TRY(lz_lv_get_int(&args[4], &at.offset));
+    }
+    LZ_TRY(lz_strides_check(asked, strides, at.offset, 1, (size_t)lz_lv_numel(&args[0])));
     return write_view(b, &args[0], &args[1], &sizes, at, strides.v, results);
 }
 

@@ -1,6 +1,7 @@
 /* The runners of lazuli/run.h. */
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/profile.h"
 #include "base/vec.h"
 #include "exec/executor.h"
 #include "exec/gvalue_handle.h"
@@ -48,6 +49,7 @@ static lz_err *describe_ports(lz_runner *r)
 
 static lz_err *set_up(lz_runner *r, const lz_graph *g)
 {
+    LZ_TRY(lz_profile_from_env());
     LZ_TRY(lz_graph_clone(g, &r->graph));
     LZ_TRY(describe_ports(r));
     LZ_TRY(lz_executor_create(r->graph, &r->executor));
@@ -184,8 +186,10 @@ lz_err *lz_runner_run(lz_runner *r, lz_gvalue *const *inputs, size_t n, lz_gvalu
     lz_buffer_pool_reset_peak(r->memory);
     c.env.held = lz_buffer_pool_stats(r->memory).asked;
     lz_err *e = take_inputs(&c, inputs, n);
+    lz_span span = lz_span_begin();
     if (!e)
         e = lz_executor_run(r->executor, c.in.data, c.in.len, &c.env, c.out.data);
+    lz_span_end(&span, &(lz_span_note){ .phase = LZ_PHASE_RUN });
     if (!e)
         e = give_outputs(&c, outputs);
     for (size_t i = 0; i < c.in.len; i++)

@@ -1,5 +1,7 @@
 #include "base/hash.h"
+#include "base/lock.h"
 #include "base/mem.h"
+#include "base/profile.h"
 #include "core/dtype.h"
 #include "exec/segment_impl.h"
 #include <string.h>
@@ -103,14 +105,14 @@ void lz_segment_deinit(lz_segment *s)
         s->entries = e->next;
         destroy_entry(e);
     }
-    pthread_mutex_destroy(&s->lock);
+    lz_lock_deinit(&s->lock);
 }
 
 uint32_t lz_segment_entries(lz_segment *s)
 {
-    pthread_mutex_lock(&s->lock);
+    lz_lock_take(&s->lock);
     uint32_t n = s->n_entries;
-    pthread_mutex_unlock(&s->lock);
+    lz_lock_give(&s->lock);
     return n;
 }
 
@@ -122,7 +124,7 @@ static bool is_for(const lz_seg_entry *e, const lz_seg_call *c, uint64_t hash)
 /* Takes the entry out, so that nobody drops it while it is used. */
 static lz_seg_entry *take_entry(lz_segment *s, const lz_seg_call *c, uint64_t hash)
 {
-    pthread_mutex_lock(&s->lock);
+    lz_lock_take(&s->lock);
     lz_seg_entry **at = &s->entries;
     while (*at && !is_for(*at, c, hash))
         at = &(*at)->next;
@@ -131,7 +133,7 @@ static lz_seg_entry *take_entry(lz_segment *s, const lz_seg_call *c, uint64_t ha
         *at = found->next;
         s->n_entries--;
     }
-    pthread_mutex_unlock(&s->lock);
+    lz_lock_give(&s->lock);
     return found;
 }
 
@@ -143,7 +145,7 @@ static void put_entry(lz_segment *s, lz_seg_entry *e)
         destroy_entry(e);
         return;
     }
-    pthread_mutex_lock(&s->lock);
+    lz_lock_take(&s->lock);
     e->next = s->entries;
     s->entries = e;
     if (++s->n_entries > LZ_SEG_ENTRIES) {
@@ -154,7 +156,7 @@ static void put_entry(lz_segment *s, lz_seg_entry *e)
         *at = NULL;
         s->n_entries--;
     }
-    pthread_mutex_unlock(&s->lock);
+    lz_lock_give(&s->lock);
     destroy_entry(drop);
 }
 
@@ -176,8 +178,10 @@ static lz_err *make_entry(lz_seg_call *c, uint64_t hash, lz_seg_entry **out)
         return lz_err_oom();
     lz_arena_init(&e->arena);
     lz_err *err = keep_key(c, e, hash);
+    lz_span span = lz_span_begin();
     if (!err)
         err = lz_segment_lower(c, e);
+    lz_span_end(&span, &(lz_span_note){ .phase = LZ_PHASE_COMPILE });
     if (err)
         destroy_entry(e);
     else
@@ -386,6 +390,12 @@ static lz_err *give_results(results *r, lz_gv *values)
     return NULL;
 }
 
+static const lz_ir_node *node_of(const void *user, uint32_t origin)
+{
+    const lz_segment *s = user;
+    return origin < s->n ? s->insts[origin].node : NULL;
+}
+
 static lz_err *with_room(results *r, lz_arena *a)
 {
     size_t n = lz_plan_outputs(r->e->plan);
@@ -395,11 +405,13 @@ static lz_err *with_room(results *r, lz_arena *a)
     LZ_TRY(lz_arena_new(a, &r->made, r->e->n_stensors + 1));
     LZ_TRY(lz_arena_new(a, &values, r->c->seg->n_outputs + 1));
     uint32_t failed = 0;
+    lz_plan_names names = { .node = node_of, .user = r->c->seg, .file = r->c->program->graph->file };
     lz_run_args args = { .inputs = r->c->inputs,
                          .scalars = r->c->scalars,
                          .memory = r->c->env->memory,
                          .threads = r->c->env->threads,
-                         .failed = &failed };
+                         .failed = &failed,
+                         .names = &names };
     lz_err *e = lz_plan_run(r->e->plan, &args, r->buffers);
     if (e)
         r->c->at = &r->c->seg->insts[failed];

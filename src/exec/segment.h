@@ -8,10 +8,10 @@
 #ifndef LZ_EXEC_SEGMENT_H
 #define LZ_EXEC_SEGMENT_H
 
+#include "base/lock.h"
 #include "base/pool.h"
 #include "core/buffer.h"
 #include "exec/graph_program.h"
-#include <pthread.h>
 #include <stdatomic.h>
 
 typedef struct lz_seg_input {
@@ -35,7 +35,7 @@ struct lz_segment {
     uint32_t n_constants;
     bool writes;         /* some operator writes to a tensor */
     atomic_bool statics; /* run_time turned out to be wrong: values are needed */
-    pthread_mutex_t lock;
+    lz_lock lock;
     lz_seg_entry *entries; /* newest first */
     uint32_t n_entries;
 };

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "exec/straight_impl.h"
 #include "exec/turned.h"
+#include <assert.h>
 #include <string.h>
 
 void lz_straight_destroy(lz_straight *x)
@@ -38,6 +39,15 @@ size_t lz_straight_launches(const lz_straight *x)
     return x->launches;
 }
 
+size_t lz_straight_bytes(const lz_straight *x)
+{
+    size_t bytes = sizeof *x + x->arena.total + x->places.cap * sizeof *x->places.data
+                   + x->steps.cap * sizeof *x->steps.data;
+    for (size_t i = 0; i < x->steps.len; i++)
+        bytes += lz_plan_bytes(x->steps.data[i].plan);
+    return bytes;
+}
+
 /* ---- running ---- */
 
 typedef struct runner {
@@ -60,6 +70,32 @@ static void take_inputs(runner *r)
         if (x->places.data[i].is_position)
             r->scalars[i].i *= LZ_STRAIGHT_DRAWS;
     }
+}
+
+/* Parts of places, from where they begin in this run. */
+static void move_inputs(runner *r, const lz_sstep *s)
+{
+    for (uint32_t i = s->first_moved; i < s->first_out; i++) {
+        const lz_splace *p = &r->x->places.data[i];
+        assert(p->is_moved);
+        r->inputs[i] = r->inputs[p->base];
+        r->inputs[i].donate = false;
+        r->inputs[i].offset += (size_t)p->bytes * (size_t)r->scalars[p->number].i; /* the plan checks it */
+    }
+}
+
+/* They borrow their buffers; and what they show must not be computed over while they are read. */
+static void forget_moved(runner *r, const lz_sstep *s)
+{
+    for (uint32_t i = s->first_moved; i < s->first_out; i++)
+        r->inputs[i] = (lz_run_input){ 0 };
+}
+
+static void keep_moved(runner *r, const lz_sstep *s)
+{
+    for (uint32_t i = s->first_moved; i < s->first_out; i++)
+        if (r->x->places.data[i].is_read)
+            r->inputs[r->x->places.data[i].base].donate = false;
 }
 
 /* What nobody reads after this step may be computed over; inputs of the graph in the last one
@@ -91,23 +127,34 @@ static void plan_ahead(runner *r, const lz_sstep *s)
 {
     size_t bytes = lz_plan_will_take(s->plan, r->inputs) + r->copies;
     r->copies += lz_turned_will_take(s->plan, r->inputs);
-    for (size_t i = r->x->n_inputs; i < s->first_out; i++)
+    for (size_t i = r->x->n_inputs; i < s->first_moved; i++)
         bytes += r->inputs[i].buffer ? lz_buffer_capacity(r->inputs[i].buffer->size) : 0;
     *r->args->planned = bytes > *r->args->planned ? bytes : *r->args->planned;
+}
+
+static const lz_ir_node *node_of(const void *user, uint32_t origin)
+{
+    const lz_sstep *s = user;
+    return origin < s->n_nodes ? s->nodes[origin] : NULL;
 }
 
 static lz_err *run_step(runner *r, const lz_sstep *s)
 {
     uint32_t failed = UINT32_MAX;
+    lz_plan_names names = { .node = node_of, .user = s, .file = r->x->graph->file };
     lz_run_args args = { .inputs = r->inputs,
                          .scalars = r->scalars,
                          .memory = r->args->memory,
                          .threads = r->args->threads,
-                         .failed = &failed };
+                         .failed = &failed,
+                         .names = &names };
     donate(r, s);
+    keep_moved(r, s);
+    move_inputs(r, s);
     if (r->args->planned)
         plan_ahead(r, s);
     lz_err *e = lz_plan_run(s->plan, &args, r->made);
+    forget_moved(r, s);
     if (e && failed < s->n_nodes && r->args->failed)
         *r->args->failed = s->nodes[failed];
     LZ_TRY(e);

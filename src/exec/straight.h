@@ -50,6 +50,8 @@ size_t lz_straight_outputs(const lz_straight *x);
 lz_straight_output lz_straight_output_get(const lz_straight *x, size_t i);
 size_t lz_straight_plans(const lz_straight *x);
 size_t lz_straight_launches(const lz_straight *x);
+/* The memory that it takes, that of the graph excepted. */
+size_t lz_straight_bytes(const lz_straight *x);
 
 typedef struct lz_straight_arg {
     lz_buffer *buffer; /* of a tensor */

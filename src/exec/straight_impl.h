@@ -14,6 +14,12 @@ typedef struct lz_splace {
     bool is_output;   /* of the graph */
     bool is_number;   /* an input that is none */
     bool is_position; /* such a number: where random numbers begin */
+    /* A part of another place that begins at a run-time number, for one step: */
+    bool is_moved;
+    bool is_read;    /* some launch reads it */
+    uint32_t base;   /* that place */
+    uint32_t number; /* the input that is the number */
+    int64_t bytes;   /* to one of its steps */
 } lz_splace;
 
 /* A plan: its input slots are places, its numbers inputs of the graph, its outputs the
@@ -23,6 +29,7 @@ typedef struct lz_sstep {
     const lz_ir_node *const *nodes; /* by origin */
     const uint32_t *last;           /* places that nobody reads afterwards */
     size_t n_nodes, n_last, n_out;
+    uint32_t first_moved; /* places from here to first_out are moved ones */
     uint32_t first_out;
 } lz_sstep;
 

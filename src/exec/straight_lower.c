@@ -123,6 +123,15 @@ static lz_err *add_inputs(maker *m)
     return NULL;
 }
 
+/* A place that is a part of another one, from a run-time number on: see lz_lower_move_fn. */
+static lz_err *add_moved(lz_lower *b, int64_t slot, int64_t number, int64_t bytes, int64_t *out)
+{
+    maker *m = b->user;
+    lz_splace p = { .is_moved = true, .base = (uint32_t)slot, .number = (uint32_t)number, .bytes = bytes };
+    *out = (int64_t)m->x->places.len;
+    return lz_vec_push(&m->x->places, p);
+}
+
 /* ---- arguments ---- */
 
 static lz_err *tensor_of(maker *m, const lz_ir_value *v, lz_lv *out)
@@ -248,12 +257,24 @@ static bool only_looks(const lz_op_row *op)
     return false;
 }
 
+/* The sizes that the graph states for the node's only result. */
+static lz_ints sizes_of(const lz_ir_node *n)
+{
+    const lz_type *t = n->nout == 1 ? n->out[0]->type : NULL;
+    const lz_tensor_facts *f = t && t->kind == LZ_TY_TENSOR ? t->tensor : NULL;
+    bool stated = f && f->rank >= 0 && (f->sizes || !f->rank);
+    for (int d = 0; stated && d < f->rank; d++)
+        stated = f->sizes[d] >= 0;
+    return stated ? (lz_ints){ f->sizes, f->rank } : (lz_ints){ NULL, -1 };
+}
+
 static lz_err *lower_op(maker *m, const lz_ir_node *n)
 {
     lz_lv args[LZ_ARGS_MAX], results[LZ_ARGS_MAX];
     size_t count;
     LZ_TRY(find_args(m, n, args));
     LZ_TRY(set_random(m, n));
+    m->b.expected = sizes_of(n);
     if (only_looks(n->op))
         LZ_TRY(lz_op_lower_as_is(&m->b, n->op, args, results, &count));
     else
@@ -295,11 +316,11 @@ static lz_err *lower_node(maker *m, const lz_ir_node *n)
 /* ---- steps ---- */
 
 /* An input as it lies in memory, and not some view of it. */
-static bool is_plain(const lz_ln *n)
+static bool is_plain(const maker *m, const lz_ln *n)
 {
     const lz_linput *in = n->attr;
     int64_t dense[LZ_MAX_DIMS];
-    bool plain = in->offset == 0;
+    bool plain = in->offset == 0 && !m->x->places.data[in->slot].is_moved;
     lz_row_major(lz_ln_sizes(n), dense);
     for (int64_t d = 0; plain && d < n->ndim; d++)
         plain = n->sizes[d] == 1 || in->strides[d] == dense[d];
@@ -312,7 +333,7 @@ static lz_err *keep_value(maker *m, lz_ir_value *v)
     known *k = known_of(m, v);
     if (k->last <= m->step + 1 || k->made != m->step + 1 || !k->node)
         return NULL;
-    if (k->node->kind == LZ_L_INPUT && is_plain(k->node)) {
+    if (k->node->kind == LZ_L_INPUT && is_plain(m, k->node)) {
         uint32_t slot = (uint32_t)((const lz_linput *)k->node->attr)->slot;
         lz_splace *p = &m->x->places.data[slot];
         if (lz_shape_eq(p->sizes, lz_ln_sizes(k->node))) {
@@ -337,6 +358,22 @@ static lz_err *keep_values(maker *m, const lz_ir_node *first, const lz_ir_node *
     return NULL;
 }
 
+/* Who reads a part of a part reads that part. */
+static lz_err *mark_read(maker *m, const lz_sstep *s)
+{
+    bool *read;
+    if (s->first_moved == s->first_out)
+        return NULL;
+    LZ_TRY(lz_arena_new(&m->arena, &read, m->x->places.len));
+    lz_plan_find_read(s->plan, read);
+    for (uint32_t i = s->first_out; i-- > s->first_moved;) {
+        lz_splace *p = &m->x->places.data[i];
+        p->is_read = read[i];
+        read[p->base] |= read[i];
+    }
+    return NULL;
+}
+
 static lz_err *end_step(maker *m, lz_sstep *s)
 {
     lz_plan_options options = { .separate = m->options.separate };
@@ -351,18 +388,20 @@ static lz_err *end_step(maker *m, lz_sstep *s)
     LZ_TRY(lz_vec_reserve(&m->x->steps, 1));
     LZ_TRY(lz_plan_create(&m->b, m->outputs.data, m->outputs.len, &options, &s->plan));
     m->x->launches += lz_plan_launches(s->plan);
-    return lz_vec_push(&m->x->steps, *s);
+    LZ_TRY(lz_vec_push(&m->x->steps, *s));
+    return mark_read(m, s);
 }
 
 static lz_err *lower_step(maker *m, const lz_ir_node *first, const lz_ir_node **end)
 {
-    lz_sstep s = { .first_out = (uint32_t)m->x->places.len };
+    lz_sstep s = { .first_moved = (uint32_t)m->x->places.len };
     const lz_ir_node *n = first, *ret = m->x->graph->block->ret;
     m->nodes.len = m->outputs.len = 0;
     for (; n != ret && n->mark == m->step; n = n->next)
         if (!lz_ir_is(n, LZ_PRIM_CONSTANT) && !lz_ir_is(n, LZ_PRIM_LIST))
             LZ_TRY(lower_node(m, n));
     *end = n;
+    s.first_out = (uint32_t)m->x->places.len;
     LZ_TRY(keep_values(m, first, n));
     return end_step(m, &s);
 }
@@ -374,6 +413,8 @@ static lz_err *lower_steps(maker *m)
     for (m->step = 0; !e && m->step < m->n_steps; m->step++) {
         lz_arena_init(&m->arena);
         lz_low_init(&m->b, &m->arena);
+        m->b.move = add_moved;
+        m->b.user = m;
         e = lower_step(m, at, &at);
         lz_low_deinit(&m->b);
         lz_arena_deinit(&m->arena);

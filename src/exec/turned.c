@@ -1,7 +1,7 @@
 #include "exec/turned.h"
+#include "base/lock.h"
 #include "core/array.h"
 #include "core/dtype.h"
-#include <pthread.h>
 #include <string.h>
 
 /* Up to so many rows the copy is read where it lies. Measured, f32, microseconds a product without and
@@ -13,7 +13,7 @@
  *              32   43.1  42.8     321   305      845   778 */
 enum { ROWS_MOST = 24, SIDE_LEAST = 16 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what was made of all buffers */
+static lz_lock lock = LZ_LOCK_INIT; /* of what was made of all buffers */
 
 /* ---- in a plan ---- */
 
@@ -106,13 +106,13 @@ size_t lz_turned_will_take(const lz_plan *p, const lz_run_input *inputs)
     matrix m;
     if (!p->turns)
         return 0;
-    pthread_mutex_lock(&lock);
+    lz_lock_take(&lock);
     for (size_t i = 0; i < p->n_launches; i++)
         if (p->launches[i].turned == LZ_TURNED_FIRST && matrix_of(p, &p->launches[i], inputs, &m)
             && is_due(&m))
             bytes +=
                 lz_buffer_capacity((size_t)(m.how[K] * m.how[N]) * lz_dtype_size((lz_dtype)m.how[DTYPE]));
-    pthread_mutex_unlock(&lock);
+    lz_lock_give(&lock);
     return bytes;
 }
 
@@ -150,9 +150,9 @@ void lz_turned_make(const lz_plan *p, const lz_run_args *args)
         const lz_plaunch *l = &p->launches[i];
         if (l->turned != LZ_TURNED_FIRST || !matrix_of(p, l, args->inputs, &m))
             continue;
-        pthread_mutex_lock(&lock);
+        lz_lock_take(&lock);
         want(&m, args->memory);
-        pthread_mutex_unlock(&lock);
+        lz_lock_give(&lock);
     }
 }
 
@@ -161,9 +161,9 @@ lz_buffer *lz_turned_find(const lz_plan *p, const lz_plaunch *l, const lz_run_in
     matrix m;
     if (!l->turned || !matrix_of(p, l, inputs, &m))
         return NULL;
-    pthread_mutex_lock(&lock);
+    lz_lock_take(&lock);
     lz_buffer *made = describes(&m.buffer->made, &m) ? m.buffer->made.memory : NULL;
     made = made ? lz_buffer_retain(made) : NULL;
-    pthread_mutex_unlock(&lock);
+    lz_lock_give(&lock);
     return made;
 }

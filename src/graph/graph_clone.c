@@ -87,6 +87,7 @@ static lz_err *copy_node(copier *c, lz_ir_node *from)
     to->builtin = from->builtin;
     to->line = from->line;
     to->col = from->col;
+    to->recorded = from->recorded;
     for (uint32_t i = 0; i < from->nout; i++)
         LZ_TRY(copy_value(c, from->out[i], to->out[i]));
     LZ_TRY(copy_attrs(c, from, to));

@@ -138,7 +138,7 @@ void lz_ir_print_node(const lz_ir_node *n, lz_text *out)
 static void print_place(const lz_loc *l, lz_text *out)
 {
     if (l->file && l->line)
-        lz_text_printf(out, " # %s:%d:%d", l->file, l->line, l->col ? l->col - 1 : 0);
+        lz_text_printf(out, " # %s:%d:%d", l->file, l->line, l->col > 0 ? l->col - 1 : 0);
 }
 
 static void print_block_head(const lz_ir_block *b, uint32_t depth, lz_text *out)

@@ -29,6 +29,9 @@ static lz_err *make_string(lz_gv_kind kind, lz_str text, lz_gv *out)
 
 lz_err *lz_gv_str(lz_str text, lz_gv *out)
 {
+    if (text.len > LZ_GV_TEXT_MAX)
+        return lz_errf(LZ_ERR_LIMIT, "a string of %zu bytes: a string of a graph has at most %d", text.len,
+                       LZ_GV_TEXT_MAX);
     return make_string(LZ_GV_STR, text, out);
 }
 

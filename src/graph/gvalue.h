@@ -122,6 +122,8 @@ static inline lz_gv lz_gv_float(double v)
 }
 
 /* Each makes a box with one count, the caller's. */
+/* LZ_ERR_LIMIT above LZ_GV_TEXT_MAX bytes: a loop that doubles a string ends there. */
+enum { LZ_GV_TEXT_MAX = 64 << 20 };
 LZ_MUST_USE lz_err *lz_gv_str(lz_str text, lz_gv *out);
 LZ_MUST_USE lz_err *lz_gv_device(lz_str text, lz_gv *out);
 LZ_MUST_USE lz_err *lz_gv_list_make(size_t room, lz_gv *out); /* empty */

@@ -88,6 +88,7 @@ struct lz_ir_node {
     uint32_t nin, nout, nblocks, nattrs;
     lz_loc loc;         /* in the user's program */
     uint32_t line, col; /* in the graph's text, from 1; 0: built otherwise */
+    uint32_t recorded;  /* 1 + the index of the recorded node that it was lowered from; 0: none */
     uint32_t mark;
 };
 

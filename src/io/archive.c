@@ -110,48 +110,48 @@ void lz_archive_close(lz_archive *a)
 
 const char *lz_archive_format(const lz_archive *a)
 {
-    return a->class->name;
+    return a ? a->class->name : "";
 }
 
 size_t lz_archive_count(const lz_archive *a)
 {
-    return a->count;
+    return a ? a->count : 0;
 }
 
 const char *lz_archive_name(const lz_archive *a, size_t i)
 {
-    return a->entries[i].name.ptr;
+    return i < lz_archive_count(a) ? a->entries[i].name.ptr : "";
 }
 
 lz_dtype lz_archive_dtype(const lz_archive *a, size_t i)
 {
-    return a->entries[i].elements.dtype;
+    return i < lz_archive_count(a) ? a->entries[i].elements.dtype : LZ_DTYPE_NONE;
 }
 
 lz_ints lz_archive_sizes(const lz_archive *a, size_t i)
 {
-    return a->entries[i].elements.sizes;
+    return i < lz_archive_count(a) ? a->entries[i].elements.sizes : (lz_ints){ NULL, 0 };
 }
 
 size_t lz_archive_find(const lz_archive *a, const char *name)
 {
-    const lz_archive_entry *e = lz_map_get(&a->by_name, lz_str_of(name));
+    const lz_archive_entry *e = !a || !name ? NULL : lz_map_get(&a->by_name, lz_str_of(name));
     return e ? (size_t)(e - a->entries) : SIZE_MAX;
 }
 
 size_t lz_archive_metadata_count(const lz_archive *a)
 {
-    return a->metadata_count;
+    return a ? a->metadata_count : 0;
 }
 
 lz_metadata lz_archive_metadata_at(const lz_archive *a, size_t i)
 {
-    return a->metadata[i];
+    return i < lz_archive_metadata_count(a) ? a->metadata[i] : (lz_metadata){ "", "" };
 }
 
 const char *lz_archive_metadata(const lz_archive *a, const char *key)
 {
-    for (size_t i = 0; i < a->metadata_count; i++)
+    for (size_t i = 0; a && key && i < a->metadata_count; i++)
         if (strcmp(a->metadata[i].key, key) == 0)
             return a->metadata[i].value;
     return NULL;
@@ -168,6 +168,8 @@ lz_err *lz_archive_get(const lz_archive *a, size_t i, lz_buffer_pool *pool, lz_a
 lz_err *lz_archive_array(const lz_archive *a, size_t i, lz_array **out)
 {
     lz_array array;
+    if (!a)
+        return lz_errf(LZ_ERR_ARG, "there is no archive");
     if (i >= a->count)
         return lz_errf(LZ_ERR_ARG, "%s: there are %zu tensors, none has number %zu", a->path.ptr, a->count,
                        i);

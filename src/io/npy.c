@@ -121,9 +121,8 @@ static lz_err *read_array(int fd, const char *path, lz_buffer_pool *pool, lz_arr
 lz_err *lz_npy_read(const char *path, lz_buffer_pool *pool, lz_array *out)
 {
     *out = (lz_array){ .dtype = LZ_DTYPE_NONE };
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return lz_err_errno(errno, "open", path);
+    int fd;
+    LZ_TRY(lz_file_open(path, &fd));
     lz_err *e = read_array(fd, path, pool, out);
     close(fd);
     return e;

@@ -434,14 +434,27 @@ static lz_kv along_row(lz_kb *b, int op, lz_kreduce kind, lz_kv x)
                .op = (uint8_t)op, .type = (uint8_t)(index ? LZ_KI64 : t), .attr = (int)kind, .in = { x } });
 }
 
+/* In f64, then rounded once. */
+static lz_kv in_f64(lz_kb *b, int op, lz_kreduce kind, lz_kv x)
+{
+    return cast(b, along_row(b, op, kind, cast(b, x, LZ_KF64)), LZ_KF32);
+}
+
+static bool is_f32(lz_kb *b, lz_kv x)
+{
+    return ready(b, 1, &x) && lz_kb_at(b, x)->type == LZ_KF32;
+}
+
 lz_kv lz_kb_reduce(lz_kb *b, lz_kreduce kind, lz_kv x)
 {
-    return along_row(b, LZ_N_REDUCE, kind, x);
+    bool wide = kind == LZ_K_RPROD && is_f32(b, x);
+    return (wide ? in_f64 : along_row)(b, LZ_N_REDUCE, kind, x);
 }
 
 lz_kv lz_kb_scan(lz_kb *b, lz_kreduce kind, lz_kv x)
 {
-    return along_row(b, LZ_N_SCAN, kind, x);
+    bool wide = (kind == LZ_K_RSUM || kind == LZ_K_RPROD) && is_f32(b, x);
+    return (wide ? in_f64 : along_row)(b, LZ_N_SCAN, kind, x);
 }
 
 void lz_kb_store(lz_kb *b, int access, lz_kv x)

@@ -1,6 +1,7 @@
 #include "jit/cache_folder.h"
 #include "base/dir.h"
 #include "base/env.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include <errno.h>
@@ -43,28 +44,10 @@ lz_err *lz_cfolder_path(char **out)
     return e;
 }
 
-static bool parse_size(lz_str s, uint64_t *out)
-{
-    static const char letters[] = "KMGT";
-    unsigned shift = 0;
-    for (unsigned i = 0; s.len && letters[i]; i++)
-        if ((s.ptr[s.len - 1] & ~32) == letters[i])
-            shift = 10 * (i + 1);
-    uint64_t v;
-    if (!lz_uint64_parse(lz_str_sub(s, 0, s.len - (shift != 0)), &v) || v > (uint64_t)INT64_MAX >> shift)
-        return false;
-    *out = v << shift;
-    return true;
-}
-
 lz_err *lz_cfolder_limit(uint64_t *out)
 {
-    const char *text = lz_env_text(LZ_ENV_CACHE_SIZE);
     *out = usual_limit;
-    if (text && !parse_size(lz_str_of(text), out))
-        return lz_errf(LZ_ERR_ARG, "%s=%s: not a number of bytes such as 1000000, 512K, 256M or 1G",
-                       lz_env_vars[LZ_ENV_CACHE_SIZE].name, text);
-    return NULL;
+    return lz_env_bytes(LZ_ENV_CACHE_SIZE, out);
 }
 
 /* Why what was opened must not be trusted, or NULL. */
@@ -207,17 +190,6 @@ void lz_cfolder_touch(const lz_cfolder *f, const char *name, const lz_cobject *o
         (void)utimensat(f->fd, name, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
-static lz_err *write_bytes(int fd, const char *name, lz_str bytes)
-{
-    while (bytes.len) {
-        ssize_t put = write(fd, bytes.ptr, bytes.len);
-        if (put < 0 && errno != EINTR)
-            return lz_err_errno(errno, "write", name);
-        bytes = lz_str_sub(bytes, put < 0 ? 0 : (size_t)put, bytes.len);
-    }
-    return NULL;
-}
-
 /* cache_tidy.c reads these names. */
 static lz_err *create_temp(const lz_cfolder *f, char temp[TEMP_NAME], int *out)
 {
@@ -234,7 +206,8 @@ lz_err *lz_cfolder_write(const lz_cfolder *f, const char *name, lz_str bytes)
     char temp[TEMP_NAME];
     int fd;
     LZ_TRY(create_temp(f, temp, &fd));
-    lz_err *e = write_bytes(fd, name, bytes);
+    int error = lz_fd_write(fd, bytes);
+    lz_err *e = error ? lz_err_errno(error, "write", name) : NULL;
     if (close(fd) != 0 && !e)
         e = lz_err_errno(errno, "close", name);
     if (!e && renameat(f->fd, temp, f->fd, name) != 0)

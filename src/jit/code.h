@@ -17,6 +17,7 @@
 typedef enum lz_run {
     LZ_RUN_SAME,  /* it stands still: one value for all */
     LZ_RUN_NEXT,  /* elements lie side by side */
+    LZ_RUN_BACK,  /* side by side, from the last to the first */
     LZ_RUN_STEP,  /* `step` bytes apart */
     LZ_RUN_TABLE, /* wherever `table` says */
     LZ_RUNS
@@ -89,6 +90,7 @@ typedef struct lz_ccode {
     lz_cneeds needs;
     void *memory; /* of the loader */
     size_t size;
+    size_t run_size, walk_size; /* bytes of the two functions; 0: unknown */
 } lz_ccode;
 
 /* Maps the object, never writable and executable at once. Refuses, with what and where, an

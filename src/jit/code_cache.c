@@ -1,13 +1,14 @@
 #include "jit/code_cache.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include <stdatomic.h>
 #include <time.h>
 
-/* How long to wait for another process that makes the same object; no compilation takes that long. */
-static const uint64_t patience_ns = 10000000000;
-enum { NAP_NS = 500000 };
+/* How long to wait for another process that makes the same object: 2 s in naps, which last longer where a
+ * machine is so busy that the other process is slow, too. A compilation takes some 10 ms. Whoever holds a
+ * lock for longer is stopped, or does something else with the file: then this process never waits again. */
+enum { NAP_NS = 500000, NAPS_MOST = 4000 };
+static atomic_bool waited_in_vain;
 
 void lz_object_deinit(lz_object *o)
 {
@@ -81,14 +82,24 @@ static void store(const wanted *w, lz_str object)
     lz_text_deinit(&t);
 }
 
+static void stop_waiting(void)
+{
+    if (!atomic_exchange(&waited_in_vain, true))
+        lz_logf(LZ_LOG_WARN, "the cache of compiled kernels: another process has held a lock for 2 s; from "
+                             "now on this process "
+                             "compiles without waiting for others");
+}
+
 /* Until nobody else makes it, or it is there, or there is no patience left. */
 static void wait_for_turn(const wanted *w, const lz_clatch *lock, lz_object *out)
 {
     const struct timespec nap = { .tv_nsec = NAP_NS };
-    uint64_t start = lz_clock_ns();
-    while (!out->memory && lz_clatch_try(lock) == LZ_LOCK_THEIRS && lz_clock_ns() - start < patience_ns) {
+    int naps = 0;
+    while (!out->memory && lz_clatch_try(lock) == LZ_LOCK_THEIRS && !atomic_load(&waited_in_vain)) {
         nanosleep(&nap, NULL);
         lz_err_free(look(w, out));
+        if (!out->memory && ++naps == NAPS_MOST)
+            stop_waiting();
     }
 }
 

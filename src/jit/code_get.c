@@ -17,9 +17,6 @@ static const char refusal[] = "refused: ";
 static lz_err *emit(void *user, lz_text *out)
 {
     const wanted *w = user;
-    const lz_llvm *llvm;
-    LZ_TRY(lz_llvm_get(&llvm));
-    lz_code_thread_guard(); /* the thread ends before what is loaded by now */
     lz_err *e = lz_emit_kernel(w->kernel, w->variant, w->target, out);
     if (lz_err_code(e) != LZ_ERR_UNSUPPORTED && lz_err_code(e) != LZ_ERR_LIMIT)
         return e;

@@ -79,7 +79,11 @@ static lz_run run_of(const lz_ccut *c, int access)
     if (!lz_axes_linear(v, &c->nest, access, 0))
         return LZ_RUN_TABLE;
     int64_t step = lz_nest_stride(&c->nest, access, v->dim[v->n - 1]);
-    return step == 0 ? LZ_RUN_SAME : step == 1 ? LZ_RUN_NEXT : LZ_RUN_STEP;
+    bool memory = u->loads || u->stores;
+    return step == 0              ? LZ_RUN_SAME
+           : step == 1            ? LZ_RUN_NEXT
+           : step == -1 && memory ? LZ_RUN_BACK
+                                  : LZ_RUN_STEP;
 }
 
 /* What is larger is mostly gone from the caches when it is read: half of the last one, which

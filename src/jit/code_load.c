@@ -323,8 +323,9 @@ static lz_err *relocate(const loader *l)
 
 /* ---- what it exports ---- */
 
-/* The place of a global symbol; *out stays NULL if there is none. */
-static lz_err *find(const loader *l, const char *name, bool text, size_t size, char **out)
+/* The place of a global symbol; *out stays NULL if there is none. *length (may be NULL): how long the object
+ * says that it is. */
+static lz_err *find(const loader *l, const char *name, bool text, size_t size, char **out, size_t *length)
 {
     size_t count = symbol_count(l);
     for (size_t i = 1; i < count; i++) {
@@ -335,6 +336,8 @@ static lz_err *find(const loader *l, const char *name, bool text, size_t size, c
         size_t at = (size_t)l->symbols.sh_offset + i * sizeof y;
         if (!s || s->text != text || !within(y.st_value, size, s->head.sh_size))
             return BROKEN(at, "%s is not where it must be", name);
+        if (length)
+            *length = within(y.st_value, y.st_size, s->head.sh_size) ? (size_t)y.st_size : 0;
         return resolve(l, i, at, out);
     }
     return NULL;
@@ -350,9 +353,9 @@ static bool sensible(const lz_cneeds *n)
 static lz_err *find_exports(const loader *l, lz_ccode *out)
 {
     char *run = NULL, *walk = NULL, *needs = NULL;
-    LZ_TRY(find(l, "lz_code", true, 1, &run));
-    LZ_TRY(find(l, "lz_walk", true, 1, &walk));
-    LZ_TRY(find(l, "lz_needs", false, sizeof out->needs, &needs));
+    LZ_TRY(find(l, "lz_code", true, 1, &run, &out->run_size));
+    LZ_TRY(find(l, "lz_walk", true, 1, &walk, &out->walk_size));
+    LZ_TRY(find(l, "lz_needs", false, sizeof out->needs, &needs, NULL));
     if (!run || !needs)
         return BROKEN(0, "no %s in it", run ? "lz_needs" : "lz_code");
     memcpy(&out->needs, needs, sizeof out->needs);

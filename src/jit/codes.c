@@ -1,5 +1,6 @@
 #include "jit/codes.h"
 #include "base/env.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "jit/code_launch.h"
 #include "jit/codes_impl.h"
@@ -13,7 +14,7 @@ enum {
     LOOK_AT = 4096, /* what is run on fewer need not even be looked for on the disk */
 };
 
-lz_codes lz_codes_all = { .lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER };
+lz_codes lz_codes_all = { .lock = LZ_LOCK_INIT };
 
 /* ---- modes ---- */
 
@@ -181,9 +182,9 @@ lz_err *lz_codes_find(const lz_kernel *k, const lz_variant *v, int64_t elements,
 {
     lz_centry *e = attached(k, v);
     if (!e) {
-        pthread_mutex_lock(&lz_codes_all.lock);
+        lz_lock_take(&lz_codes_all.lock);
         lz_err *err = attach(k, v, &e);
-        pthread_mutex_unlock(&lz_codes_all.lock);
+        lz_lock_give(&lz_codes_all.lock);
         LZ_TRY(err);
     }
     *out = atomic_load_explicit(&e->code, memory_order_acquire);
@@ -247,7 +248,7 @@ void lz_codes_detach(lz_kernel *k)
     struct lz_kcode *n = atomic_load_explicit(&k->codes, memory_order_acquire);
     if (!n)
         return;
-    pthread_mutex_lock(&lz_codes_all.lock);
+    lz_lock_take(&lz_codes_all.lock);
     while (n) {
         struct lz_kcode *next = n->next;
         n->entry->users--;
@@ -256,7 +257,7 @@ void lz_codes_detach(lz_kernel *k)
     }
     lz_codes_all.holders--;
     leftovers all = take_all();
-    pthread_mutex_unlock(&lz_codes_all.lock);
+    lz_lock_give(&lz_codes_all.lock);
     drop_all(all);
 }
 
@@ -277,9 +278,9 @@ lz_err *lz_codes_open(lz_metrics *m)
     LZ_TRY(lz_jit_mode_get(&mode));
     LZ_TRY(check_target());
     LZ_TRY(lz_codes_tell(m));
-    pthread_mutex_lock(&lz_codes_all.lock);
+    lz_lock_take(&lz_codes_all.lock);
     lz_codes_all.holders++;
-    pthread_mutex_unlock(&lz_codes_all.lock);
+    lz_lock_give(&lz_codes_all.lock);
     return NULL;
 }
 
@@ -287,10 +288,10 @@ void lz_codes_close(lz_metrics *m)
 {
     lz_codes_tell_no_more(m);
     lz_code_thread_end(); /* a kernel that is being compiled may be held by the thread alone */
-    pthread_mutex_lock(&lz_codes_all.lock);
+    lz_lock_take(&lz_codes_all.lock);
     lz_codes_all.holders--;
     leftovers all = take_all();
-    pthread_mutex_unlock(&lz_codes_all.lock);
+    lz_lock_give(&lz_codes_all.lock);
     drop_all(all);
 }
 
@@ -303,9 +304,9 @@ void lz_codes_count(lz_codes_counts *out)
                               .disk_ns = atomic_load(&c->disk_ns),
                               .swaps = atomic_load(&c->swaps),
                               .refused = atomic_load(&c->refused) };
-    pthread_mutex_lock(&c->lock);
+    lz_lock_take(&c->lock);
     out->entries = (int64_t)c->count;
-    pthread_mutex_unlock(&c->lock);
+    lz_lock_give(&c->lock);
 }
 
 /* ---- the door ---- */
@@ -333,5 +334,7 @@ lz_err *lz_kernel_run(const lz_kernel *k, const lz_kernel_args *args, lz_pool *p
     if (e && lz_err_code(e) != LZ_ERR_MEMORY)
         return e;
     lz_err_free(e);
+    if (args->compiled)
+        *args->compiled = ran;
     return ran ? NULL : lz_program_run(k->program, args, pool);
 }

@@ -2,8 +2,8 @@
 #ifndef LZ_JIT_CODES_IMPL_H
 #define LZ_JIT_CODES_IMPL_H
 
+#include "base/lock.h"
 #include "jit/codes.h"
-#include <pthread.h>
 
 enum { LZ_WANT_NOTHING, LZ_WANT_LOOK, LZ_WANT_CODE }; /* look: on the disk only */
 
@@ -33,14 +33,15 @@ struct lz_kcode {
 enum { LZ_CODE_BUCKETS = 1024 };
 
 typedef struct lz_codes {
-    pthread_mutex_t lock;
-    pthread_cond_t change;
+    lz_lock lock;
     lz_centry *bucket[LZ_CODE_BUCKETS];
     lz_centry *queue, **queue_end; /* queue_end NULL: empty */
     size_t count, holders;
     uint64_t clock;
     int paused;                    /* how often */
+    unsigned generation;           /* in which the thread was started (lz_fork_count) */
     struct lz_code_thread *thread; /* NULL: none */
+    uint64_t no_start_before;      /* lz_clock_ns: a thread could not be started */
     struct lz_code_hold *holds;
     _Atomic(lz_code_source *) source;
     atomic_bool none; /* nothing can be compiled here */
@@ -55,7 +56,6 @@ void lz_codes_tell_no_more(lz_metrics *m);
 void lz_code_make(lz_centry *e, int want);          /* on this thread */
 void lz_code_ask(lz_centry *e, int want);           /* on the other */
 struct lz_code_thread *lz_code_thread_take(void);   /* with the lock: it is told to stop */
-void lz_code_thread_guard(void);                    /* what is loaded by now outlives the thread */
 void lz_code_thread_join(struct lz_code_thread *t); /* without it; NULL is fine */
 void lz_code_thread_end(void); /* finishes what it is at; the next question starts another */
 

@@ -1,10 +1,13 @@
 #include "base/clock.h"
 #include "base/env.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/pool.h"
+#include "base/profile.h"
 #include "base/thread.h"
 #include "jit/codes_impl.h"
+#include "jit/perf_map.h"
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -13,9 +16,10 @@
 
 enum { STACK = 8 << 20, NICE = 5, NAP_NS = 1000000 };
 
-/* Code is made by one thread at a time; a fork waits for it, so that a child never finds
- * the compiler in the middle of something. Taken before the lock of the table. */
-static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+static const uint64_t next_start_ns = 1000000000; /* after a thread could not be started */
+
+/* Code is made by one thread at a time. Taken before the lock of the table. */
+static lz_lock making = LZ_LOCK_INIT;
 
 /* ---- what happens, told to whoever holds ---- */
 
@@ -39,23 +43,23 @@ lz_err *lz_codes_tell(lz_metrics *m)
     if (!own)
         return lz_err_oom();
     *own = h;
-    pthread_mutex_lock(&lz_codes_all.lock);
+    lz_lock_take(&lz_codes_all.lock);
     own->next = lz_codes_all.holds;
     lz_codes_all.holds = own;
-    pthread_mutex_unlock(&lz_codes_all.lock);
+    lz_lock_give(&lz_codes_all.lock);
     return NULL;
 }
 
 void lz_codes_tell_no_more(lz_metrics *m)
 {
-    pthread_mutex_lock(&lz_codes_all.lock);
+    lz_lock_take(&lz_codes_all.lock);
     lz_code_hold **at = &lz_codes_all.holds, *found;
     while (*at && (*at)->metrics != m)
         at = &(*at)->next;
     found = *at;
     if (found)
         *at = found->next;
-    pthread_mutex_unlock(&lz_codes_all.lock);
+    lz_lock_give(&lz_codes_all.lock);
     lz_mem_free(found);
 }
 
@@ -63,34 +67,22 @@ static void tell_compiled(uint64_t ns)
 {
     atomic_fetch_add(&lz_codes_all.compiles, 1);
     atomic_fetch_add(&lz_codes_all.compile_ns, (int64_t)ns);
-    pthread_mutex_lock(&lz_codes_all.lock);
+    lz_lock_take(&lz_codes_all.lock);
     for (lz_code_hold *h = lz_codes_all.holds; h; h = h->next)
         lz_series_add(h->compile, (int64_t)ns);
-    pthread_mutex_unlock(&lz_codes_all.lock);
+    lz_lock_give(&lz_codes_all.lock);
 }
 
 static void tell(atomic_int_fast64_t *count, size_t member)
 {
     atomic_fetch_add(count, 1);
-    pthread_mutex_lock(&lz_codes_all.lock);
+    lz_lock_take(&lz_codes_all.lock);
     for (lz_code_hold *h = lz_codes_all.holds; h; h = h->next)
         lz_counter_add(*(lz_counter **)(void *)((char *)h + member), 1);
-    pthread_mutex_unlock(&lz_codes_all.lock);
+    lz_lock_give(&lz_codes_all.lock);
 }
 
 /* ---- forks ---- */
-
-static void before_fork(void)
-{
-    pthread_mutex_lock(&making);
-    pthread_mutex_lock(&lz_codes_all.lock);
-}
-
-static void after_fork(void)
-{
-    pthread_mutex_unlock(&lz_codes_all.lock);
-    pthread_mutex_unlock(&making);
-}
 
 /* With the lock, without a thread: what it was asked for will be asked for again. */
 static void forget_queue(lz_codes *c)
@@ -106,30 +98,28 @@ static void forget_queue(lz_codes *c)
     }
 }
 
-/* The thread is not here. */
-static void after_fork_in_child(void)
+/* With the lock. In a child of fork the thread is not there. */
+static void look_for_fork(lz_codes *c)
 {
-    lz_codes *c = &lz_codes_all;
+    if (c->generation == lz_fork_count())
+        return;
+    c->generation = lz_fork_count();
     lz_mem_free(c->thread);
     lz_pool_spare(false);
     c->thread = NULL;
     c->paused = 0;
     forget_queue(c);
-    c->change = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
-    after_fork();
 }
 
-static void watch_forks(void)
+static void take_lock(lz_codes *c)
 {
-    (void)pthread_atfork(before_fork, after_fork, after_fork_in_child);
+    lz_lock_take(&c->lock);
+    look_for_fork(c);
 }
-
-/* Before the first code is made, by whatever thread. */
-static pthread_once_t watched = PTHREAD_ONCE_INIT;
 
 /* ---- making it ---- */
 
-/* Without memory it is not the kernel's fault: a later run asks again. */
+/* Without memory, or when the process exits, it is not the kernel's fault: a later run asks again. */
 static void refuse(lz_centry *e, lz_err *err)
 {
     lz_code code = lz_err_code(err);
@@ -138,7 +128,7 @@ static void refuse(lz_centry *e, lz_err *err)
     lz_logf(wished ? LZ_LOG_WARN : LZ_LOG_DEBUG, "a kernel stays interpreted: %s", lz_err_text(err));
     if (code == LZ_ERR_NOT_FOUND) {
         atomic_store(&lz_codes_all.none, true);
-    } else if (code == LZ_ERR_MEMORY) {
+    } else if (code == LZ_ERR_MEMORY || code == LZ_ERR_BUSY) {
         atomic_store(&e->elements, 0);
         atomic_store(&e->asked, LZ_WANT_NOTHING);
     } else {
@@ -153,14 +143,17 @@ static void make(lz_centry *e, int want)
     lz_code_source *source = atomic_load(&lz_codes_all.source);
     bool made = false;
     uint64_t start = lz_clock_ns();
+    lz_span span = lz_span_begin();
     lz_err *err =
         (source ? source : lz_code_get)(e->kernel, &e->variant, want == LZ_WANT_CODE, &e->loaded, &made);
+    lz_span_end(&span, &(lz_span_note){ .phase = LZ_PHASE_CODE });
     if (err) {
         refuse(e, err);
         return;
     }
     if (!e->loaded.run)
         return;
+    lz_perf_map_add(e->kernel, &e->loaded);
     atomic_store_explicit(&e->code, &e->loaded, memory_order_release);
     uint64_t took = lz_clock_ns() - start;
     if (made) {
@@ -173,12 +166,11 @@ static void make(lz_centry *e, int want)
 
 void lz_code_make(lz_centry *e, int want)
 {
-    pthread_once(&watched, watch_forks);
-    pthread_mutex_lock(&making);
+    lz_lock_take(&making);
     if (!atomic_load_explicit(&e->code, memory_order_acquire) && !atomic_load(&e->refused)
         && !atomic_load(&lz_codes_all.none))
         make(e, want);
-    pthread_mutex_unlock(&making);
+    lz_lock_give(&making);
 }
 
 /* ---- the thread ---- */
@@ -208,7 +200,7 @@ static void take_cpu(lz_code_thread *t)
 {
     lz_pool_spare(true);
     if (!t->has_cpu) {
-        nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
+        lz_nap(NAP_NS);
         move_to(lz_pool_spared_cpu());
     }
     t->has_cpu = true;
@@ -231,7 +223,7 @@ static void enqueue(lz_centry *e)
     e->in_queue = NULL;
     e->queued = true;
     c->queue_end = &e->in_queue;
-    pthread_cond_broadcast(&c->change);
+    lz_lock_wake(&c->lock);
 }
 
 /* With the lock; NULL when it must stop. */
@@ -240,7 +232,7 @@ static lz_centry *next_entry(lz_code_thread *t)
     lz_codes *c = &lz_codes_all;
     while (!t->stop && !c->queue) {
         give_cpu(t);
-        pthread_cond_wait(&c->change, &c->lock);
+        lz_lock_wait(&c->lock);
     }
     lz_centry *e = t->stop ? NULL : c->queue;
     if (e) {
@@ -252,24 +244,24 @@ static lz_centry *next_entry(lz_code_thread *t)
 
 void lz_codes_pause(void)
 {
-    pthread_mutex_lock(&lz_codes_all.lock);
+    take_lock(&lz_codes_all);
     lz_codes_all.paused++;
-    pthread_mutex_unlock(&lz_codes_all.lock);
+    lz_lock_give(&lz_codes_all.lock);
 }
 
 void lz_codes_resume(void)
 {
-    pthread_mutex_lock(&lz_codes_all.lock);
+    take_lock(&lz_codes_all);
     if (lz_codes_all.paused > 0 && --lz_codes_all.paused == 0)
-        pthread_cond_broadcast(&lz_codes_all.change);
-    pthread_mutex_unlock(&lz_codes_all.lock);
+        lz_lock_wake(&lz_codes_all.lock);
+    lz_lock_give(&lz_codes_all.lock);
 }
 
 static bool is_paused(void)
 {
-    pthread_mutex_lock(&lz_codes_all.lock);
+    lz_lock_take(&lz_codes_all.lock);
     bool paused = lz_codes_all.paused > 0;
-    pthread_mutex_unlock(&lz_codes_all.lock);
+    lz_lock_give(&lz_codes_all.lock);
     return paused;
 }
 
@@ -278,11 +270,11 @@ static bool outlast_pause(lz_code_thread *t)
 {
     lz_codes *c = &lz_codes_all;
     give_cpu(t);
-    pthread_mutex_lock(&c->lock);
+    lz_lock_take(&c->lock);
     while (c->paused > 0 && !t->stop)
-        pthread_cond_wait(&c->change, &c->lock);
+        lz_lock_wait(&c->lock);
     bool go = !t->stop;
-    pthread_mutex_unlock(&c->lock);
+    lz_lock_give(&c->lock);
     return go;
 }
 
@@ -318,29 +310,31 @@ static void *work(void *arg)
 {
     lz_code_thread *t = arg;
     lz_codes *c = &lz_codes_all;
+    lz_thread_begin();
     step_back();
-    pthread_mutex_lock(&c->lock);
+    lz_lock_take(&c->lock);
     for (lz_centry *e; (e = next_entry(t));) {
-        pthread_mutex_unlock(&c->lock);
+        lz_lock_give(&c->lock);
         bool more = serve(t, e);
-        pthread_mutex_lock(&c->lock);
+        lz_lock_take(&c->lock);
         e->queued = false;
         if (more && !t->stop)
             enqueue(e);
-        pthread_cond_broadcast(&c->change);
+        lz_lock_wake(&c->lock);
     }
-    pthread_mutex_unlock(&c->lock);
+    lz_lock_give(&c->lock);
     give_cpu(t);
     return NULL;
 }
 
 struct lz_code_thread *lz_code_thread_take(void)
 {
+    look_for_fork(&lz_codes_all);
     lz_code_thread *t = lz_codes_all.thread;
     lz_codes_all.thread = NULL;
     if (t) {
         t->stop = true;
-        pthread_cond_broadcast(&lz_codes_all.change);
+        lz_lock_wake(&lz_codes_all.lock);
     }
     return t;
 }
@@ -355,69 +349,52 @@ void lz_code_thread_join(struct lz_code_thread *t)
 void lz_code_thread_end(void)
 {
     lz_codes *c = &lz_codes_all;
-    pthread_mutex_lock(&c->lock);
+    lz_lock_take(&c->lock);
     lz_code_thread *t = lz_code_thread_take();
-    pthread_mutex_unlock(&c->lock);
+    lz_lock_give(&c->lock);
     lz_code_thread_join(t);
-    pthread_mutex_lock(&c->lock);
+    lz_lock_take(&c->lock);
     if (!c->thread)
         forget_queue(c);
-    pthread_mutex_unlock(&c->lock);
-}
-
-/* ---- the end of the process ---- */
-
-__attribute__((destructor)) static void at_exit(void)
-{
-    pthread_mutex_lock(&lz_codes_all.lock);
-    lz_code_thread *t = lz_code_thread_take();
-    pthread_mutex_unlock(&lz_codes_all.lock);
-    lz_code_thread_join(t);
-}
-
-/* What ends with the process ends in the opposite order: so this comes after what is loaded,
- * and again after what its first use has made. */
-void lz_code_thread_guard(void)
-{
-    static atomic_int guards;
-    if (atomic_load_explicit(&guards, memory_order_relaxed) < 3 && atomic_fetch_add(&guards, 1) < 3)
-        (void)atexit(at_exit);
+    lz_lock_give(&c->lock);
 }
 
 /* With the lock. */
-static lz_err *start_thread(void)
+static void start_thread(lz_codes *c)
 {
-    lz_code_thread *t = lz_mem_zalloc(1, sizeof *t);
+    uint64_t now = lz_clock_ns();
+    lz_code_thread *t = now >= c->no_start_before ? lz_mem_zalloc(1, sizeof *t) : NULL;
     if (!t)
-        return lz_err_oom();
-    pthread_once(&watched, watch_forks);
+        return;
     lz_err *e = lz_thread_start("lz-compile", STACK, work, t, &t->id);
-    if (e)
+    if (e) {
+        c->no_start_before = now + next_start_ns;
         lz_mem_free(t);
-    else
-        lz_codes_all.thread = t;
-    return e;
+        lz_err_free(e);
+    } else {
+        c->thread = t;
+    }
 }
 
-/* Without a thread it goes on interpreted, and the next run tries again. */
+/* Without a thread it goes on interpreted, and a later run tries again. */
 void lz_code_ask(lz_centry *e, int want)
 {
     lz_codes *c = &lz_codes_all;
-    pthread_mutex_lock(&c->lock);
-    lz_err *err = c->thread ? NULL : start_thread();
-    if (!err && want > atomic_load(&e->asked)) {
+    take_lock(c);
+    if (!c->thread)
+        start_thread(c);
+    if (c->thread && want > atomic_load(&e->asked)) {
         atomic_store(&e->asked, want);
         if (!e->queued)
             enqueue(e);
     }
-    pthread_mutex_unlock(&c->lock);
-    lz_err_free(err);
+    lz_lock_give(&c->lock);
 }
 
 void lz_codes_wait(void)
 {
     lz_codes *c = &lz_codes_all;
-    pthread_mutex_lock(&c->lock);
+    take_lock(c);
     for (bool busy = true; busy;) {
         busy = c->queue != NULL;
         for (size_t b = 0; !busy && b < LZ_CODE_BUCKETS; b++) {
@@ -425,8 +402,8 @@ void lz_codes_wait(void)
                 busy = e->queued;
         }
         if (busy && c->thread)
-            pthread_cond_wait(&c->change, &c->lock);
+            lz_lock_wait(&c->lock);
         busy = busy && c->thread;
     }
-    pthread_mutex_unlock(&c->lock);
+    lz_lock_give(&c->lock);
 }

@@ -1,8 +1,9 @@
 /* From a kernel to an object file: the module, its two or three symbols, LLVM's machine. */
 #include "jit/emit.h"
 #include "base/env.h"
+#include "base/foreign.h"
+#include "base/lock.h"
 #include "base/mem.h"
-#include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -42,37 +43,37 @@ lz_err *lz_target_here(const lz_target **out)
 enum { MACHINES = 16 };
 
 static struct {
-    pthread_mutex_t lock;
+    lz_lock lock;
     struct {
         const lz_target *t;
         lz_lmachine *m;
     } kept[MACHINES];
     int n;
-} machines = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} machines = { .lock = LZ_LOCK_INIT };
 
 static lz_lmachine *kept_machine(const lz_target *t)
 {
     lz_lmachine *m = NULL;
-    pthread_mutex_lock(&machines.lock);
+    lz_lock_take(&machines.lock);
     for (int i = machines.n; !m && i-- > 0;) {
         if (machines.kept[i].t == t) {
             m = machines.kept[i].m;
             machines.kept[i] = machines.kept[--machines.n];
         }
     }
-    pthread_mutex_unlock(&machines.lock);
+    lz_lock_give(&machines.lock);
     return m;
 }
 
 static void keep_machine(const lz_llvm *l, const lz_target *t, lz_lmachine *m)
 {
-    pthread_mutex_lock(&machines.lock);
+    lz_lock_take(&machines.lock);
     bool room = machines.n < MACHINES;
     if (room) {
         machines.kept[machines.n].t = t;
         machines.kept[machines.n++].m = m;
     }
-    pthread_mutex_unlock(&machines.lock);
+    lz_lock_give(&machines.lock);
     if (!room)
         l->DisposeTargetMachine(m);
 }
@@ -88,9 +89,9 @@ static lz_err *llvm_error(const lz_llvm *l, char *text)
 /* LLVM's list of targets is not made for threads. */
 lz_err *lz_target_start(const lz_target *t, const lz_llvm *l)
 {
-    pthread_mutex_lock(&machines.lock);
+    lz_lock_take(&machines.lock);
     bool known = t->start(l);
-    pthread_mutex_unlock(&machines.lock);
+    lz_lock_give(&machines.lock);
     return known ? NULL : lz_errf(LZ_ERR_NOT_FOUND, "this LLVM does not know %s", t->triple);
 }
 
@@ -314,7 +315,7 @@ static lz_err *emit_ir(const lz_kir *ir, const lz_variant *v, const lz_target *t
 }
 
 /* Written out it may be too large; then its functions are called. */
-lz_err *lz_emit_kernel(const lz_kernel *k, const lz_variant *v, const lz_target *t, lz_text *object)
+static lz_err *emit_kernel(const lz_kernel *k, const lz_variant *v, const lz_target *t, lz_text *object)
 {
     const lz_llvm *l;
     const lz_target *target = t;
@@ -331,5 +332,14 @@ lz_err *lz_emit_kernel(const lz_kernel *k, const lz_variant *v, const lz_target 
     if (!e)
         e = emit_ir(whole ? &whole->ir : &k->ir, v, target, l, object);
     lz_kernel_release(whole);
+    return e;
+}
+
+lz_err *lz_emit_kernel(const lz_kernel *k, const lz_variant *v, const lz_target *t, lz_text *object)
+{
+    if (!lz_foreign_enter())
+        return lz_foreign_ended("LLVM");
+    lz_err *e = emit_kernel(k, v, t, object);
+    lz_foreign_leave();
     return e;
 }

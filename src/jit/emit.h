@@ -70,6 +70,13 @@ LZ_MUST_USE lz_err *lz_eplan_init(lz_eplan *p, const lz_kir *ir, const lz_varian
 void lz_eplan_deinit(lz_eplan *p);
 /* What a walk does for an element. */
 int lz_eplan_operations(const lz_eplan *p, int walk);
+
+/* Rows: bytes from the start of a state to the block's sums, the total, the indices of all three, and its
+ * end. */
+typedef struct lz_estate_room {
+    int64_t block, total, indices, bytes;
+} lz_estate_room;
+lz_estate_room lz_estate_row_room(const lz_kir *ir, const lz_knode *n);
 bool lz_eplan_stores_row(const lz_eplan *p, const lz_variant *v, const lz_kstore *s);
 
 /* ---- the emitter ---- */
@@ -91,6 +98,12 @@ enum {
     LZ_EM_HELD = 16,                            /* the most vectors of lanes in registers */
 };
 
+/* The four words that Philox made last, of which operands and in which block. */
+typedef struct lz_ephilox {
+    lz_lvalue *in[3], *words[4];
+    lz_lblock *block;
+} lz_ephilox;
+
 typedef struct lz_em {
     const lz_llvm *l;
     const lz_target *t;
@@ -111,10 +124,11 @@ typedef struct lz_em {
     int lanes;
     lz_lvalue *mask, *at;
     lz_lvalue **held;            /* lanes in registers: those of the body's next reduction; NULL: in memory */
-    lz_lvalue *sums[LZ_EM_HELD]; /* and those of the block */
+    lz_lvalue *sums[LZ_EM_HELD]; /* and the sums of the block */
     lz_lvalue **now;             /* per node: in the body being emitted */
     lz_lvalue **scalar;          /* uniform ones, and with rows outer ones */
     lz_lvalue **spread;          /* the same as vectors */
+    lz_ephilox philox;
 } lz_em;
 
 /* emit_ir.c: LLVM IR in the present shape */
@@ -166,6 +180,8 @@ lz_lvalue *lz_em_tile(lz_em *e, size_t offset, int result, int n, lz_lvalue **in
 
 /* emit_memory.c: accesses */
 lz_lvalue *lz_em_read(lz_em *e, int access, lz_lvalue *index, lz_lvalue *mask, lz_lvalue *fill);
+/* The same with one i64 index for all lanes. */
+lz_lvalue *lz_em_read_moved(lz_em *e, int access, lz_lvalue *index, lz_lvalue *mask, lz_lvalue *fill);
 lz_lvalue *lz_em_affine(lz_em *e, int access);
 void lz_em_write(lz_em *e, int access, lz_lvalue *x);
 /* At the end of a function: other threads may look at once. */
@@ -177,15 +193,20 @@ lz_lvalue *lz_em_node(lz_em *e, uint32_t v);  /* computes it; reductions and sca
 
 /* emit_state.c: reductions and scans */
 bool lz_em_has_index(const lz_knode *n);
-int lz_em_state_type(const lz_em *e, const lz_knode *n);
-lz_ebest lz_em_neutral(lz_em *e, const lz_knode *n);
+int lz_em_state_type(const lz_em *e, const lz_knode *n); /* of lanes, and of a scan */
+int lz_em_total_type(const lz_em *e, const lz_knode *n); /* of the block's sums and the total */
+lz_ebest lz_em_neutral(lz_em *e, const lz_knode *n, int type);
 /* One more element into a state; `last`: of equals the later wins, as scans have it. */
 lz_ebest lz_em_join(lz_em *e, const lz_knode *n, lz_ebest state, lz_ebest x, bool last);
-/* Two states to one. */
-lz_ebest lz_em_merge(lz_em *e, const lz_knode *n, lz_ebest x, lz_ebest y);
-lz_ebest lz_em_get(lz_em *e, const lz_knode *n, lz_lvalue *x, lz_lvalue *at, lz_lvalue *i);
-void lz_em_put(lz_em *e, const lz_knode *n, lz_ebest s, lz_lvalue *x, lz_lvalue *at, lz_lvalue *i);
-lz_lvalue *lz_em_result(lz_em *e, const lz_knode *n, lz_ebest total);
+/* What a chunk adds to a block, in the total's type. */
+lz_ebest lz_em_widen(lz_em *e, const lz_knode *n, lz_ebest lane);
+/* Two states of this type to one; `count` vectors of states, s, to `to`, by halves. */
+lz_ebest lz_em_merge(lz_em *e, const lz_knode *n, int type, lz_ebest x, lz_ebest y);
+void lz_em_halve(lz_em *e, const lz_knode *n, int type, lz_ebest *s, int count, int to);
+/* A state in memory; its values have this type. */
+lz_ebest lz_em_get(lz_em *e, const lz_knode *n, int type, lz_lvalue *x, lz_lvalue *at, lz_lvalue *i);
+void lz_em_put(lz_em *e, const lz_knode *n, int type, lz_ebest s, lz_lvalue *x, lz_lvalue *at, lz_lvalue *i);
+lz_lvalue *lz_em_result(lz_em *e, const lz_knode *n, lz_ebest total); /* in the node's type */
 
 /* emit_rows.c: vectors along the row, and the parts that emit_walk.c makes it of, too */
 void lz_em_rows(lz_em *e);
@@ -201,7 +222,7 @@ void lz_em_row_stretch(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to);
 /* Vectors of lanes that lie in memory, of all reductions of the walk. */
 void lz_em_row_put_lanes(lz_em *e, int walk, lz_lvalue *const *x);
 void lz_em_row_get_lanes(lz_em *e, int walk, lz_lvalue **x);
-void lz_em_row_block(lz_em *e, int walk, lz_lvalue *from); /* into the block's lanes */
+void lz_em_row_block(lz_em *e, int walk, lz_lvalue *from); /* into the block's sums */
 lz_ebest lz_em_row_fold(lz_em *e, uint32_t v);             /* these to one */
 lz_lvalue *lz_em_row_block_size(lz_em *e);
 

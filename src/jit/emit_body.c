@@ -1,6 +1,7 @@
 /* Nodes of the kernel as LLVM IR, each by its kind. */
 #include "jit/emit.h"
 #include <stddef.h>
+#include <string.h>
 
 lz_lvalue *lz_em_value(lz_em *e, uint32_t v)
 {
@@ -52,14 +53,30 @@ static lz_lvalue *make_load_if(lz_em *e, const lz_knode *n, lz_lvalue **in)
     return lz_em_read(e, n->attr, NULL, in[0], in[1]);
 }
 
+/* The value that all lanes of a vector have; NULL: they may differ. */
+static lz_lvalue *one_for_all(lz_em *e, uint32_t v)
+{
+    int lanes = e->lanes, level = e->v->columns ? LZ_LEVEL_UNIFORM : LZ_LEVEL_OUTER;
+    if (lanes == 1 || e->p->level[v] > level)
+        return NULL;
+    e->lanes = 1;
+    lz_lvalue *x = lz_em_value(e, v);
+    e->lanes = lanes;
+    return x;
+}
+
 static lz_lvalue *make_gather(lz_em *e, const lz_knode *n, lz_lvalue **in)
 {
-    return lz_em_read(e, n->attr, in[0], NULL, NULL);
+    lz_lvalue *index = one_for_all(e, n->in[0]);
+    return index ? lz_em_read_moved(e, n->attr, index, NULL, NULL)
+                 : lz_em_read(e, n->attr, in[0], NULL, NULL);
 }
 
 static lz_lvalue *make_gather_if(lz_em *e, const lz_knode *n, lz_lvalue **in)
 {
-    return lz_em_read(e, n->attr, in[0], in[1], in[2]);
+    lz_lvalue *index = one_for_all(e, n->in[0]);
+    return index ? lz_em_read_moved(e, n->attr, index, in[1], in[2])
+                 : lz_em_read(e, n->attr, in[0], in[1], in[2]);
 }
 
 static lz_lvalue *make_affine(lz_em *e, const lz_knode *n, lz_lvalue **in)
@@ -108,11 +125,51 @@ static lz_lvalue *make_check(lz_em *e, const lz_knode *n, lz_lvalue **in)
     return at;
 }
 
+static lz_lvalue *low_half(lz_em *e, lz_lvalue *x)
+{
+    return e->l->BuildAnd(e->b, x, lz_em_int(e, e->i64, 0xffffffff), "");
+}
+
+static lz_lvalue *high_half(lz_em *e, lz_lvalue *x)
+{
+    return e->l->BuildLShr(e->b, x, lz_em_int(e, e->i64, 32), "");
+}
+
+static lz_lvalue *xor3(lz_em *e, lz_lvalue *x, lz_lvalue *y, lz_lvalue *z)
+{
+    return e->l->BuildXor(e->b, e->l->BuildXor(e->b, x, y, ""), z, "");
+}
+
+/* One round of Philox-4x32 (tile_impl.h), on words of 32 bits in i64. Only the low halves of keys count. */
+static void philox_round(lz_em *e, lz_lvalue *c[4], lz_lvalue *key[2])
+{
+    static const int64_t factors[2] = { 0xD2511F53, 0xCD9E8D57 }, steps[2] = { 0x9E3779B9, 0xBB67AE85 };
+    lz_lvalue *p = e->l->BuildMul(e->b, c[0], lz_em_int(e, e->i64, factors[0]), "");
+    lz_lvalue *q = e->l->BuildMul(e->b, c[2], lz_em_int(e, e->i64, factors[1]), "");
+    c[0] = low_half(e, xor3(e, high_half(e, q), c[1], key[0]));
+    c[1] = low_half(e, q);
+    c[2] = low_half(e, xor3(e, high_half(e, p), c[3], key[1]));
+    c[3] = low_half(e, p);
+    for (int i = 0; i < 2; i++)
+        key[i] = e->l->BuildAdd(e->b, key[i], lz_em_int(e, e->i64, steps[i]), "");
+}
+
+/* Words of the same operands are made together: no pass would find that out later. */
 static lz_lvalue *make_philox(lz_em *e, const lz_knode *n, lz_lvalue **in)
 {
-    static const uint8_t types[] = { LZ_KI64, LZ_KI64, LZ_KI64 };
-    size_t offset = offsetof(lz_tile_table, philox) + (size_t)n->attr * sizeof(lz_tile_fn *);
-    return lz_em_tile(e, offset, LZ_KI64, 3, in, types);
+    enum { ROUNDS = 10 };
+    lz_ephilox *last = &e->philox;
+    lz_lblock *here = e->l->GetInsertBlock(e->b);
+    if (here == last->block && !memcmp(in, last->in, sizeof last->in))
+        return last->words[n->attr];
+    lz_lvalue *key[2] = { in[0], high_half(e, in[0]) };
+    lz_lvalue *c[4] = { low_half(e, in[2]), high_half(e, in[2]), low_half(e, in[1]), high_half(e, in[1]) };
+    for (int i = 0; i < ROUNDS; i++)
+        philox_round(e, c, key);
+    memcpy(last->in, in, sizeof last->in);
+    memcpy(last->words, c, sizeof last->words);
+    last->block = here;
+    return c[n->attr];
 }
 
 /* The short way if it is right for all lanes that count. */

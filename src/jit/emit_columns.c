@@ -18,37 +18,55 @@ static const lz_knode *node(const lz_em *e, uint32_t v)
 
 /* ---- arrays ---- */
 
-typedef struct parts { /* lanes, the block's lanes, the total; the same of indices */
-    lz_lvalue *x, *at;
+typedef struct parts {           /* lanes, the block's sum, the total; the same of indices */
+    lz_lvalue *lane, *wide, *at; /* wide: the block's sum and the total */
+    int type, total_type;
 } parts;
 
-enum { LANE = 0, BLOCK = LZ_COLUMN_LANES, TOTAL = 2 * LZ_COLUMN_LANES, PARTS = 2 * LZ_COLUMN_LANES + 1 };
+enum { LANE = 0, BLOCK = LZ_COLUMN_LANES, TOTAL, PARTS };
+
+_Static_assert(LZ_COLUMN_SUMS == 1, "a block of columns has one sum");
 
 static parts parts_of(lz_em *e, uint32_t v)
 {
     const lz_knode *n = node(e, v);
-    int64_t size = (int64_t)lz_ktype_size((lz_ktype)lz_em_state_type(e, n));
-    int64_t count = n->op == LZ_N_SCAN ? 1 : PARTS;
-    lz_lvalue *x = lz_em_move(e, e->scratch, lz_em_i64(e, e->p->state[v]));
-    return (parts){ x, lz_em_move(e, x, lz_em_i64(e, count * size * e->p->strip)) };
+    bool scans = n->op == LZ_N_SCAN;
+    parts p = { .type = lz_em_state_type(e, n), .total_type = lz_em_total_type(e, n) };
+    int64_t lanes = (scans ? 1 : BLOCK) * (int64_t)lz_ktype_size((lz_ktype)p.type) * e->p->strip;
+    int64_t wide = (scans ? 0 : PARTS - BLOCK) * (int64_t)lz_ktype_size((lz_ktype)p.total_type) * e->p->strip;
+    p.lane = lz_em_move(e, e->scratch, lz_em_i64(e, e->p->state[v]));
+    p.wide = lz_em_move(e, p.lane, lz_em_i64(e, lanes));
+    p.at = lz_em_move(e, p.wide, lz_em_i64(e, wide));
+    return p;
 }
 
-/* Where column `at` is in the strip `part` of a state. */
+/* Where column `at` is in the strip `part` of an array of strips. */
 static lz_lvalue *column(lz_em *e, int part)
 {
     return e->l->BuildAdd(e->b, e->at, lz_em_i64(e, part * e->p->strip), "");
 }
 
+/* The indices of the block's sum and of the total. */
+static lz_lvalue *wide_at(lz_em *e, const parts *p)
+{
+    return lz_em_move(e, p->at, lz_em_i64(e, BLOCK * (int64_t)sizeof(int64_t) * e->p->strip));
+}
+
 static lz_ebest get(lz_em *e, uint32_t v, int part)
 {
     parts p = parts_of(e, v);
-    return lz_em_get(e, node(e, v), p.x, p.at, column(e, part));
+    if (part < BLOCK)
+        return lz_em_get(e, node(e, v), p.type, p.lane, p.at, column(e, part));
+    return lz_em_get(e, node(e, v), p.total_type, p.wide, wide_at(e, &p), column(e, part - BLOCK));
 }
 
 static void put(lz_em *e, uint32_t v, int part, lz_ebest s)
 {
     parts p = parts_of(e, v);
-    lz_em_put(e, node(e, v), s, p.x, p.at, column(e, part));
+    if (part < BLOCK)
+        lz_em_put(e, node(e, v), p.type, s, p.lane, p.at, column(e, part));
+    else
+        lz_em_put(e, node(e, v), p.total_type, s, p.wide, wide_at(e, &p), column(e, part - BLOCK));
 }
 
 static lz_lvalue *array_address(lz_em *e, uint32_t v)
@@ -132,8 +150,9 @@ static bool made_in(const lz_em *e, uint32_t v, int walk)
 
 static void reset_parts(lz_em *e, uint32_t v, int begin, int end)
 {
+    parts p = parts_of(e, v);
     for (int part = begin; part < end; part++)
-        put(e, v, part, lz_em_neutral(e, node(e, v)));
+        put(e, v, part, lz_em_neutral(e, node(e, v), part < BLOCK ? p.type : p.total_type));
 }
 
 static void reset_totals(lz_em *e, const task *t)
@@ -162,27 +181,28 @@ static void reset_lanes(lz_em *e, const task *t)
     }
 }
 
+/* A chunk's lanes to the sum of the block. */
 static void fold_chunk(lz_em *e, const task *t)
 {
     for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
-        for (int j = 0; reduces_in(e, v, t->stage) && j < LZ_COLUMN_LANES; j++)
-            put(e, v, BLOCK + j, lz_em_merge(e, node(e, v), get(e, v, BLOCK + j), get(e, v, LANE + j)));
+        const lz_knode *n = node(e, v);
+        lz_ebest s[LZ_COLUMN_LANES];
+        if (!reduces_in(e, v, t->stage))
+            continue;
+        for (int j = 0; j < LZ_COLUMN_LANES; j++)
+            s[j] = get(e, v, LANE + j);
+        lz_em_halve(e, n, lz_em_state_type(e, n), s, LZ_COLUMN_LANES, LZ_COLUMN_SUMS);
+        put(e, v, BLOCK,
+            lz_em_merge(e, n, lz_em_total_type(e, n), get(e, v, BLOCK), lz_em_widen(e, n, s[0])));
     }
 }
 
 static void fold_block(lz_em *e, const task *t)
 {
     for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
-        lz_ebest s[LZ_COLUMN_LANES];
-        if (!reduces_in(e, v, t->stage))
-            continue;
-        for (int j = 0; j < LZ_COLUMN_LANES; j++)
-            s[j] = get(e, v, BLOCK + j);
-        for (int half = LZ_COLUMN_LANES / 2; half > 0; half /= 2) {
-            for (int j = 0; j < half; j++)
-                s[j] = lz_em_merge(e, node(e, v), s[j], s[j + half]);
-        }
-        put(e, v, TOTAL, lz_em_merge(e, node(e, v), get(e, v, TOTAL), s[0]));
+        const lz_knode *n = node(e, v);
+        if (reduces_in(e, v, t->stage))
+            put(e, v, TOTAL, lz_em_merge(e, n, lz_em_total_type(e, n), get(e, v, TOTAL), get(e, v, BLOCK)));
     }
 }
 
@@ -231,9 +251,9 @@ static void move_lanes(lz_em *e, const task *t, held *h, bool out)
         parts p = parts_of(e, v);
         for (int j = 0; j < held_lanes(t); j++) {
             if (out)
-                lz_em_put(e, node(e, v), h->lane[k][j], p.x, p.at, h->place[j]);
+                lz_em_put(e, node(e, v), p.type, h->lane[k][j], p.lane, p.at, h->place[j]);
             else
-                h->lane[k][j] = lz_em_get(e, node(e, v), p.x, p.at, h->place[j]);
+                h->lane[k][j] = lz_em_get(e, node(e, v), p.type, p.lane, p.at, h->place[j]);
         }
         k++;
     }
@@ -342,11 +362,11 @@ static lz_lvalue *block_size(lz_em *e)
 {
     lz_lvalue *above =
         e->l->BuildAdd(e->b, e->n_row, lz_em_i64(e, (int64_t)LZ_COLUMN_CHUNK * LZ_BLOCKS - 1), "");
-    lz_lvalue *per = e->l->BuildLShr(e->b, above, lz_em_i64(e, 14), "");
+    lz_lvalue *per = e->l->BuildLShr(e->b, above, lz_em_i64(e, 13), "");
     return e->l->BuildMul(e->b, per, lz_em_i64(e, LZ_COLUMN_CHUNK), "");
 }
 
-_Static_assert(LZ_COLUMN_CHUNK *LZ_BLOCKS == 1 << 14, "block_size shifts by it");
+_Static_assert(LZ_COLUMN_CHUNK *LZ_BLOCKS == 1 << 13, "block_size shifts by it");
 
 static void blocks(lz_em *e, int walk)
 {

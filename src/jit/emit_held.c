@@ -1,4 +1,4 @@
-/* Rows: all lanes of a walk's reductions in registers, and those of the block with them. A reduction
+/* Rows: all lanes of a walk's reductions in registers, and the sums of the block with them. A reduction
  * has its lanes as a few vectors, its pieces; what is held are the pieces of one after those of the
  * other. */
 #include "jit/emit.h"
@@ -134,23 +134,54 @@ static void turns(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to, lz_lvalue 
 
 /* ---- a block ---- */
 
-static void neutral(lz_em *e, int walk, lz_lvalue **held)
+static int sum_pieces(const lz_em *e)
+{
+    return LZ_ROW_SUMS / e->p->vec;
+}
+
+static int count_reductions(const lz_em *e, int walk)
+{
+    int n = 0;
+    for (uint32_t v = 0; v < e->ir->nodes.len; v++)
+        n += lz_em_reduces_in(e, v, walk);
+    return n;
+}
+
+typedef int type_fn(const lz_em *e, const lz_knode *n);
+
+/* `each` vectors for each reduction. */
+static void neutral(lz_em *e, int walk, type_fn *type, int each, lz_lvalue **held)
 {
     e->lanes = e->p->vec;
     for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
-        for (int i = 0; lz_em_reduces_in(e, v, walk) && i < pieces(e); i++)
-            *held++ = lz_em_neutral(e, node(e, v)).x;
+        for (int i = 0; lz_em_reduces_in(e, v, walk) && i < each; i++)
+            *held++ = lz_em_neutral(e, node(e, v), type(e, node(e, v))).x;
     }
     e->lanes = 1;
 }
 
-/* A chunk's lanes to those of the block. */
-static void fold(lz_em *e, int walk, lz_lvalue **block, lz_lvalue **chunk)
+/* A chunk's lanes of one reduction to the sums of its block. */
+static void fold_one(lz_em *e, const lz_knode *n, lz_lvalue **sums, lz_lvalue *const *chunk)
+{
+    lz_ebest s[LZ_EM_HELD];
+    for (int i = 0; i < pieces(e); i++)
+        s[i] = (lz_ebest){ chunk[i], NULL };
+    lz_em_halve(e, n, lz_em_state_type(e, n), s, pieces(e), sum_pieces(e));
+    for (int i = 0; i < sum_pieces(e); i++) {
+        lz_ebest sum = { sums[i], NULL };
+        sums[i] = lz_em_merge(e, n, lz_em_total_type(e, n), sum, lz_em_widen(e, n, s[i])).x;
+    }
+}
+
+static void fold(lz_em *e, int walk, lz_lvalue **sums, lz_lvalue *const *chunk)
 {
     e->lanes = e->p->vec;
     for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
-        for (int i = 0; lz_em_reduces_in(e, v, walk) && i < pieces(e); i++, block++, chunk++)
-            *block = lz_em_merge(e, node(e, v), (lz_ebest){ *block, NULL }, (lz_ebest){ *chunk, NULL }).x;
+        if (!lz_em_reduces_in(e, v, walk))
+            continue;
+        fold_one(e, node(e, v), sums, chunk);
+        sums += sum_pieces(e);
+        chunk += pieces(e);
     }
     e->lanes = 1;
 }
@@ -159,9 +190,9 @@ void lz_em_held_block(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *end)
 {
     lz_lvalue *size = lz_em_i64(e, LZ_ROW_CHUNK), *chunk[LZ_EM_HELD];
     int n = lz_em_held(e, walk);
-    neutral(e, walk, e->sums);
-    handing h = hand_on(e, from, end, size, e->sums, n);
-    neutral(e, walk, chunk);
+    neutral(e, walk, lz_em_total_type, sum_pieces(e), e->sums);
+    handing h = hand_on(e, from, end, size, e->sums, count_reductions(e, walk) * sum_pieces(e));
+    neutral(e, walk, lz_em_state_type, pieces(e), chunk);
     turns(e, walk, h.loop.i, lz_em_least(e, e->l->BuildAdd(e->b, h.loop.i, size, ""), end), chunk, n);
     fold(e, walk, e->sums, chunk);
     hand_on_end(e, &h);
@@ -171,6 +202,6 @@ lz_lvalue **lz_em_held_sums(lz_em *e, uint32_t reduction)
 {
     lz_lvalue **sums = e->sums;
     for (uint32_t v = 0; v < reduction; v++)
-        sums += lz_em_reduces_in(e, v, node(e, reduction)->stage - 1) ? pieces(e) : 0;
+        sums += lz_em_reduces_in(e, v, node(e, reduction)->stage - 1) ? sum_pieces(e) : 0;
     return sums;
 }

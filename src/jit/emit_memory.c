@@ -91,6 +91,23 @@ static lz_lvalue *read_scattered(lz_em *e, int access, lz_lvalue *ps, lz_lvalue 
     return lz_em_call(e, "llvm.masked.gather", 2, types, 4, args);
 }
 
+/* The lanes of x in the opposite order. */
+static lz_lvalue *reversed(lz_em *e, lz_lvalue *x)
+{
+    lz_lvalue *which[LZ_EM_LANES];
+    for (int i = 0; i < e->lanes; i++)
+        which[i] = lz_em_i32(e, e->lanes - 1 - i);
+    return e->l->BuildShuffleVector(e->b, x, x, e->l->ConstVector(which, (unsigned)e->lanes), "");
+}
+
+/* Where the last lane lies of an access that runs backwards. */
+static lz_lvalue *back_address(lz_em *e, int access)
+{
+    lz_ltype *t = lz_em_memory(e, dtype_of(e, access));
+    lz_lvalue *last = e->l->BuildSub(e->b, lz_em_i64(e, 1 - e->lanes), e->at, "");
+    return e->l->BuildGEP2(e->b, t, e->access[access].here, &last, 1, "");
+}
+
 static lz_lvalue *next_address(lz_em *e, int access)
 {
     lz_ltype *t = lz_em_memory(e, dtype_of(e, access));
@@ -129,6 +146,8 @@ static lz_lvalue *read_plain(lz_em *e, int access, lz_lvalue *mask)
     lz_run run = run_of(e, access);
     if (run == LZ_RUN_NEXT && e->at)
         return read_next(e, access, next_address(e, access), mask);
+    if (run == LZ_RUN_BACK && e->at)
+        return reversed(e, read_next(e, access, back_address(e, access), mask ? reversed(e, mask) : NULL));
     if (run == LZ_RUN_TABLE && e->at)
         return read_table(e, access, mask);
     return read_scattered(e, access, addresses(e, access, distances(e, access)), mask);
@@ -171,6 +190,17 @@ lz_lvalue *lz_em_read(lz_em *e, int access, lz_lvalue *index, lz_lvalue *mask, l
     return mask ? e->l->BuildSelect(e->b, mask, x, fill, "") : x;
 }
 
+/* One index for all lanes: what a load reads, from a place so many elements behind. */
+lz_lvalue *lz_em_read_moved(lz_em *e, int access, lz_lvalue *index, lz_lvalue *mask, lz_lvalue *fill)
+{
+    lz_lvalue *here = e->access[access].here;
+    lz_lvalue *bytes = e->l->BuildMul(e->b, index, lz_em_i64(e, size_of(e, access)), "");
+    e->access[access].here = lz_em_move(e, here, bytes);
+    lz_lvalue *x = lz_em_read(e, access, NULL, mask, fill);
+    e->access[access].here = here;
+    return x;
+}
+
 /* ---- stores ---- */
 
 static void mark_stream(lz_em *e, lz_lvalue *store)
@@ -193,6 +223,14 @@ static void write_next(lz_em *e, int access, lz_lvalue *x, lz_lvalue *p)
         write_masked(e, x, p, size_of(e, access));
     else
         lz_em_store(e, x, p, (unsigned)size_of(e, access));
+}
+
+static void write_back(lz_em *e, int access, lz_lvalue *x)
+{
+    lz_lvalue *mask = e->mask;
+    e->mask = mask ? reversed(e, mask) : NULL;
+    write_next(e, access, reversed(e, x), back_address(e, access));
+    e->mask = mask;
 }
 
 /* A vector of 64 bytes at least, past the caches; the last one of a row as usual. */
@@ -246,6 +284,8 @@ static void write_vector(lz_em *e, int access, lz_lvalue *x)
         write_stream(e, access, x, next_address(e, access));
     else if (run == LZ_RUN_NEXT)
         write_next(e, access, x, next_address(e, access));
+    else if (run == LZ_RUN_BACK)
+        write_back(e, access, x);
     else if (run == LZ_RUN_TABLE)
         write_table(e, access, x);
     else

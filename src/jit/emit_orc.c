@@ -1,4 +1,5 @@
 /* Objects that the small loader refuses: LLVM's own loader has them all. */
+#include "base/foreign.h"
 #include "jit/emit.h"
 
 static lz_err *orc_error(const lz_llvm *l, lz_lerror *e)
@@ -35,7 +36,7 @@ static lz_err *add_object(const lz_llvm *l, lz_ljit *jit, const void *object, si
     return NULL;
 }
 
-lz_err *lz_code_load_orc(const void *object, size_t size, lz_ccode *out)
+static lz_err *load_orc(const void *object, size_t size, lz_ccode *out)
 {
     const lz_llvm *l;
     const lz_target *t;
@@ -55,13 +56,26 @@ lz_err *lz_code_load_orc(const void *object, size_t size, lz_ccode *out)
     return err;
 }
 
+lz_err *lz_code_load_orc(const void *object, size_t size, lz_ccode *out)
+{
+    if (!lz_foreign_enter())
+        return lz_foreign_ended("LLVM");
+    lz_err *e = load_orc(object, size, out);
+    lz_foreign_leave();
+    return e;
+}
+
+/* What is there when the process exits goes with it. */
 void lz_code_unload_orc(lz_ccode *c)
 {
+    if (!lz_foreign_enter())
+        return;
     const lz_llvm *l;
     lz_err *e = lz_llvm_get(&l);
     lz_lerror *le = !e && c->memory ? l->OrcDisposeLLJIT(c->memory) : NULL;
     if (le)
         lz_err_free(orc_error(l, le));
     lz_err_free(e);
+    lz_foreign_leave();
     *c = (lz_ccode){ 0 };
 }

@@ -94,7 +94,7 @@ static int weight(const lz_eplan *p, const lz_variant *v, const lz_knode *n)
     };
     (void)p;
     if (n->op == LZ_N_LOAD || n->op == LZ_N_AFFINE)
-        return v->run[n->attr] == LZ_RUN_NEXT || n->op == LZ_N_AFFINE ? 0 : 4;
+        return v->run[n->attr] <= LZ_RUN_BACK || n->op == LZ_N_AFFINE ? 0 : 4;
     return weights[n->op] ? weights[n->op] : n->op < LZ_KOP_COUNT && n->op >= LZ_K_GCD ? 16 : 1;
 }
 
@@ -215,18 +215,35 @@ static int64_t up(int64_t bytes)
     return (bytes + 63) / 64 * 64;
 }
 
-/* Rows: lanes, those of the block, and the total; then the indices of each. */
+static int64_t state_size(const lz_kir *ir, const lz_knode *n)
+{
+    return (int64_t)lz_ktype_size((lz_ktype)ir->nodes.data[n->in[0]].type);
+}
+
+static int64_t total_size(const lz_kir *ir, const lz_knode *n)
+{
+    lz_ktype type = (lz_ktype)ir->nodes.data[n->in[0]].type;
+    return (int64_t)lz_ktype_size(lz_kreduce_total((lz_kreduce)n->attr, type));
+}
+
+lz_estate_room lz_estate_row_room(const lz_kir *ir, const lz_knode *n)
+{
+    int64_t lanes = n->op == LZ_N_SCAN ? 0 : LZ_ROW_LANES;
+    lz_estate_room r = { .block = up(lanes * state_size(ir, n)) };
+    r.total = r.block + (lanes ? up(LZ_ROW_SUMS * total_size(ir, n)) : 0);
+    r.indices = r.total + 64;
+    r.bytes = r.indices + (has_index(n) ? up((int64_t)(LZ_ROW_LANES + LZ_ROW_SUMS) * 8) + 64 : 0);
+    return r;
+}
+
 static void place_states(lz_eplan *p)
 {
     for (uint32_t v = 0; v < p->ir->nodes.len; v++) {
         const lz_knode *n = node(p, v);
         if (n->op != LZ_N_REDUCE && n->op != LZ_N_SCAN)
             continue;
-        int64_t size = (int64_t)lz_ktype_size((lz_ktype)node(p, n->in[0])->type);
-        int64_t elements = n->op == LZ_N_SCAN ? 0 : 2 * LZ_ROW_LANES;
         p->state[v] = p->scratch;
-        p->scratch += up(elements * size) + 64;
-        p->scratch += has_index(n) ? up(elements * 8) + 64 : 0;
+        p->scratch += lz_estate_row_room(p->ir, n).bytes;
     }
 }
 
@@ -250,8 +267,9 @@ static int64_t column_bytes(const lz_eplan *p, uint32_t v)
 {
     const lz_knode *n = node(p, v);
     if (n->op == LZ_N_REDUCE || n->op == LZ_N_SCAN) {
-        int64_t size = (int64_t)lz_ktype_size((lz_ktype)node(p, n->in[0])->type) + (has_index(n) ? 8 : 0);
-        return size * (n->op == LZ_N_SCAN ? 1 : 2 * LZ_COLUMN_LANES + 1);
+        int64_t index = has_index(n) ? 8 : 0, lane = state_size(p->ir, n) + index,
+                total = total_size(p->ir, n) + index;
+        return n->op == LZ_N_SCAN ? lane : LZ_COLUMN_LANES * lane + (int64_t)2 * LZ_COLUMN_SUMS * total;
     }
     bool kept = p->level[v] == LZ_LEVEL_OUTER && read_elsewhere(p, v);
     return kept ? (int64_t)lz_ktype_size((lz_ktype)n->type) : 0;

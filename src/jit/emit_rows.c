@@ -16,39 +16,63 @@ static lz_lvalue *at_scratch(lz_em *e, int64_t offset)
 /* ---- states: see place_states ---- */
 
 typedef struct parts {
-    lz_lvalue *lane, *lane_at, *total, *total_at; /* the block's lanes lie behind the lanes */
+    lz_lvalue *lane, *lane_at, *block, *block_at, *total, *total_at;
+    int type, total_type; /* of lanes; of the block's sums and the total */
     int vec;
 } parts;
 
 static parts parts_of(lz_em *e, uint32_t v)
 {
     const lz_knode *n = node(e, v);
-    int64_t size = (int64_t)lz_ktype_size((lz_ktype)lz_em_state_type(e, n));
-    int64_t lanes = n->op == LZ_N_SCAN ? 0 : 2 * LZ_ROW_LANES;
-    int64_t total = e->p->state[v] + (lanes * size + 63) / 64 * 64;
-    return (parts){ at_scratch(e, e->p->state[v]), at_scratch(e, total + 64), at_scratch(e, total),
-                    at_scratch(e, total + 64 + lanes * 8), e->p->vec };
+    lz_estate_room r = lz_estate_row_room(e->ir, n);
+    int64_t at = e->p->state[v], indices = at + r.indices;
+    return (parts){ .lane = at_scratch(e, at),
+                    .block = at_scratch(e, at + r.block),
+                    .total = at_scratch(e, at + r.total),
+                    .lane_at = at_scratch(e, indices),
+                    .block_at = at_scratch(e, indices + LZ_ROW_LANES * 8),
+                    .total_at = at_scratch(e, indices + (LZ_ROW_LANES + LZ_ROW_SUMS) * 8),
+                    .type = lz_em_state_type(e, n),
+                    .total_type = n->op == LZ_N_SCAN ? lz_em_state_type(e, n) : lz_em_total_type(e, n),
+                    .vec = e->p->vec };
 }
 
-static lz_lvalue *first_of(lz_em *e, bool block, int i)
-{
-    return lz_em_i64(e, (block ? LZ_ROW_LANES : 0) + i);
-}
-
-static void reset_lanes(lz_em *e, uint32_t v, bool block)
+static void reset_chunk(lz_em *e, uint32_t v)
 {
     parts p = parts_of(e, v);
     e->lanes = p.vec;
     for (int i = 0; i < LZ_ROW_LANES; i += p.vec)
-        lz_em_put(e, node(e, v), lz_em_neutral(e, node(e, v)), p.lane, p.lane_at, first_of(e, block, i));
+        lz_em_put(e, node(e, v), p.type, lz_em_neutral(e, node(e, v), p.type), p.lane, p.lane_at,
+                  lz_em_i64(e, i));
     e->lanes = 1;
+}
+
+static void reset_block(lz_em *e, uint32_t v)
+{
+    parts p = parts_of(e, v);
+    e->lanes = p.vec;
+    for (int i = 0; i < LZ_ROW_SUMS; i += p.vec)
+        lz_em_put(e, node(e, v), p.total_type, lz_em_neutral(e, node(e, v), p.total_type), p.block,
+                  p.block_at, lz_em_i64(e, i));
+    e->lanes = 1;
+}
+
+static lz_ebest get_total(lz_em *e, uint32_t v)
+{
+    parts p = parts_of(e, v);
+    return lz_em_get(e, node(e, v), p.total_type, p.total, p.total_at, lz_em_i64(e, 0));
+}
+
+static void put_total(lz_em *e, uint32_t v, lz_ebest s)
+{
+    parts p = parts_of(e, v);
+    lz_em_put(e, node(e, v), p.total_type, s, p.total, p.total_at, lz_em_i64(e, 0));
 }
 
 static void reset_total(lz_em *e, uint32_t v)
 {
-    parts p = parts_of(e, v);
     e->lanes = 1;
-    lz_em_put(e, node(e, v), lz_em_neutral(e, node(e, v)), p.total, p.total_at, lz_em_i64(e, 0));
+    put_total(e, v, lz_em_neutral(e, node(e, v), parts_of(e, v).total_type));
 }
 
 void lz_em_row_put_lanes(lz_em *e, int walk, lz_lvalue *const *x)
@@ -57,7 +81,7 @@ void lz_em_row_put_lanes(lz_em *e, int walk, lz_lvalue *const *x)
     for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
         parts p = lz_em_reduces_in(e, v, walk) ? parts_of(e, v) : (parts){ 0 };
         for (int i = 0; p.vec && i < LZ_ROW_LANES; i += p.vec, x++)
-            lz_em_put(e, node(e, v), (lz_ebest){ *x, NULL }, p.lane, p.lane_at, first_of(e, false, i));
+            lz_em_put(e, node(e, v), p.type, (lz_ebest){ *x, NULL }, p.lane, p.lane_at, lz_em_i64(e, i));
     }
     e->lanes = 1;
 }
@@ -68,7 +92,7 @@ void lz_em_row_get_lanes(lz_em *e, int walk, lz_lvalue **x)
     for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
         parts p = lz_em_reduces_in(e, v, walk) ? parts_of(e, v) : (parts){ 0 };
         for (int i = 0; p.vec && i < LZ_ROW_LANES; i += p.vec, x++)
-            *x = lz_em_get(e, node(e, v), p.lane, p.lane_at, first_of(e, false, i)).x;
+            *x = lz_em_get(e, node(e, v), p.type, p.lane, p.lane_at, lz_em_i64(e, i)).x;
     }
     e->lanes = 1;
 }
@@ -86,7 +110,7 @@ static void step(lz_em *e, uint32_t v)
     }
     parts p = parts_of(e, v);
     lz_lvalue *i = e->l->BuildAnd(e->b, e->at, lz_em_i64(e, LZ_ROW_LANES - 1), "");
-    lz_ebest old = lz_em_get(e, n, p.lane, p.lane_at, i), x = { .x = lz_em_value(e, n->in[0]) };
+    lz_ebest old = lz_em_get(e, n, p.type, p.lane, p.lane_at, i), x = { .x = lz_em_value(e, n->in[0]) };
     if (lz_em_has_index(n))
         x.at = e->l->BuildAdd(e->b, lz_em_splat(e, e->at), lz_em_iota(e, e->i64), "");
     lz_ebest s = lz_em_join(e, n, old, x, false);
@@ -94,18 +118,22 @@ static void step(lz_em *e, uint32_t v)
         s.x = e->l->BuildSelect(e->b, e->mask, s.x, old.x, "");
         s.at = s.at ? e->l->BuildSelect(e->b, e->mask, s.at, old.at, "") : NULL;
     }
-    lz_em_put(e, n, s, p.lane, p.lane_at, i);
+    lz_em_put(e, n, p.type, s, p.lane, p.lane_at, i);
 }
 
 static void fold_chunk(lz_em *e, uint32_t v)
 {
     const lz_knode *n = node(e, v);
     parts p = parts_of(e, v);
+    lz_ebest s[LZ_ROW_LANES] = { { NULL, NULL } };
     e->lanes = p.vec;
-    for (int i = 0; i < LZ_ROW_LANES; i += p.vec) {
-        lz_ebest block = lz_em_get(e, n, p.lane, p.lane_at, first_of(e, true, i));
-        lz_ebest lane = lz_em_get(e, n, p.lane, p.lane_at, first_of(e, false, i));
-        lz_em_put(e, n, lz_em_merge(e, n, block, lane), p.lane, p.lane_at, first_of(e, true, i));
+    for (int i = 0; i < LZ_ROW_LANES; i += p.vec)
+        s[i / p.vec] = lz_em_get(e, n, p.type, p.lane, p.lane_at, lz_em_i64(e, i));
+    lz_em_halve(e, n, p.type, s, LZ_ROW_LANES / p.vec, LZ_ROW_SUMS / p.vec);
+    for (int i = 0; i < LZ_ROW_SUMS; i += p.vec) {
+        lz_ebest sum = lz_em_get(e, n, p.total_type, p.block, p.block_at, lz_em_i64(e, i));
+        sum = lz_em_merge(e, n, p.total_type, sum, lz_em_widen(e, n, s[i / p.vec]));
+        lz_em_put(e, n, p.total_type, sum, p.block, p.block_at, lz_em_i64(e, i));
     }
     e->lanes = 1;
 }
@@ -127,32 +155,27 @@ lz_ebest lz_em_row_fold(lz_em *e, uint32_t v)
 {
     const lz_knode *n = node(e, v);
     parts p = parts_of(e, v);
-    lz_ebest s[LZ_ROW_LANES] = { { NULL, NULL } };
-    int count = LZ_ROW_LANES / p.vec;
+    lz_ebest s[LZ_ROW_SUMS] = { { NULL, NULL } };
+    int count = LZ_ROW_SUMS / p.vec;
     e->lanes = p.vec;
     lz_lvalue **sums = lz_em_held(e, n->stage - 1) ? lz_em_held_sums(e, v) : NULL;
     for (int i = 0; i < count; i++)
         s[i] = sums ? (lz_ebest){ sums[i], NULL }
-                    : lz_em_get(e, n, p.lane, p.lane_at, first_of(e, true, i * p.vec));
-    for (int half = count / 2; half > 0; half /= 2) {
-        for (int i = 0; i < half; i++)
-            s[i] = lz_em_merge(e, n, s[i], s[i + half]);
-    }
+                    : lz_em_get(e, n, p.total_type, p.block, p.block_at, lz_em_i64(e, i * p.vec));
+    lz_em_halve(e, n, p.total_type, s, count, 1);
     for (int half = p.vec / 2; half > 0; half /= 2) {
         lz_ebest low = { piece(e, s[0].x, 0, half), piece(e, s[0].at, 0, half) };
         lz_ebest high = { piece(e, s[0].x, half, half), piece(e, s[0].at, half, half) };
         e->lanes = half;
-        s[0] = lz_em_merge(e, n, low, high);
+        s[0] = lz_em_merge(e, n, p.total_type, low, high);
     }
     return s[0];
 }
 
 static void add_block(lz_em *e, uint32_t v)
 {
-    const lz_knode *n = node(e, v);
-    parts p = parts_of(e, v);
-    lz_ebest s = lz_em_row_fold(e, v), total = lz_em_get(e, n, p.total, p.total_at, lz_em_i64(e, 0));
-    lz_em_put(e, n, lz_em_merge(e, n, total, s), p.total, p.total_at, lz_em_i64(e, 0));
+    lz_ebest s = lz_em_row_fold(e, v);
+    put_total(e, v, lz_em_merge(e, node(e, v), lz_em_total_type(e, node(e, v)), get_total(e, v), s));
 }
 
 /* One lane after the other. Lanes that do not count are the row's last: what they do to
@@ -160,12 +183,11 @@ static void add_block(lz_em *e, uint32_t v)
 static lz_lvalue *scan(lz_em *e, uint32_t v)
 {
     const lz_knode *n = node(e, v);
-    parts p = parts_of(e, v);
     int lanes = e->lanes;
     lz_lvalue *x = lz_em_value(e, n->in[0]);
     lz_lvalue *out = e->l->GetPoison(lz_em_shape(e, lz_em_ktype(e, n->type)));
     e->lanes = 1;
-    lz_ebest s = lz_em_get(e, n, p.total, p.total_at, lz_em_i64(e, 0));
+    lz_ebest s = get_total(e, v);
     for (int i = 0; i < lanes; i++) {
         lz_ebest one = { lanes == 1 ? x : e->l->BuildExtractElement(e->b, x, lz_em_i32(e, i), ""), NULL };
         one.at = e->l->BuildAdd(e->b, e->at, lz_em_i64(e, i), "");
@@ -173,7 +195,7 @@ static lz_lvalue *scan(lz_em *e, uint32_t v)
         lz_lvalue *r = lz_em_has_index(n) ? s.at : s.x;
         out = lanes == 1 ? r : e->l->BuildInsertElement(e->b, out, r, lz_em_i32(e, i), "");
     }
-    lz_em_put(e, n, s, p.total, p.total_at, lz_em_i64(e, 0));
+    put_total(e, v, s);
     e->lanes = lanes;
     return out;
 }
@@ -297,16 +319,6 @@ static void each_reduction(lz_em *e, int walk, state_fn *fn)
     }
 }
 
-static void reset_chunk(lz_em *e, uint32_t v)
-{
-    reset_lanes(e, v, false);
-}
-
-static void reset_block(lz_em *e, uint32_t v)
-{
-    reset_lanes(e, v, true);
-}
-
 void lz_em_row_block(lz_em *e, int walk, lz_lvalue *from)
 {
     lz_lvalue *chunk = lz_em_i64(e, LZ_ROW_CHUNK);
@@ -360,8 +372,7 @@ static void do_walk(lz_em *e, int walk)
 
 static lz_lvalue *total(lz_em *e, uint32_t v)
 {
-    parts p = parts_of(e, v);
-    return lz_em_result(e, node(e, v), lz_em_get(e, node(e, v), p.total, p.total_at, lz_em_i64(e, 0)));
+    return lz_em_result(e, node(e, v), get_total(e, v));
 }
 
 void lz_em_row_outer(lz_em *e, int stage)
@@ -414,13 +425,13 @@ lz_lvalue *lz_em_row_block_size(lz_em *e)
 {
     lz_lvalue *above =
         e->l->BuildAdd(e->b, e->n_row, lz_em_i64(e, (int64_t)LZ_ROW_CHUNK * LZ_BLOCKS - 1), "");
-    lz_lvalue *per = e->l->BuildLShr(e->b, above, lz_em_i64(e, 18), "");
+    lz_lvalue *per = e->l->BuildLShr(e->b, above, lz_em_i64(e, 16), "");
     lz_lvalue *none = e->l->BuildICmp(e->b, LZ_L_EQ, e->n_row, lz_em_i64(e, 0), "");
     per = e->l->BuildSelect(e->b, none, lz_em_i64(e, 1), per, "");
     return e->l->BuildMul(e->b, per, lz_em_i64(e, LZ_ROW_CHUNK), "");
 }
 
-_Static_assert(LZ_ROW_CHUNK *LZ_BLOCKS == 1 << 18, "block_size shifts by it");
+_Static_assert(LZ_ROW_CHUNK *LZ_BLOCKS == 1 << 16, "block_size shifts by it");
 
 static void rows(lz_em *e)
 {

@@ -13,6 +13,11 @@ int lz_em_state_type(const lz_em *e, const lz_knode *n)
     return e->ir->nodes.data[n->in[0]].type;
 }
 
+int lz_em_total_type(const lz_em *e, const lz_knode *n)
+{
+    return (int)lz_kreduce_total((lz_kreduce)n->attr, (lz_ktype)lz_em_state_type(e, n));
+}
+
 static int64_t float_bits(int type, double v)
 {
     float f = (float)v;
@@ -38,9 +43,8 @@ static int64_t neutral_bits(int kind, int type)
     return float_bits(type, real[w]);
 }
 
-lz_ebest lz_em_neutral(lz_em *e, const lz_knode *n)
+lz_ebest lz_em_neutral(lz_em *e, const lz_knode *n, int type)
 {
-    int type = lz_em_state_type(e, n);
     lz_ebest s = { .x = lz_em_const(e, type, neutral_bits(n->attr, type)) };
     s.at = lz_em_has_index(n) ? lz_em_int(e, e->i64, INT64_MAX) : NULL;
     return s;
@@ -111,15 +115,28 @@ lz_ebest lz_em_join(lz_em *e, const lz_knode *n, lz_ebest state, lz_ebest x, boo
     return pick(e, better, state, x);
 }
 
-lz_ebest lz_em_merge(lz_em *e, const lz_knode *n, lz_ebest x, lz_ebest y)
+lz_ebest lz_em_widen(lz_em *e, const lz_knode *n, lz_ebest lane)
+{
+    return (lz_ebest){ lz_em_cast(e, lz_em_state_type(e, n), lz_em_total_type(e, n), lane.x), lane.at };
+}
+
+lz_ebest lz_em_merge(lz_em *e, const lz_knode *n, int type, lz_ebest x, lz_ebest y)
 {
     if (!lz_em_has_index(n))
-        return lz_em_join(e, n, x, y, false);
+        return (lz_ebest){ lz_em_combine(e, combine_op(n), type, x.x, y.x), NULL };
     lz_lvalue *better = both(e, beats(e, n, x.x, y.x), unset(e, y.at, LZ_L_NE));
     better = either(e, better, unset(e, x.at, LZ_L_EQ));
     lz_lvalue *earlier = e->l->BuildICmp(e->b, LZ_L_SLT, y.at, x.at, "");
     better = either(e, better, both(e, equals(e, n, x.x, y.x), earlier));
     return pick(e, better, x, y);
+}
+
+void lz_em_halve(lz_em *e, const lz_knode *n, int type, lz_ebest *s, int count, int to)
+{
+    for (int half = count / 2; half >= to; half /= 2) {
+        for (int i = 0; i < half; i++)
+            s[i] = lz_em_merge(e, n, type, s[i], s[i + half]);
+    }
 }
 
 static lz_ltype *memory_type(lz_em *e, int type)
@@ -139,9 +156,8 @@ static lz_lvalue *element(lz_em *e, lz_ltype *t, lz_lvalue *p, lz_lvalue *i)
     return e->l->BuildGEP2(e->b, t, p, &i, 1, "");
 }
 
-lz_ebest lz_em_get(lz_em *e, const lz_knode *n, lz_lvalue *x, lz_lvalue *at, lz_lvalue *i)
+lz_ebest lz_em_get(lz_em *e, const lz_knode *n, int type, lz_lvalue *x, lz_lvalue *at, lz_lvalue *i)
 {
-    int type = lz_em_state_type(e, n);
     lz_ltype *t = memory_type(e, type);
     lz_ebest s = { .x = lz_em_load(e, lz_em_shape(e, t), element(e, t, x, i), alignment(e, type)) };
     if (type == LZ_KBOOL)
@@ -151,9 +167,8 @@ lz_ebest lz_em_get(lz_em *e, const lz_knode *n, lz_lvalue *x, lz_lvalue *at, lz_
     return s;
 }
 
-void lz_em_put(lz_em *e, const lz_knode *n, lz_ebest s, lz_lvalue *x, lz_lvalue *at, lz_lvalue *i)
+void lz_em_put(lz_em *e, const lz_knode *n, int type, lz_ebest s, lz_lvalue *x, lz_lvalue *at, lz_lvalue *i)
 {
-    int type = lz_em_state_type(e, n);
     lz_ltype *t = memory_type(e, type);
     lz_lvalue *v = type == LZ_KBOOL ? e->l->BuildZExt(e->b, s.x, lz_em_shape(e, t), "") : s.x;
     lz_em_store(e, v, element(e, t, x, i), alignment(e, type));
@@ -165,6 +180,6 @@ void lz_em_put(lz_em *e, const lz_knode *n, lz_ebest s, lz_lvalue *x, lz_lvalue 
 lz_lvalue *lz_em_result(lz_em *e, const lz_knode *n, lz_ebest total)
 {
     if (!lz_em_has_index(n))
-        return total.x;
+        return lz_em_cast(e, lz_em_total_type(e, n), n->type, total.x);
     return e->l->BuildSelect(e->b, unset(e, total.at, LZ_L_EQ), lz_em_int(e, e->i64, 0), total.at, "");
 }

@@ -50,13 +50,15 @@ static lz_lvalue *add_up(lz_em *e, uint32_t v, lz_lvalue *blocks)
 {
     const lz_knode *n = node(e, v);
     lz_lvalue *zero = lz_em_i64(e, 0), *sum = e->spill, *sum_at = index_place(e, sum);
-    lz_em_put(e, n, lz_em_neutral(e, n), sum, sum_at, zero);
+    int type = lz_em_total_type(e, n);
+    lz_em_put(e, n, type, lz_em_neutral(e, n, type), sum, sum_at, zero);
     lz_eloop l = lz_em_loop(e, zero, blocks, lz_em_i64(e, 1));
     lz_lvalue *p = place(e, v, l.i);
-    lz_ebest x = lz_em_get(e, n, p, index_place(e, p), zero);
-    lz_em_put(e, n, lz_em_merge(e, n, lz_em_get(e, n, sum, sum_at, zero), x), sum, sum_at, zero);
+    lz_ebest x = lz_em_get(e, n, type, p, index_place(e, p), zero);
+    x = lz_em_merge(e, n, type, lz_em_get(e, n, type, sum, sum_at, zero), x);
+    lz_em_put(e, n, type, x, sum, sum_at, zero);
     lz_em_loop_end(e, &l);
-    return lz_em_result(e, n, lz_em_get(e, n, sum, sum_at, zero));
+    return lz_em_result(e, n, lz_em_get(e, n, type, sum, sum_at, zero));
 }
 
 static void save_blocks(lz_em *e, int walk, lz_lvalue *index)
@@ -64,9 +66,10 @@ static void save_blocks(lz_em *e, int walk, lz_lvalue *index)
     for (uint32_t v = 0; v < e->ir->nodes.len; v++) {
         if (!lz_em_reduces_in(e, v, walk))
             continue;
+        const lz_knode *n = node(e, v);
         lz_ebest s = lz_em_row_fold(e, v);
         lz_lvalue *p = place(e, v, index);
-        lz_em_put(e, node(e, v), s, p, index_place(e, p), lz_em_i64(e, 0));
+        lz_em_put(e, n, lz_em_total_type(e, n), s, p, index_place(e, p), lz_em_i64(e, 0));
     }
 }
 

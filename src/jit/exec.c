@@ -101,26 +101,55 @@ static bool do_load(lz_worker *w, const lz_instr *i, int64_t n, bool one)
     return true;
 }
 
+/* The stretches of a mask: what is read lies side by side, the rest is taken from the fill. */
+static void load_stretches(lz_worker *w, const lz_instr *i, run r)
+{
+    const lz_launch *l = w->l;
+    int64_t size = l->reach[i->access].size;
+    size_t each = l->p->registers[i->out].size;
+    const uint8_t *mask = (const uint8_t *)tile_at(w, i->in[0], r.at);
+    for (int64_t at = 0, n; at < r.count; at += n) {
+        const uint8_t *end = memchr(mask + at, !mask[at], (size_t)(r.count - at));
+        n = end ? end - (mask + at) : r.count - at;
+        char *out = tile_at(w, i->out, r.at + at);
+        if (mask[at])
+            l->p->tiles->load[l->reach[i->access].dtype](out, r.p + at * r.stride * size, r.stride, n);
+        else
+            memcpy(out, tile_at(w, i->in[1], r.at + at), (size_t)n * each);
+    }
+}
+
 static bool do_load_if(lz_worker *w, const lz_instr *i, int64_t n, bool one)
 {
+    enum { STRETCH = 8 }; /* shorter ones are faster by element */
     int64_t index[LZ_KERNEL_DIMS];
-    lz_tile_load_if *load = w->l->p->tiles->load_if[w->l->reach[i->access].dtype];
+    const lz_tile_table *t = w->l->p->tiles;
     run r = first_run(w, i, n, one, index);
     do {
         const uint8_t *mask = (const uint8_t *)tile_at(w, i->in[0], r.at);
-        load(tile_at(w, i->out, r.at), r.p, r.stride, mask, tile_at(w, i->in[1], r.at), r.count);
+        if (t->changes(mask, r.count) * STRETCH <= r.count)
+            load_stretches(w, i, r);
+        else
+            t->load_if[w->l->reach[i->access].dtype](tile_at(w, i->out, r.at), r.p, r.stride, mask,
+                                                     tile_at(w, i->in[1], r.at), r.count);
     } while (next_run(w, i, n, &r, index));
     return true;
 }
 
+/* One index for all of a stretch is a load from there. */
 static bool do_gather(lz_worker *w, const lz_instr *i, int64_t n, bool one)
 {
     int64_t index[LZ_KERNEL_DIMS];
-    lz_tile_gather *gather = w->l->p->tiles->gather[w->l->reach[i->access].dtype];
+    const lz_reach *a = &w->l->reach[i->access];
+    const lz_tile_table *t = w->l->p->tiles;
     run r = first_run(w, i, n, one, index);
     do {
         const int64_t *at = (const int64_t *)(const void *)tile_at(w, i->in[0], r.at);
-        gather(tile_at(w, i->out, r.at), r.p, r.stride, at, r.count);
+        char *out = tile_at(w, i->out, r.at);
+        if (at[0] == at[r.count - 1] && t->is_uniform(at, r.count))
+            t->load[a->dtype](out, r.p + at[0] * a->size, r.stride, r.count);
+        else
+            t->gather[a->dtype](out, r.p, r.stride, at, r.count);
     } while (next_run(w, i, n, &r, index));
     return true;
 }
@@ -155,17 +184,11 @@ static bool do_check(lz_worker *w, const lz_instr *i, int64_t n, bool one)
     const int64_t *index = (const int64_t *)(const void *)w->tile[i->in[0]];
     const int64_t *size = (const int64_t *)(const void *)w->tile[i->in[1]];
     int64_t *out = (int64_t *)(void *)w->tile[i->out];
-    bool wrap = i->attr & 1;
-    for (int64_t k = 0; k < n; k++) {
-        int64_t at = wrap && index[k] < 0 ? index[k] + size[k] : index[k];
-        if (at < 0 || at >= size[k]) {
-            w->err = lz_errf(LZ_ERR_ARG, "index %lld is out of bounds for dimension %d with size %lld",
-                             (long long)index[k], i->attr / 2, (long long)size[k]);
-            return false;
-        }
-        out[k] = at;
-    }
-    return true;
+    int64_t k = w->l->p->tiles->check(out, index, size, i->attr & 1, n);
+    if (k < n)
+        w->err = lz_errf(LZ_ERR_ARG, "index %lld is out of bounds for dimension %d with size %lld",
+                         (long long)index[k], i->attr / 2, (long long)size[k]);
+    return k == n;
 }
 
 static bool do_reduce(lz_worker *w, const lz_instr *i, int64_t n, bool one)

@@ -29,6 +29,11 @@ size_t lz_ktype_size(lz_ktype t)
     return sizes[t];
 }
 
+lz_ktype lz_kreduce_total(lz_kreduce kind, lz_ktype t)
+{
+    return kind == LZ_K_RSUM && t == LZ_KF32 ? LZ_KF64 : t;
+}
+
 const char *lz_ktype_text(lz_ktype t)
 {
     static const char *const texts[LZ_KTYPES + 1] = { "bool", "i32", "i64", "f32", "f64", "none" };
@@ -38,6 +43,14 @@ const char *lz_ktype_text(lz_ktype t)
 lz_hash lz_kernel_hash(const lz_kernel *k)
 {
     return k->hash;
+}
+
+void lz_kernel_tag(const lz_kernel *k, char out[LZ_KERNEL_TAG])
+{
+    char all[LZ_HASH_CHARS];
+    lz_hash_print(k->hash, all);
+    memcpy(out, all, LZ_KERNEL_TAG - 1);
+    out[LZ_KERNEL_TAG - 1] = '\0';
 }
 
 static bool same_node(const lz_knode *x, const lz_knode *y)

@@ -128,11 +128,16 @@ int lz_kb_count(const lz_kb *b);            /* values so far */
 LZ_MUST_USE lz_err *lz_kb_finish(lz_kb *b, lz_kernel **out);
 lz_kernel *lz_kernel_retain(lz_kernel *k);
 void lz_kernel_release(lz_kernel *k); /* NULL is fine */
+/* The memory of the kernel, without machine code, divided by those who hold it now. */
+size_t lz_kernel_share(const lz_kernel *k);
 
 /* Of the structure: equal kernels do the same with the same arguments. */
 lz_hash lz_kernel_hash(const lz_kernel *k);
 bool lz_kernel_equal(const lz_kernel *a, const lz_kernel *b);
 void lz_kernel_print(const lz_kernel *k, lz_text *out);
+/* The first 8 hexadecimal digits of the hash: profiles and perf name kernels by them. */
+enum { LZ_KERNEL_TAG = 9 };
+void lz_kernel_tag(const lz_kernel *k, char out[LZ_KERNEL_TAG]);
 
 /* May the store write where the load reads, offsets and strides being equal? Not if
  * the load is read again in a later stage, or by a store besides this one. Several stores
@@ -160,6 +165,7 @@ typedef struct lz_kernel_args {
     const int64_t *extents; /* outer dimensions first, then row; 0 is fine */
     const lz_kaccess *access;
     const lz_kscalar *params;
+    bool *compiled; /* set to whether machine code ran; may be NULL */
 } lz_kernel_args;
 
 /* Runs it; everything is borrowed for the call. Stores must not overlap each other, nor

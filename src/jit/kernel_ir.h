@@ -67,6 +67,9 @@ int lz_knode_operands(const lz_knode *n);
 /* "load", "const", ... or the operation's text */
 const char *lz_knode_text(const lz_knode *n);
 size_t lz_ktype_size(lz_ktype t);
+/* The type in which a reduction of elements of type t adds up its chunks (reduce.h): a sum of f32 does in
+ * f64. */
+lz_ktype lz_kreduce_total(lz_kreduce kind, lz_ktype t);
 const char *lz_ktype_text(lz_ktype t);
 
 typedef struct lz_program lz_program;

@@ -1,15 +1,15 @@
 #include "jit/kernel_set.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "jit/codes.h"
 #include "jit/program.h"
-#include <pthread.h>
 
 enum { BUCKETS = 4096 };
 
 static struct {
-    pthread_mutex_t lock;
+    lz_lock lock;
     lz_kernel *buckets[BUCKETS];
-} set = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} set = { .lock = LZ_LOCK_INIT };
 
 static lz_kernel **bucket_of(const lz_kernel *k)
 {
@@ -27,15 +27,15 @@ static lz_kernel *find(const lz_kernel *like)
 
 lz_kernel *lz_kernel_set_find(const lz_kernel *like)
 {
-    pthread_mutex_lock(&set.lock);
+    lz_lock_take(&set.lock);
     lz_kernel *k = find(like);
-    pthread_mutex_unlock(&set.lock);
+    lz_lock_give(&set.lock);
     return k;
 }
 
 lz_kernel *lz_kernel_set_add(lz_kernel *k)
 {
-    pthread_mutex_lock(&set.lock);
+    lz_lock_take(&set.lock);
     lz_kernel *quicker = find(k);
     if (!quicker) {
         lz_kernel **bucket = bucket_of(k);
@@ -43,7 +43,7 @@ lz_kernel *lz_kernel_set_add(lz_kernel *k)
         *bucket = k;
         k->listed = true;
     }
-    pthread_mutex_unlock(&set.lock);
+    lz_lock_give(&set.lock);
     if (quicker)
         lz_kernel_release(k);
     return quicker ? quicker : k;
@@ -86,15 +86,26 @@ static bool drop_one(lz_kernel *k)
     return false;
 }
 
+size_t lz_kernel_share(const lz_kernel *k)
+{
+    const lz_kir *ir = &k->ir;
+    size_t bytes = sizeof *k + ir->nodes.cap * sizeof *ir->nodes.data
+                   + ir->access.cap * sizeof *ir->access.data + ir->params.cap
+                   + ir->stores.cap * sizeof *ir->stores.data
+                   + (k->program ? sizeof *k->program + k->program->arena.total : 0);
+    int holders = atomic_load_explicit(&k->count, memory_order_relaxed);
+    return bytes / (size_t)(holders > 0 ? holders : 1);
+}
+
 void lz_kernel_release(lz_kernel *k)
 {
     if (!k || drop_one(k))
         return;
-    pthread_mutex_lock(&set.lock);
+    lz_lock_take(&set.lock);
     bool last = atomic_fetch_sub_explicit(&k->count, 1, memory_order_acq_rel) == 0;
     if (last && k->listed)
         unlist(k);
-    pthread_mutex_unlock(&set.lock);
+    lz_lock_give(&set.lock);
     if (last)
         destroy(k);
 }

@@ -136,6 +136,7 @@ static int64_t tile_size(const lz_launch *l)
  * worth doing once per row and rows are long. */
 static bool worth_rows(const lz_program *p, const int64_t *extents)
 {
+    enum { LONG = 128 };
     int64_t row = 1;
     bool work = false;
     for (int d = 0; d < p->n_row; d++)
@@ -144,7 +145,7 @@ static bool worth_rows(const lz_program *p, const int64_t *extents)
         for (uint16_t i = p->outer[k].begin; i < p->outer[k].end; i++)
             work = work || p->code[i].kind != LZ_I_LOAD;
     }
-    return work && p->n_outer > 0 && row >= LZ_TILE_MOST;
+    return work && p->n_outer > 0 && row >= LONG;
 }
 
 /* Stores per outer index happen once, whatever the length of the row. */
@@ -251,13 +252,38 @@ static void go_to_lane(lz_worker *w, int64_t flat)
     }
 }
 
+/* From the end of the last lane dimension to the start of the next one: n elements further. */
+static void next_line(lz_worker *w, int64_t n)
+{
+    const lz_launch *l = w->l;
+    int last = l->lane.n - 1, d = last - 1;
+    int64_t back = w->lane_at[last];
+    while (w->lane_at[d] + 1 == l->lane.extent[d])
+        d--;
+    for (int k = 0; k < l->n_used; k++) {
+        int a = l->used[k];
+        int64_t steps = lz_nest_stride(&l->nest, a, l->lane.dim[d]);
+        for (int e = d + 1; e < last; e++)
+            steps -= w->lane_at[e] * lz_nest_stride(&l->nest, a, l->lane.dim[e]);
+        w->here[a] = lz_reach_move(w->here[a], steps * l->reach[a].size - back * l->reach[a].step);
+    }
+    w->first += n;
+    w->lane_at[d]++;
+    for (int e = d + 1; e <= last; e++)
+        w->lane_at[e] = 0;
+}
+
 /* n elements further. */
 static void next_lane(lz_worker *w, int64_t n)
 {
     const lz_launch *l = w->l;
     int last = l->lane.n - 1;
     if (last < 0 || w->lane_at[last] + n >= l->lane.extent[last]) {
-        if (w->first + n < l->lane.total)
+        if (w->first + n >= l->lane.total)
+            return;
+        if (w->lane_at[last] + n == l->lane.extent[last])
+            next_line(w, n);
+        else
             go_to_lane(w, w->first + n);
         return;
     }

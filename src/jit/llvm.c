@@ -1,6 +1,7 @@
 #include "jit/llvm.h"
 #include "base/dl.h"
 #include "base/env.h"
+#include "base/foreign.h"
 #include <pthread.h>
 #include <stddef.h>
 
@@ -63,6 +64,10 @@ static lz_err *load(void)
         return e;
     }
     library.dl = dl;
+    lz_dl_stay(dl);
+    lz_foreign_loaded();
+    if (lz_foreign_has_ended()) /* while it was being loaded */
+        return lz_foreign_ended("LLVM");
     set_options(&library);
     return NULL;
 }

@@ -1,9 +1,9 @@
 #include "jit/llvm_version.h"
 #include "base/env.h"
+#include "base/lock.h"
 #include "jit/code_cache.h"
 #include "jit/llvm.h"
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -11,10 +11,10 @@
 enum { VERSION = 48 };
 
 static struct {
-    pthread_mutex_t lock;
+    lz_lock lock;
     char text[VERSION]; /* empty: unknown */
     bool looked;        /* for a note */
-} version = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} version = { .lock = LZ_LOCK_INIT };
 
 /* A file's place, and what changes with its contents. */
 static void put_file(const char *path, lz_text *out)
@@ -116,10 +116,10 @@ static lz_err *find_out(bool load)
 lz_err *lz_llvm_version(bool load, const char **out)
 {
     lz_err *e = NULL;
-    pthread_mutex_lock(&version.lock);
+    lz_lock_take(&version.lock);
     if (!version.text[0] && (load || !version.looked))
         e = find_out(load);
     *out = version.text[0] ? version.text : NULL;
-    pthread_mutex_unlock(&version.lock);
+    lz_lock_give(&version.lock);
     return e;
 }

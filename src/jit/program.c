@@ -312,7 +312,7 @@ static bool is_index(int kind)
     return kind == LZ_K_RARGMAX || kind == LZ_K_RARGMIN;
 }
 
-/* Rows: lanes, chunks, total; columns: the same for each element of a tile. A scan
+/* Rows: lanes, sums, total; columns: the same for each element of a tile. A scan
  * has one value. Indices lie behind the values. */
 static void place_states(lz_program *p)
 {
@@ -320,11 +320,14 @@ static void place_states(lz_program *p)
         uint32_t rows = 0, columns = 0;
         for (int k = 0; k < p->n_states[w]; k++) {
             lz_state *s = &p->states[w][k];
-            uint32_t size = (uint32_t)lz_ktype_size((lz_ktype)s->type) + (is_index(s->kind) ? 8 : 0);
+            uint32_t index = is_index(s->kind) ? 8 : 0,
+                     size = (uint32_t)lz_ktype_size((lz_ktype)s->type) + index;
+            lz_ktype total_type = lz_kreduce_total((lz_kreduce)s->kind, (lz_ktype)s->type);
+            uint32_t total = (uint32_t)lz_ktype_size(total_type) + index;
             s->rows = rows;
             s->columns = columns;
-            rows += 3 * LZ_ROW_LANES * size;
-            columns += (s->scan ? 1 : 2 * LZ_COLUMN_LANES + 1) * size;
+            rows += LZ_ROW_LANES * size + 2 * LZ_ROW_SUMS * total;
+            columns += s->scan ? size : LZ_COLUMN_LANES * size + 2 * LZ_COLUMN_SUMS * total;
         }
         p->state_rows = rows > p->state_rows ? rows : p->state_rows;
         p->state_columns = columns > p->state_columns ? columns : p->state_columns;

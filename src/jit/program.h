@@ -19,9 +19,11 @@ enum {
 
     /* The order of a reduction: see lz_reduce in reduce.h. */
     LZ_ROW_LANES = 64,
-    LZ_ROW_CHUNK = 4096,
+    LZ_ROW_SUMS = 16, /* lanes of a block */
+    LZ_ROW_CHUNK = 1024,
     LZ_COLUMN_LANES = 4,
-    LZ_COLUMN_CHUNK = 256,
+    LZ_COLUMN_SUMS = 1,
+    LZ_COLUMN_CHUNK = 128,
     LZ_BLOCKS = 64,
 };
 

@@ -1,12 +1,18 @@
 #include "jit/reduce.h"
+#include <assert.h>
 #include <string.h>
 
 /* Where the parts of a state lie; `at` are the indices of ARGMAX and ARGMIN. */
+typedef struct values {
+    char *x;
+    int64_t *at;
+    lz_ktype type;
+    size_t size; /* bytes of an element */
+} values;
+
 typedef struct parts {
-    char *lane, *chunk, *total;
-    int64_t *lane_at, *chunk_at, *total_at;
-    int64_t width; /* elements per lane */
-    size_t size;
+    values lane, sum, total; /* the block's sums and the total have the type of lz_kreduce_total */
+    int64_t width;           /* elements of a lane */
 } parts;
 
 static bool has_index(const lz_state *s)
@@ -14,29 +20,35 @@ static bool has_index(const lz_state *s)
     return s->kind == LZ_K_RARGMAX || s->kind == LZ_K_RARGMIN;
 }
 
-static parts parts_of(const lz_worker *w, const lz_state *s)
-{
-    bool rows = w->l->rows;
-    parts p = { .width = rows ? 1 : w->l->tile, .size = lz_ktype_size((lz_ktype)s->type) };
-    int64_t lanes = rows ? LZ_ROW_LANES : LZ_COLUMN_LANES * w->l->tile;
-    int64_t most = rows ? (int64_t)3 * LZ_ROW_LANES : s->scan ? w->l->tile : 2 * lanes + w->l->tile;
-    size_t group = (size_t)lanes * p.size;
-    p.lane = w->state + (rows ? (int64_t)s->rows : (int64_t)s->columns * w->l->tile);
-    p.chunk = p.lane + group;
-    p.total = p.chunk + group;
-    p.lane_at = (int64_t *)(void *)(p.lane + (size_t)most * p.size);
-    p.chunk_at = p.lane_at + lanes;
-    p.total_at = p.chunk_at + lanes;
-    return p;
-}
-
 static int64_t lanes_of(const lz_worker *w)
 {
     return w->l->rows ? LZ_ROW_LANES : LZ_COLUMN_LANES;
 }
 
+static int64_t sums_of(const lz_worker *w)
+{
+    return w->l->rows ? LZ_ROW_SUMS : LZ_COLUMN_SUMS;
+}
+
+/* Indices lie behind all values. Where there are some, all values have one type. */
+static parts parts_of(const lz_worker *w, const lz_state *s)
+{
+    bool rows = w->l->rows;
+    lz_ktype type = (lz_ktype)s->type, wide = lz_kreduce_total((lz_kreduce)s->kind, type);
+    size_t size = lz_ktype_size(type), wide_size = lz_ktype_size(wide);
+    int64_t width = rows ? 1 : w->l->tile, sums = sums_of(w) * width;
+    int64_t lanes = s->scan && !rows ? width : lanes_of(w) * width;
+    char *x = w->state + (rows ? (int64_t)s->rows : (int64_t)s->columns * w->l->tile);
+    char *sum = x + (size_t)lanes * size, *total = sum + (size_t)sums * wide_size;
+    int64_t *at = (int64_t *)(void *)(s->scan ? sum : total + (size_t)sums * wide_size);
+    return (parts){ { x, at, type, size },
+                    { sum, at + lanes, wide, wide_size },
+                    { total, at + lanes + sums, wide, wide_size },
+                    width };
+}
+
 /* The neutral element: of AND all ones, of MAX what loses to everything, ... */
-static const void *neutral(const lz_state *s)
+static const void *neutral(const lz_state *s, lz_ktype type)
 {
     static const uint8_t no = 0, yes = 1;
     static const int32_t i32[] = { 0, 1, -1, INT32_MIN, INT32_MAX };
@@ -47,31 +59,34 @@ static const void *neutral(const lz_state *s)
     static const bool ones[LZ_K_REDUCES] = { [LZ_K_RMIN] = true, [LZ_K_RAND] = true };
     const void *of[LZ_KTYPES] = { ones[s->kind] ? &yes : &no, &i32[which[s->kind]], &i64[which[s->kind]],
                                   &f32[which[s->kind]], &f64[which[s->kind]] };
-    return of[s->type];
+    return of[type];
 }
 
-static lz_tile_fn *combine(const lz_worker *w, const lz_state *s)
+static lz_tile_fn *combine(const lz_worker *w, const lz_state *s, lz_ktype type)
 {
     static const uint8_t op[LZ_K_REDUCES] = { LZ_K_ADD, LZ_K_MUL, LZ_K_MAX, LZ_K_MIN, LZ_K_AND,
                                               LZ_K_OR,  LZ_K_XOR, LZ_K_MAX, LZ_K_MIN };
-    return w->l->p->tiles->op[op[s->kind]][s->type];
+    return w->l->p->tiles->op[op[s->kind]][type];
 }
 
-/* x of n elements into o */
-static void join(const lz_worker *w, const lz_state *s, char *o, int64_t *o_at, const char *x,
-                 const int64_t *x_at, int64_t n)
+/* n elements from element `from` of x on into those from element `to` of o on; both have one type */
+static void join(const lz_worker *w, const lz_state *s, const values *o, int64_t to, const values *x,
+                 int64_t from, int64_t n)
 {
+    char *out = o->x + (size_t)to * o->size;
+    const char *in = x->x + (size_t)from * x->size;
+    assert(o->type == x->type);
     if (has_index(s))
-        w->l->p->tiles->merge[s->kind == LZ_K_RARGMIN][s->type](o, o_at, x, x_at, n);
+        w->l->p->tiles->merge[s->kind == LZ_K_RARGMIN][s->type](out, o->at + to, in, x->at + from, n);
     else
-        combine(w, s)(o, o, x, NULL, NULL, n);
+        combine(w, s, o->type)(out, out, in, NULL, NULL, n);
 }
 
-static void reset(const lz_worker *w, const lz_state *s, char *o, int64_t *at, int64_t n)
+static void reset(const lz_worker *w, const lz_state *s, const values *o, int64_t n)
 {
-    w->l->p->tiles->splat[s->type](o, neutral(s), NULL, NULL, NULL, n);
+    w->l->p->tiles->splat[o->type](o->x, neutral(s, o->type), NULL, NULL, NULL, n);
     for (int64_t i = 0; has_index(s) && i < n; i++)
-        at[i] = INT64_MAX;
+        o->at[i] = INT64_MAX;
 }
 
 int64_t lz_reduce_block(bool rows, int64_t length)
@@ -82,26 +97,17 @@ int64_t lz_reduce_block(bool rows, int64_t length)
     return chunk * (per_block > 1 ? per_block : 1);
 }
 
-static void start_lanes(const lz_worker *w, const lz_state *s, const parts *p, bool chunk)
-{
-    int64_t n = lanes_of(w) * p->width;
-    reset(w, s, p->lane, p->lane_at, n);
-    if (chunk)
-        reset(w, s, p->chunk, p->chunk_at, n);
-}
-
 void lz_reduce_start(lz_worker *w, int64_t n)
 {
     const lz_program *g = w->l->p;
     for (int k = 0; k < g->n_states[w->walk]; k++) {
         const lz_state *s = &g->states[w->walk][k];
         parts p = parts_of(w, s);
-        if (s->scan) {
-            reset(w, s, p.lane, p.lane_at, w->l->rows ? 1 : n);
+        reset(w, s, &p.lane, s->scan ? (w->l->rows ? 1 : n) : lanes_of(w) * p.width);
+        if (s->scan)
             continue;
-        }
-        start_lanes(w, s, &p, true);
-        reset(w, s, p.total, p.total_at, w->l->rows ? 1 : n);
+        reset(w, s, &p.sum, sums_of(w) * p.width);
+        reset(w, s, &p.total, w->l->rows ? 1 : n);
     }
 }
 
@@ -109,13 +115,13 @@ static void step_row(const lz_worker *w, const lz_state *s, const parts *p, cons
 {
     const lz_tile_table *t = w->l->p->tiles;
     if (!has_index(s)) {
-        t->lanes[s->kind][s->type](p->lane, x, n);
+        t->lanes[s->kind][s->type](p->lane.x, x, n);
         return;
     }
     for (int64_t i = 0; i < n; i += LZ_ROW_LANES) {
         int64_t few = n - i < LZ_ROW_LANES ? n - i : LZ_ROW_LANES;
-        t->best[s->kind == LZ_K_RARGMIN][s->type](p->lane, p->lane_at, x + (size_t)i * p->size, w->first + i,
-                                                  1, few);
+        t->best[s->kind == LZ_K_RARGMIN][s->type](p->lane.x, p->lane.at, x + (size_t)i * p->lane.size,
+                                                  w->first + i, 1, few);
     }
 }
 
@@ -123,11 +129,11 @@ static void step_column(const lz_worker *w, const lz_state *s, const parts *p, c
 {
     const lz_tile_table *t = w->l->p->tiles;
     int64_t at = w->row % LZ_COLUMN_LANES * p->width;
-    char *lane = p->lane + (size_t)at * p->size;
+    char *lane = p->lane.x + (size_t)at * p->lane.size;
     if (has_index(s))
-        t->best[s->kind == LZ_K_RARGMIN][s->type](lane, p->lane_at + at, x, w->row, 0, n);
+        t->best[s->kind == LZ_K_RARGMIN][s->type](lane, p->lane.at + at, x, w->row, 0, n);
     else
-        combine(w, s)(lane, lane, x, NULL, NULL, n);
+        combine(w, s, p->lane.type)(lane, lane, x, NULL, NULL, n);
 }
 
 void lz_reduce_step(lz_worker *w, const lz_state *s, const void *x, int64_t n)
@@ -142,46 +148,62 @@ void lz_reduce_step(lz_worker *w, const lz_state *s, const void *x, int64_t n)
 void lz_reduce_scan(lz_worker *w, const lz_state *s, const void *x, int64_t n, void *out)
 {
     const lz_tile_table *t = w->l->p->tiles;
-    parts p = parts_of(w, s);
+    values v = parts_of(w, s).lane;
     bool least = s->kind == LZ_K_RARGMIN;
     if (has_index(s) && w->l->rows) {
-        t->scan_best[least][s->type](out, p.lane, p.lane_at, x, w->first, n);
+        t->scan_best[least][s->type](out, v.x, v.at, x, w->first, n);
     } else if (has_index(s)) {
-        t->last_best[least][s->type](p.lane, p.lane_at, x, w->row, 0, n);
-        memcpy(out, p.lane_at, (size_t)n * sizeof(int64_t));
+        t->last_best[least][s->type](v.x, v.at, x, w->row, 0, n);
+        memcpy(out, v.at, (size_t)n * sizeof(int64_t));
     } else if (w->l->rows) {
-        t->scan[s->kind][s->type](out, p.lane, x, n);
+        t->scan[s->kind][s->type](out, v.x, x, n);
     } else {
-        combine(w, s)(p.lane, p.lane, x, NULL, NULL, n);
-        memcpy(out, p.lane, (size_t)n * p.size);
+        combine(w, s, v.type)(v.x, v.x, x, NULL, NULL, n);
+        memcpy(out, v.x, (size_t)n * v.size);
     }
 }
 
-/* The lanes of the block to one, by halves. n: how many of each lane's elements count. */
-static void halve(const lz_worker *w, const lz_state *s, const parts *p, int64_t n)
+/* `from` lanes to `to`, by halves. n: how many of each lane's elements count. */
+static void halve(const lz_worker *w, const lz_state *s, const parts *p, const values *x, int64_t from,
+                  int64_t to, int64_t n)
 {
-    for (int64_t half = lanes_of(w) / 2; half > 0; half /= 2) {
-        if (w->l->rows) {
-            join(w, s, p->chunk, p->chunk_at, p->chunk + (size_t)half * p->size, p->chunk_at + half, half);
-            continue;
-        }
-        for (int64_t j = 0; j < half; j++) {
-            int64_t a = j * p->width, b = (j + half) * p->width;
-            join(w, s, p->chunk + (size_t)a * p->size, p->chunk_at + a, p->chunk + (size_t)b * p->size,
-                 p->chunk_at + b, n);
-        }
+    for (int64_t half = from / 2; half >= to; half /= 2) {
+        for (int64_t j = 0; !w->l->rows && j < half; j++)
+            join(w, s, x, j * p->width, x, (j + half) * p->width, n);
+        if (w->l->rows)
+            join(w, s, x, 0, x, half, half);
     }
 }
 
-static void fold_state(const lz_worker *w, const lz_state *s, bool block, int64_t n)
+/* What is left of a chunk's lanes, into the sums of the block. Only a sum of f32 has wider ones. */
+static void add_chunk(const lz_worker *w, const lz_state *s, const parts *p, int64_t n)
+{
+    if (p->sum.type == p->lane.type) {
+        join(w, s, &p->sum, 0, &p->lane, 0, n);
+        return;
+    }
+    assert(p->lane.type == LZ_KF32 && p->sum.type == LZ_KF64);
+    double *sum = (double *)(void *)p->sum.x;
+    const float *lane = (const float *)(const void *)p->lane.x;
+    for (int64_t i = 0; i < n; i++)
+        sum[i] += (double)lane[i];
+}
+
+/* last: nothing follows in this row, so the lanes are not reset */
+static void fold_state(const lz_worker *w, const lz_state *s, bool block, bool last, int64_t n)
 {
     parts p = parts_of(w, s);
-    join(w, s, p.chunk, p.chunk_at, p.lane, p.lane_at, lanes_of(w) * p.width);
+    int64_t lanes = lanes_of(w), sums = sums_of(w), each = w->l->rows ? 1 : n;
+    halve(w, s, &p, &p.lane, lanes, sums, each);
+    add_chunk(w, s, &p, w->l->rows ? sums : each);
+    if (!last)
+        reset(w, s, &p.lane, lanes * p.width);
     if (block) {
-        halve(w, s, &p, n);
-        join(w, s, p.total, p.total_at, p.chunk, p.chunk_at, w->l->rows ? 1 : n);
+        halve(w, s, &p, &p.sum, sums, 1, each);
+        join(w, s, &p.total, 0, &p.sum, 0, each);
     }
-    start_lanes(w, s, &p, block);
+    if (block && !last)
+        reset(w, s, &p.sum, sums * p.width);
 }
 
 void lz_reduce_fold(lz_worker *w, int64_t done, int64_t length, int64_t n)
@@ -193,8 +215,17 @@ void lz_reduce_fold(lz_worker *w, int64_t done, int64_t length, int64_t n)
     bool block = done == length || done % lz_reduce_block(w->l->rows, length) == 0;
     for (int k = 0; k < g->n_states[w->walk]; k++) {
         if (!g->states[w->walk][k].scan)
-            fold_state(w, &g->states[w->walk][k], block, n);
+            fold_state(w, &g->states[w->walk][k], block, done == length, n);
     }
+}
+
+/* The one rounding of a sum of f32. */
+static void round_total(void *out, const char *total, int64_t n)
+{
+    const double *x = (const double *)(const void *)total;
+    float *o = out;
+    for (int64_t i = 0; i < n; i++)
+        o[i] = (float)x[i];
 }
 
 void lz_reduce_end(lz_worker *w, int64_t n)
@@ -207,9 +238,13 @@ void lz_reduce_end(lz_worker *w, int64_t n)
             continue;
         parts p = parts_of(w, s);
         for (int64_t i = 0; has_index(s) && i < count; i++)
-            p.total_at[i] = p.total_at[i] == INT64_MAX ? 0 : p.total_at[i]; /* of nothing */
-        size_t bytes = (size_t)count * (has_index(s) ? sizeof(int64_t) : p.size);
-        memcpy(w->tile[s->out], has_index(s) ? (const void *)p.total_at : p.total, bytes);
+            p.total.at[i] = p.total.at[i] == INT64_MAX ? 0 : p.total.at[i]; /* of nothing */
+        if (p.total.type != p.lane.type)
+            round_total(w->tile[s->out], p.total.x, count);
+        else if (has_index(s))
+            memcpy(w->tile[s->out], p.total.at, (size_t)count * sizeof(int64_t));
+        else
+            memcpy(w->tile[s->out], p.total.x, (size_t)count * p.total.size);
     }
 }
 
@@ -229,20 +264,21 @@ void lz_reduce_save(lz_worker *w, int64_t n, char *out)
     for (int k = 0; k < g->n_states[w->walk]; k++, out += 2 * room) {
         const lz_state *s = &g->states[w->walk][k];
         parts p = parts_of(w, s);
-        memcpy(out, p.total, count * p.size);
+        memcpy(out, p.total.x, count * p.total.size);
         if (has_index(s))
-            memcpy(out + room, p.total_at, count * sizeof(int64_t));
+            memcpy(out + room, p.total.at, count * sizeof(int64_t));
     }
 }
 
-void lz_reduce_add(lz_worker *w, int64_t n, const char *part)
+/* NOLINTNEXTLINE(readability-non-const-parameter): `values` are written elsewhere */
+void lz_reduce_add(lz_worker *w, int64_t n, char *part)
 {
     const lz_program *g = w->l->p;
     size_t room = (size_t)(w->l->rows ? 1 : w->l->tile) * sizeof(int64_t);
     for (int k = 0; k < g->n_states[w->walk]; k++, part += 2 * room) {
         const lz_state *s = &g->states[w->walk][k];
         parts p = parts_of(w, s);
-        join(w, s, p.total, p.total_at, part, (const int64_t *)(const void *)(part + room),
-             w->l->rows ? 1 : n);
+        values x = { part, (int64_t *)(void *)(part + room), p.total.type, p.total.size };
+        join(w, s, &p.total, 0, &x, 0, w->l->rows ? 1 : n);
     }
 }

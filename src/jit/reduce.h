@@ -1,11 +1,15 @@
 /* reduce.h - the one order in which a reduction adds up.
  *
  * A row of L elements is cut into at most 64 blocks of whole chunks, a chunk into
- * lanes: element i goes to lane i mod LANES, in order. At the end of a chunk its lanes
- * are added to those of the block, at the end of the block these are added up by
- * halves (j += j + LANES/2, ...), and the sum is added to the total. Everything starts
- * from the neutral element. Rows have 64 lanes and chunks of 4096, columns 4 and 256.
- * So the order depends on L and on the kernel alone. */
+ * lanes: element i goes to lane i mod LANES, in order. At the end of a chunk its lanes are
+ * added up by halves (j += j + LANES/2, ...) until as many are left as a block has sums, and
+ * these are added to the sums of the block. At the end of the block its sums are added up by
+ * halves, and the result is added to the total. Everything starts from the neutral element.
+ * Rows have 64 lanes, chunks of 1024 and 16 sums; columns 4, 128 and 1. So the order depends
+ * on L and on the kernel alone.
+ *
+ * A sum of f32 is f64 from the sums of the block on (lz_kreduce_total) and is rounded once at
+ * the end: at most 31 additions of f32 follow each other, however long the row is. */
 #ifndef LZ_JIT_REDUCE_H
 #define LZ_JIT_REDUCE_H
 
@@ -29,6 +33,6 @@ void lz_reduce_end(lz_worker *w, int64_t n);
  * taken from `out` (lz_reduce_part bytes per element of the tile). */
 size_t lz_reduce_part(const lz_program *p, int walk);
 void lz_reduce_save(lz_worker *w, int64_t n, char *out);
-void lz_reduce_add(lz_worker *w, int64_t n, const char *part);
+void lz_reduce_add(lz_worker *w, int64_t n, char *part);
 
 #endif

@@ -68,6 +68,11 @@ typedef struct lz_tile_table {
     lz_tile_scan_best *scan_best[2][LZ_KTYPES];
     lz_tile_fn *philox[4]; /* seed, stream, index */
     void (*affine)(int64_t *o, int64_t first, int64_t stride, int64_t n);
+    /* o[i] = index[i], or index[i] + size[i] if it is negative and wrap says so; n if all are within
+       bounds, else the first that is not */
+    int64_t (*check)(int64_t *o, const int64_t *index, const int64_t *size, bool wrap, int64_t n);
+    bool (*is_uniform)(const int64_t *x, int64_t n);           /* all are equal */
+    int64_t (*changes)(const uint8_t *mask, int64_t n);        /* how often neighbours differ */
     int64_t (*find_zero[LZ_KTYPES])(const void *x, int64_t n); /* n if there is none */
 } lz_tile_table;
 

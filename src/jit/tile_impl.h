@@ -308,6 +308,12 @@ OP1(narrow_bf16, float, float, bf16_to_f32(f32_to_bf16(x)))
             D v = n > 0 ? *p : (D)0;                                                                         \
             X w = in;                                                                                        \
             LOOP o[i] = w;                                                                                   \
+        } else if (stride == -1) {                                                                           \
+            LOOP                                                                                             \
+            {                                                                                                \
+                D v = p[-i];                                                                                 \
+                o[i] = in;                                                                                   \
+            }                                                                                                \
         } else {                                                                                             \
             LOOP                                                                                             \
             {                                                                                                \
@@ -376,25 +382,29 @@ MEMORY(bf16, h16, float, bf16_to_f32(v), f32_to_bf16(v))
 MEMORY(f32, float, float, v, v)
 MEMORY(f64, double, double, v, v)
 
-/* The lanes are held in registers while the tile lasts. */
+/* The lanes are held in registers while the tile lasts: as many at a time as eight registers hold. */
 #define LANES(name, X, expr)                                                                                 \
     static void lanes_##name(void *lane, const void *xv, int64_t n)                                          \
     {                                                                                                        \
-        X *l = lane, acc[64];                                                                                \
+        enum { AT_ONCE = sizeof(X) == 8 ? 32 : 64 };                                                         \
+        X *l = lane;                                                                                         \
         const X *xs = xv;                                                                                    \
-        memcpy(acc, l, sizeof acc);                                                                          \
-        int64_t k = 0;                                                                                       \
-        for (; k + 64 <= n; k += 64) {                                                                       \
-            for (int i = 0; i < 64; i++) {                                                                   \
-                X x = acc[i], y = xs[k + i];                                                                 \
-                acc[i] = (X)(expr);                                                                          \
+        int64_t whole = n / 64 * 64;                                                                         \
+        for (int from = 0; from < 64; from += AT_ONCE) {                                                     \
+            X acc[AT_ONCE];                                                                                  \
+            memcpy(acc, l + from, sizeof acc);                                                               \
+            for (int64_t k = from; k < whole; k += 64) {                                                     \
+                for (int i = 0; i < AT_ONCE; i++) {                                                          \
+                    X x = acc[i], y = xs[k + i];                                                             \
+                    acc[i] = (X)(expr);                                                                      \
+                }                                                                                            \
             }                                                                                                \
+            memcpy(l + from, acc, sizeof acc);                                                               \
         }                                                                                                    \
-        for (int i = 0; k + i < n; i++) {                                                                    \
-            X x = acc[i], y = xs[k + i];                                                                     \
-            acc[i] = (X)(expr);                                                                              \
+        for (int64_t i = 0; whole + i < n; i++) {                                                            \
+            X x = l[i], y = xs[whole + i];                                                                   \
+            l[i] = (X)(expr);                                                                                \
         }                                                                                                    \
-        memcpy(l, acc, sizeof acc);                                                                          \
     }                                                                                                        \
     static void scan_##name(void *ov, void *state, const void *xv, int64_t n)                                \
     {                                                                                                        \
@@ -489,6 +499,39 @@ BEST(max_f32, float, y > x || (y != y && x == x), y == x || (y != y && x != x))
 BEST(min_f32, float, y < x || (y != y && x == x), y == x || (y != y && x != x))
 BEST(max_f64, double, y > x || (y != y && x == x), y == x || (y != y && x != x))
 BEST(min_f64, double, y < x || (y != y && x == x), y == x || (y != y && x != x))
+
+/* n if all are within bounds; else the first that is not. */
+static int64_t check(int64_t *o, const int64_t *index, const int64_t *size, bool wrap, int64_t n)
+{
+    int64_t bad = 0;
+    LOOP
+    {
+        int64_t at = index[i] + (wrap && index[i] < 0 ? size[i] : 0);
+        bad |= (at < 0) | (at >= size[i]);
+        o[i] = at;
+    }
+    int64_t i = bad ? 0 : n;
+    while (bad && o[i] >= 0 && o[i] < size[i])
+        i++;
+    return i;
+}
+
+/* Are all equal to the first? */
+static bool is_uniform(const int64_t *x, int64_t n)
+{
+    int64_t other = 0, first = n > 0 ? *x : 0;
+    LOOP other |= x[i] ^ first;
+    return !other;
+}
+
+/* How often a mask changes from one element to the next. */
+static int64_t changes(const uint8_t *mask, int64_t n)
+{
+    int32_t count = 0;
+    for (int64_t i = 1; i < n; i++)
+        count += mask[i] != mask[i - 1];
+    return count;
+}
 
 static void affine(int64_t *o, int64_t first, int64_t stride, int64_t n)
 {
@@ -741,5 +784,8 @@ const lz_tile_table LZ_TILE_TABLE = {
     .scan_best = BOTH(scan_best),
     .philox = { philox0, philox1, philox2, philox3 },
     .affine = affine,
+    .check = check,
+    .is_uniform = is_uniform,
+    .changes = changes,
     .find_zero = BY_TYPE(find_zero),
 };

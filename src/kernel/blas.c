@@ -1,6 +1,7 @@
 #include "kernel/blas.h"
 #include "base/dl.h"
 #include "base/env.h"
+#include "base/foreign.h"
 #include "kernel/dnnl.h"
 #include <limits.h>
 #include <sched.h>
@@ -67,6 +68,7 @@ static lz_err *load(void)
     static lz_dl *dl; /* stays to the end */
     LZ_TRY(open_alone(names, &dl));
     snprintf(lib.file, sizeof lib.file, "%s", lz_dl_path(dl));
+    lz_dl_stay(dl);
     lz_err *e = lz_dl_load(dl, symbols, sizeof symbols / sizeof *symbols, &lib);
     if (e)
         lz_dl_close(dl);
@@ -85,10 +87,13 @@ static bool openblas_multiply(const lz_blas_product *p)
 {
     int tx = p->xt ? TRANSPOSED : PLAIN, ty = p->yt ? TRANSPOSED : PLAIN;
     int m = (int)p->m, n = (int)p->n, k = (int)p->k, ldx = (int)p->ldx, ldy = (int)p->ldy, ldo = (int)p->ldo;
+    if (!lz_foreign_enter())
+        return false;
     if (p->f64)
         lib.dgemm(ROW_MAJOR, tx, ty, m, n, k, 1, p->x, ldx, p->y, ldy, 0, p->out, ldo);
     else
         lib.sgemm(ROW_MAJOR, tx, ty, m, n, k, 1, p->x, ldx, p->y, ldy, 0, p->out, ldo);
+    lz_foreign_leave();
     return true;
 }
 
@@ -102,6 +107,8 @@ static bool onednn_multiply(const lz_blas_product *p)
     if (e)
         return false;
     int before = lz_dnnl_enter(d);
+    if (before < 0)
+        return false;
     int status = d->sgemm(p->xt ? 'T' : 'N', p->yt ? 'T' : 'N', p->m, p->n, p->k, 1, p->x, p->ldx, p->y,
                           p->ldy, 0, p->out, p->ldo);
     lz_dnnl_leave(d, before);

@@ -369,6 +369,8 @@ static lz_err *run(conv *c, lz_gemm *g, lz_conv_kind kind, const char **first, c
         e = dense(&c->call->in[1], c->compute, &copies[1], second);
     if (!e)
         e = by_dnnl(c, g, kind, &done);
+    if (c->call->by)
+        *c->call->by = lz_blas_name(done ? LZ_BLAS_ONEDNN : LZ_BLAS_OWN);
     if (!e && !done)
         e = lz_gemm_run(g, c->call->pool);
     lz_mem_free(copies[0]);

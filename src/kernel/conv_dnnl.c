@@ -1,7 +1,8 @@
 #include "kernel/conv_dnnl.h"
+#include "base/foreign.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "kernel/dnnl.h"
-#include <pthread.h>
 #include <string.h>
 
 enum { X, W, Y, ROLES, ALIGN = 64 };
@@ -166,8 +167,13 @@ static int make(entry *e)
     return e->d->create(&e->conv, e->pd);
 }
 
+/* What oneDNN made is left to the end of the process when that has come. */
 static void destroy(entry *e)
 {
+    if (!lz_foreign_enter()) {
+        lz_mem_free(e);
+        return;
+    }
     for (int role = 0; role < ROLES; role++)
         if (e->reorder[role])
             e->d->destroy(e->reorder[role]);
@@ -175,23 +181,24 @@ static void destroy(entry *e)
         e->d->destroy(e->conv);
     if (e->pd)
         e->d->pd_destroy(e->pd);
+    lz_foreign_leave();
     lz_mem_free(e);
 }
 
 /* ---- those that are kept ---- */
 
 static struct {
-    pthread_mutex_t lock;
+    lz_lock lock;
     entry *all[LZ_CONV_KEPT];
     int n;
     uint64_t now;
-} kept = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} kept = { .lock = LZ_LOCK_INIT };
 
 int lz_conv_dnnl_kept(void)
 {
-    pthread_mutex_lock(&kept.lock);
+    lz_lock_take(&kept.lock);
     int n = kept.n;
-    pthread_mutex_unlock(&kept.lock);
+    lz_lock_give(&kept.lock);
     return n;
 }
 
@@ -209,9 +216,9 @@ static entry *find(const lz_conv_shape *s)
 
 static void release(entry *e)
 {
-    pthread_mutex_lock(&kept.lock);
+    lz_lock_take(&kept.lock);
     bool last = --e->users == 0;
-    pthread_mutex_unlock(&kept.lock);
+    lz_lock_give(&kept.lock);
     if (last)
         destroy(e);
 }
@@ -221,7 +228,7 @@ static void keep(entry *e)
 {
     entry *old = NULL;
     int at = 0;
-    pthread_mutex_lock(&kept.lock);
+    lz_lock_take(&kept.lock);
     for (int i = 0; i < kept.n; i++)
         at = kept.all[i]->used < kept.all[at]->used ? i : at;
     if (kept.n < LZ_CONV_KEPT)
@@ -231,7 +238,7 @@ static void keep(entry *e)
     kept.all[at] = e;
     e->users++;
     e->used = ++kept.now;
-    pthread_mutex_unlock(&kept.lock);
+    lz_lock_give(&kept.lock);
     if (old)
         release(old);
 }
@@ -239,9 +246,9 @@ static void keep(entry *e)
 /* *out NULL: oneDNN has no way to do it. Two threads may make the same: both are kept, one goes soon. */
 static lz_err *get(const lz_dnnl *d, const lz_conv_shape *s, entry **out)
 {
-    pthread_mutex_lock(&kept.lock);
+    lz_lock_take(&kept.lock);
     *out = find(s);
-    pthread_mutex_unlock(&kept.lock);
+    lz_lock_give(&kept.lock);
     if (*out)
         return NULL;
     entry *e = lz_mem_zalloc(1, sizeof *e);
@@ -353,7 +360,10 @@ static lz_err *do_parts(void *user, int64_t begin, int64_t end, int worker)
     const job *j = user;
     void *stream = NULL;
     const lz_dnnl *d = j->e->d;
-    int before = lz_dnnl_enter(d), status = d->stream_create(&stream, d->engine, LZ_DNNL_IN_ORDER);
+    int before = lz_dnnl_enter(d);
+    if (before < 0)
+        return lz_foreign_ended("oneDNN");
+    int status = d->stream_create(&stream, d->engine, LZ_DNNL_IN_ORDER);
     for (int64_t i = begin; i < end && !status; i++)
         status = do_part(j, i, j->room + (size_t)worker * j->each, stream);
     if (stream)
@@ -376,7 +386,10 @@ static lz_err *bring_weight(const job *j)
 {
     void *stream = NULL;
     const lz_dnnl *d = j->e->d;
-    int before = lz_dnnl_enter(d), status = d->stream_create(&stream, d->engine, LZ_DNNL_IN_ORDER);
+    int before = lz_dnnl_enter(d);
+    if (before < 0)
+        return lz_foreign_ended("oneDNN");
+    int status = d->stream_create(&stream, d->engine, LZ_DNNL_IN_ORDER);
     status = status ? status : bring(j->e, W, stream, j->data[W], j->laid_w);
     if (stream)
         d->stream_destroy(stream);
@@ -452,6 +465,8 @@ lz_err *lz_conv_dnnl(const lz_conv_shape *s, float *const arrays[LZ_CONV_ARRAYS]
     }
     part.n = images_of(s);
     int before = lz_dnnl_enter(d); /* the number of threads is part of a primitive */
+    if (before < 0)
+        return NULL;
     err = get(d, &part, &e);
     lz_dnnl_leave(d, before);
     if (err || !e)

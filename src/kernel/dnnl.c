@@ -1,5 +1,6 @@
 #include "kernel/dnnl.h"
 #include "base/dl.h"
+#include "base/foreign.h"
 #include "base/text.h"
 #include <stddef.h>
 #include <stdio.h>
@@ -62,6 +63,7 @@ static lz_err *load(void)
     static lz_dl *dl; /* stays to the end */
     LZ_TRY(lz_dl_open(names, &dl));
     snprintf(lib.file, sizeof lib.file, "%s", lz_dl_path(dl));
+    lz_dl_stay(dl);
     lz_err *e = lz_dl_load(dl, symbols, sizeof symbols / sizeof *symbols, &lib);
     e = e ? e : check();
     if (e)
@@ -78,6 +80,8 @@ lz_err *lz_dnnl_get(const lz_dnnl **out)
 
 int lz_dnnl_enter(const lz_dnnl *d)
 {
+    if (!lz_foreign_enter())
+        return -1;
     int before = d->omp_most ? d->omp_most() : 1;
     if (before != 1)
         d->omp_set(1);
@@ -88,4 +92,5 @@ void lz_dnnl_leave(const lz_dnnl *d, int before)
 {
     if (before != 1)
         d->omp_set(before);
+    lz_foreign_leave();
 }

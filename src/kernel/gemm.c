@@ -348,12 +348,12 @@ static void sum_up(const run *r, const tile *t)
 static lz_err *do_tile(const run *r, int64_t number, int worker)
 {
     const lz_gemm *g = r->g;
-    char *scratch = r->scratch + (size_t)worker * r->room;
+    char *scratch = r->room ? r->scratch + (size_t)worker * r->room : NULL;
     tile t = { .b = number / r->tiles_n / r->tiles_m,
                .i0 = number / r->tiles_n % r->tiles_m * r->tile_m,
                .j0 = number % r->tiles_n * r->tile_n,
                .xs = scratch,
-               .ys = scratch + r->room_x };
+               .ys = scratch ? scratch + r->room_x : NULL };
     t.mi = least(r->tile_m, g->m - t.i0);
     t.nj = least(r->tile_n, g->n - t.j0);
     int64_t size = (int64_t)lz_dtype_size(g->out_dtype);

@@ -33,6 +33,7 @@ typedef struct lz_kcall {
     char *scratch;       /* for each thread as much as the scratch function says; NULL: it takes its own */
     lz_kafter_fn *after; /* may be NULL; lz_matmul alone */
     void *after_user;
+    const char **by; /* gets the name of the library that computed it, a static text; may be NULL */
 } lz_kcall;
 
 typedef lz_err *lz_kcall_fn(const lz_kcall *c);
@@ -65,16 +66,22 @@ LZ_MUST_USE lz_err *lz_pool_places(const lz_kcall *c);
  * than any number. */
 LZ_MUST_USE lz_err *lz_sort_indices(const lz_kcall *c);
 LZ_MUST_USE lz_err *lz_topk_indices(const lz_kcall *c);
+/* The index of the element that has a rank in that order, out [..., 1]. params: rank, from 0. */
+LZ_MUST_USE lz_err *lz_rank_index(const lz_kcall *c);
 
 /* For each value the place where it would be put into the sorted sequence: before equal
  * ones, or behind them (params: right). in: sequence [..., n] or [n], values [..., m]. */
 LZ_MUST_USE lz_err *lz_search_sorted(const lz_kcall *c);
 
-/* in: base, index (i64, within bounds), source; params: mode (lz_lscatter), dim. */
-LZ_MUST_USE lz_err *lz_scatter_into(const lz_kcall *c);
+/* bool, for each element of in[0]: whether some element of in[1], of the same dtype, is equal. */
+LZ_MUST_USE lz_err *lz_contains(const lz_kcall *c);
 
-/* i64 [n, ndim]: where x is not zero, in row-major order; dst has room for them all. */
-int64_t lz_count_nonzero(const lz_strided *x);
-void lz_list_nonzero(const lz_strided *x, int64_t *dst);
+/* i64 [bins]: how often each number occurs in in[0], i64 [n], numbers from 0 to bins - 1. */
+LZ_MUST_USE lz_err *lz_count_numbers(const lz_kcall *c);
+
+/* in: base, index (i64), source; params: mode (lz_lscatter), dim; 1 if the index is to be checked, the
+ * dimension that a message then names, 1 if negative ones count from the end. An index out of bounds is
+ * LZ_ERR_ARG, found before anything is written. */
+LZ_MUST_USE lz_err *lz_scatter_into(const lz_kcall *c);
 
 #endif

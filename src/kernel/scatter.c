@@ -1,36 +1,62 @@
 #include "core/convert.h"
 #include "core/half.h"
+#include "core/shape.h"
 #include "kernel/walk.h"
 #include <math.h>
 #include <string.h>
 
-/* Combining one element into another, for each dtype and mode. Halves are computed in f32
- * and rounded each time. */
-typedef void combine_fn(void *at, const void *v);
+/* ---- combining elements ---- */
 
-#define SET(T)   *(T *)at = *(const T *)v;
-#define ADD(T)   *(T *)at = (T)(*(T *)at + *(const T *)v);
-#define MUL(T)   *(T *)at = (T)(*(T *)at * *(const T *)v);
-#define LEAST(T) *(T *)at = *(const T *)v < *(T *)at ? *(const T *)v : *(T *)at;
-#define MOST(T)  *(T *)at = *(const T *)v > *(T *)at ? *(const T *)v : *(T *)at;
+/* n elements of `source`, `source_step` elements apart, each into the element of `out` that its index
+ * and its own number lead to. Negative indices count from `size`. */
+typedef struct span {
+    void *out;
+    const void *source;
+    const int64_t *index;
+    int64_t by_index, out_step, source_step, index_step; /* in elements */
+    int64_t size, n;
+} span;
+
+typedef void span_fn(const span *s);
+/* n elements that lie together into n that do. */
+typedef void row_fn(void *out, const void *source, int64_t n);
+
+static inline int64_t place(const span *s, int64_t index)
+{
+    return index + (index < 0 ? s->size : 0);
+}
+
+/* `o` points to the element, `v` is what comes to it. */
+#define COMBINE(name, T, step)                                                                               \
+    static void span_##name(const span *s)                                                                   \
+    {                                                                                                        \
+        const T *source = s->source;                                                                         \
+        bool line = s->out_step == 0 && s->by_index == 1 && s->index_step == 1 && s->source_step == 1;       \
+        for (int64_t i = 0, n = line ? s->n : 0; i < n; i++) {                                               \
+            T *o = (T *)s->out + place(s, s->index[i]), v = source[i];                                       \
+            step;                                                                                            \
+        }                                                                                                    \
+        for (int64_t i = 0, n = line ? 0 : s->n; i < n; i++) {                                               \
+            int64_t at = place(s, s->index[i * s->index_step]);                                              \
+            T *o = (T *)s->out + i * s->out_step + at * s->by_index, v = source[i * s->source_step];         \
+            step;                                                                                            \
+        }                                                                                                    \
+    }                                                                                                        \
+    static void row_##name(void *out, const void *source, int64_t n)                                         \
+    {                                                                                                        \
+        const T *x = source;                                                                                 \
+        T *o = out;                                                                                          \
+        for (int64_t i = 0; i < n; i++, o++) {                                                               \
+            T v = x[i];                                                                                      \
+            step;                                                                                            \
+        }                                                                                                    \
+    }
 
 #define WHOLE(name, T, U)                                                                                    \
-    static void add_##name(void *at, const void *v)                                                          \
-    {                                                                                                        \
-        ADD(U)                                                                                               \
-    }                                                                                                        \
-    static void mul_##name(void *at, const void *v)                                                          \
-    {                                                                                                        \
-        *(U *)at = (U)((uint64_t) * (U *)at * (uint64_t) * (const U *)v);                                    \
-    }                                                                                                        \
-    static void min_##name(void *at, const void *v)                                                          \
-    {                                                                                                        \
-        LEAST(T)                                                                                             \
-    }                                                                                                        \
-    static void max_##name(void *at, const void *v)                                                          \
-    {                                                                                                        \
-        MOST(T)                                                                                              \
-    }
+    COMBINE(add_##name, T, *o = (T)((U)*o + (U)v))                                                           \
+    COMBINE(mul_##name, T, *o = (T)((uint64_t)*o * (uint64_t)v))                                             \
+    COMBINE(min_##name, T, *o = v < *o ? v : *o)                                                             \
+    COMBINE(max_##name, T, *o = v > *o ? v : *o)
 
 WHOLE(u8, uint8_t, uint8_t)
 WHOLE(i8, int8_t, uint8_t)
@@ -40,92 +66,54 @@ WHOLE(i64, int64_t, uint64_t)
 
 /* NaN wins. */
 #define REAL(name, T)                                                                                        \
-    static void add_##name(void *at, const void *v)                                                          \
-    {                                                                                                        \
-        ADD(T)                                                                                               \
-    }                                                                                                        \
-    static void mul_##name(void *at, const void *v)                                                          \
-    {                                                                                                        \
-        MUL(T)                                                                                               \
-    }                                                                                                        \
-    static void min_##name(void *at, const void *v)                                                          \
-    {                                                                                                        \
-        if (!isnan(*(T *)at) && !(*(const T *)v >= *(T *)at))                                                \
-            *(T *)at = *(const T *)v;                                                                        \
-    }                                                                                                        \
-    static void max_##name(void *at, const void *v)                                                          \
-    {                                                                                                        \
-        if (!isnan(*(T *)at) && !(*(const T *)v <= *(T *)at))                                                \
-            *(T *)at = *(const T *)v;                                                                        \
-    }
+    COMBINE(add_##name, T, *o += v)                                                                          \
+    COMBINE(mul_##name, T, *o *= v)                                                                          \
+    COMBINE(min_##name, T, *o = !isnan(*o) && !(v >= *o) ? v : *o)                                           \
+    COMBINE(max_##name, T, *o = !isnan(*o) && !(v <= *o) ? v : *o)
 
 REAL(f32, float)
 REAL(f64, double)
 
+/* Computed in f32 and rounded each time. */
 #define HALF(name, widen, round)                                                                             \
-    static void add_##name(void *at, const void *v)                                                          \
-    {                                                                                                        \
-        *(uint16_t *)at = round(widen(*(uint16_t *)at) + widen(*(const uint16_t *)v));                       \
-    }                                                                                                        \
-    static void mul_##name(void *at, const void *v)                                                          \
-    {                                                                                                        \
-        *(uint16_t *)at = round(widen(*(uint16_t *)at) * widen(*(const uint16_t *)v));                       \
-    }                                                                                                        \
-    static void min_##name(void *at, const void *v)                                                          \
-    {                                                                                                        \
-        float x = widen(*(uint16_t *)at), y = widen(*(const uint16_t *)v);                                   \
-        if (!isnan(x) && !(y >= x))                                                                          \
-            *(uint16_t *)at = *(const uint16_t *)v;                                                          \
-    }                                                                                                        \
-    static void max_##name(void *at, const void *v)                                                          \
-    {                                                                                                        \
-        float x = widen(*(uint16_t *)at), y = widen(*(const uint16_t *)v);                                   \
-        if (!isnan(x) && !(y <= x))                                                                          \
-            *(uint16_t *)at = *(const uint16_t *)v;                                                          \
-    }
+    COMBINE(add_##name, uint16_t, *o = round(widen(*o) + widen(v)))                                          \
+    COMBINE(mul_##name, uint16_t, *o = round(widen(*o) * widen(v)))                                          \
+    COMBINE(min_##name, uint16_t, *o = !isnan(widen(*o)) && !(widen(v) >= widen(*o)) ? v : *o)               \
+    COMBINE(max_##name, uint16_t, *o = !isnan(widen(*o)) && !(widen(v) <= widen(*o)) ? v : *o)
 
 HALF(f16, lz_f16_to_f32, lz_f32_to_f16)
 HALF(bf16, lz_bf16_to_f32, lz_f32_to_bf16)
 
-static void or_bool(void *at, const void *v)
-{
-    *(uint8_t *)at = *(uint8_t *)at || *(const uint8_t *)v;
-}
-
-static void and_bool(void *at, const void *v)
-{
-    *(uint8_t *)at = *(uint8_t *)at && *(const uint8_t *)v;
-}
-
-static void set1(void *at, const void *v)
-{
-    memcpy(at, v, 1);
-}
-
-static void set2(void *at, const void *v)
-{
-    memcpy(at, v, 2);
-}
-
-static void set4(void *at, const void *v)
-{
-    memcpy(at, v, 4);
-}
-
-static void set8(void *at, const void *v)
-{
-    memcpy(at, v, 8);
-}
+COMBINE(or_bool, uint8_t, *o = *o || v)
+COMBINE(and_bool, uint8_t, *o = *o && v)
+COMBINE(set1, uint8_t, *o = v)
+COMBINE(set2, uint16_t, *o = v)
+COMBINE(set4, uint32_t, *o = v)
+COMBINE(set8, uint64_t, *o = v)
 
 enum { SETS, ADDS, MULS, MINS, MAXS, MODES }; /* lz_lscatter */
 
+typedef struct combiner {
+    span_fn *span;
+    row_fn *row;
+} combiner;
+
+#define PAIR(name)                                                                                           \
+    {                                                                                                        \
+        span_##name, row_##name                                                                              \
+    }
 #define MODES_OF(set, name)                                                                                  \
     {                                                                                                        \
-        [SETS] = set, [ADDS] = add_##name, [MULS] = mul_##name, [MINS] = min_##name, [MAXS] = max_##name     \
+        [SETS] = PAIR(set), [ADDS] = PAIR(add_##name), [MULS] = PAIR(mul_##name), [MINS] = PAIR(min_##name), \
+        [MAXS] = PAIR(max_##name)                                                                            \
     }
 
-static combine_fn *const combiners[LZ_DTYPE_NUMBERS][MODES] = {
-    [LZ_BOOL] = { [SETS] = set1, [ADDS] = or_bool, [MULS] = and_bool, [MINS] = and_bool, [MAXS] = or_bool },
+static const combiner combiners[LZ_DTYPE_NUMBERS][MODES] = {
+    [LZ_BOOL] = { [SETS] = PAIR(set1),
+                  [ADDS] = PAIR(or_bool),
+                  [MULS] = PAIR(and_bool),
+                  [MINS] = PAIR(and_bool),
+                  [MAXS] = PAIR(or_bool) },
     [LZ_U8] = MODES_OF(set1, u8),
     [LZ_I8] = MODES_OF(set1, i8),
     [LZ_I16] = MODES_OF(set2, i16),
@@ -139,24 +127,14 @@ static combine_fn *const combiners[LZ_DTYPE_NUMBERS][MODES] = {
 
 /* ---- scattering ---- */
 
-typedef struct sum_line {
-    void *out;
-    const void *base, *source;
-    int64_t size, step; /* of out; of base */
-    const int64_t *at;
-    int64_t n;
-} sum_line;
-
-typedef void line_fn(const sum_line *l);
-
 typedef struct scatter {
     const lz_kcall *c;
-    combine_fn *combine;
-    line_fn *line;      /* a whole line at once, or NULL */
+    combiner combine;
     int64_t dim, along; /* the size of the index there */
+    int64_t run;        /* lines that lie side by side: 1 if dim is the last dimension */
 } scatter;
 
-/* The dimensions behind dim, in all three arrays. */
+/* Where line `number` begins in all three arrays. Lines are counted in row-major order without dim. */
 static void offsets(const scatter *s, int64_t number, int64_t *base, int64_t *index, int64_t *source)
 {
     const lz_strided *ix = &s->c->in[1];
@@ -172,176 +150,175 @@ static void offsets(const scatter *s, int64_t number, int64_t *base, int64_t *in
     }
 }
 
-/* ---- sums along lines that lie together ---- */
-
-#define LINE(name, T)                                                                                        \
-    static void line_##name(const sum_line *l)                                                               \
-    {                                                                                                        \
-        T *out = l->out;                                                                                     \
-        const T *base = l->base, *source = l->source;                                                        \
-        const int64_t *at = l->at;                                                                           \
-        T first = *base;                                                                                     \
-        for (int64_t k = 0; l->step == 0 && k < l->size; k++)                                                \
-            out[k] = first;                                                                                  \
-        for (int64_t k = 0; l->step != 0 && k < l->size; k++)                                                \
-            out[k] = base[k * l->step];                                                                      \
-        for (int64_t k = 0, n = l->n; k < n; k++)                                                            \
-            out[at[k]] += source[k];                                                                         \
-    }
-
-LINE(f32, float)
-LINE(f64, double)
-
-/* For all lines: base has a line for each of the index. */
-static line_fn *line_of(const scatter *s)
+static const int64_t *index_at(const lz_strided *ix, int64_t offset)
 {
-    const lz_kcall *c = s->c;
-    const lz_strided *ix = &c->in[1], *src = &c->in[2];
-    int64_t last = ix->ndim - 1;
-    bool ok = c->params[0] == ADDS && ix->ndim > 0 && s->dim == last && ix->strides[last] == 1
-              && src->strides[last] == 1 && src->dtype == c->out.dtype && c->in[0].dtype == c->out.dtype;
-    for (int64_t d = 0; ok && d < last; d++)
-        ok = ix->sizes[d] == c->out.sizes[d];
-    return !ok ? NULL : c->out.dtype == LZ_F32 ? line_f32 : c->out.dtype == LZ_F64 ? line_f64 : NULL;
+    return (const int64_t *)ix->data + offset;
 }
 
-/* Each line begins as that of the base. */
-static lz_err *add_lines(void *user, int64_t begin, int64_t end, int worker)
+static int64_t stride_of(const lz_strided *x, int64_t dim)
 {
-    const scatter *s = user;
-    const lz_strided *base = &s->c->in[0], *out = &s->c->out, *ix = &s->c->in[1], *src = &s->c->in[2];
-    (void)worker;
-    for (int64_t number = begin; number < end; number++) {
-        int64_t b, i, v;
-        offsets(s, number, &b, &i, &v);
-        s->line(&(sum_line){ .out = lz_strided_at(out, b),
-                             .base = lz_strided_at(base, lz_strided_offset(base, s->dim, number)),
+    return x->ndim ? x->strides[dim] : 0;
+}
+
+/* One line: its elements in the order of the index. */
+static void scatter_line(const scatter *s, int64_t line)
+{
+    const lz_strided *out = &s->c->out, *ix = &s->c->in[1], *src = &s->c->in[2];
+    int64_t b, i, v;
+    offsets(s, line, &b, &i, &v);
+    s->combine.span(&(span){ .out = lz_strided_at(out, b),
                              .source = lz_strided_at(src, v),
-                             .size = out->sizes[s->dim],
-                             .step = base->strides[s->dim],
-                             .at = (const int64_t *)(const void *)lz_strided_at(ix, i),
+                             .index = index_at(ix, i),
+                             .by_index = stride_of(out, s->dim),
+                             .source_step = stride_of(src, s->dim),
+                             .index_step = stride_of(ix, s->dim),
+                             .size = out->ndim ? out->sizes[s->dim] : 1,
                              .n = s->along });
-    }
-    return NULL;
 }
 
-/* ---- anything else ---- */
+/* n lines side by side, one element of each at a time. What has one index for all goes as a row. */
+static void scatter_side_by_side(const scatter *s, int64_t line, int64_t n)
+{
+    const lz_strided *out = &s->c->out, *ix = &s->c->in[1], *src = &s->c->in[2];
+    int64_t last = ix->ndim - 1, b, i, v;
+    offsets(s, line, &b, &i, &v);
+    span x = { .by_index = out->strides[s->dim],
+               .out_step = out->strides[last],
+               .source_step = src->strides[last],
+               .index_step = ix->strides[last],
+               .size = out->sizes[s->dim],
+               .n = n };
+    bool rows = x.index_step == 0 && x.out_step == 1 && x.source_step == 1;
+    for (int64_t k = 0; k < s->along; k++) {
+        x.index = index_at(ix, i + k * ix->strides[s->dim]);
+        x.source = lz_strided_at(src, v + k * src->strides[s->dim]);
+        x.out = lz_strided_at(out, b);
+        if (rows)
+            s->combine.row(lz_strided_at(out, b + place(&x, *x.index) * x.by_index), x.source, n);
+        else
+            s->combine.span(&x);
+    }
+}
 
-/* Lines along dim do not meet; within one the order is that of the index. */
+/* Lines do not meet, so threads may share them in any way. */
 static lz_err *scatter_lines(void *user, int64_t begin, int64_t end, int worker)
 {
     const scatter *s = user;
-    const lz_strided *out = &s->c->out, *ix = &s->c->in[1], *src = &s->c->in[2];
-    int64_t bs = out->ndim ? out->strides[s->dim] : 0, is = ix->ndim ? ix->strides[s->dim] : 0;
-    int64_t ss = src->ndim ? src->strides[s->dim] : 0;
-    (void)worker;
-    for (int64_t number = begin; number < end; number++) {
-        int64_t b, i, v;
-        offsets(s, number, &b, &i, &v);
-        for (int64_t k = 0; k < s->along; k++) {
-            int64_t at = *(const int64_t *)(const void *)lz_strided_at(ix, i + k * is);
-            s->combine(lz_strided_at(out, b + at * bs), lz_strided_at(src, v + k * ss));
-        }
-    }
-    return NULL;
-}
-
-/* ---- whole rows ---- */
-
-/* One index for all elements of a row, and rows lie together: as the gradient of an embedding. */
-static bool is_by_rows(const scatter *s)
-{
-    const lz_strided *ix = &s->c->in[1];
-    int64_t last = ix->ndim - 1;
-    return last > 0 && s->dim != last && ix->strides[last] == 0 && s->c->out.strides[last] == 1
-           && s->c->in[2].strides[last] == 1 && s->c->out.dtype == LZ_F32 && s->c->params[0] == ADDS;
-}
-
-static void add_row(float *at, const float *v, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        at[i] += v[i];
-}
-
-/* Lines as above, those of a row together. */
-static lz_err *scatter_rows(void *user, int64_t begin, int64_t end, int worker)
-{
-    const scatter *s = user;
-    const lz_strided *out = &s->c->out, *ix = &s->c->in[1], *src = &s->c->in[2];
-    int64_t row = ix->sizes[ix->ndim - 1];
     (void)worker;
     for (int64_t line = begin, n; line < end; line += n) {
-        int64_t b, i, v;
-        n = row - line % row < end - line ? row - line % row : end - line;
-        offsets(s, line, &b, &i, &v);
-        for (int64_t k = 0; k < s->along; k++) {
-            int64_t at = *(const int64_t *)(const void *)lz_strided_at(ix, i + k * ix->strides[s->dim]);
-            add_row((void *)lz_strided_at(out, b + at * out->strides[s->dim]),
-                    (const void *)lz_strided_at(src, v + k * src->strides[s->dim]), n);
-        }
+        n = s->run - line % s->run < end - line ? s->run - line % s->run : end - line;
+        if (s->run == 1)
+            scatter_line(s, line);
+        else
+            scatter_side_by_side(s, line, n);
     }
     return NULL;
 }
 
-static void copy_base(const lz_kcall *c)
+/* ---- the base ---- */
+
+/* n elements at `at`, of which the first is there. */
+static void repeat_first(char *at, size_t size, int64_t n)
 {
+    size_t have = size, all = size * (size_t)n;
+    for (; have < all; have *= 2)
+        memcpy(at + have, at, have < all - have ? have : all - have);
+}
+
+static lz_err *copy_rows(void *user, int64_t begin, int64_t end, int worker)
+{
+    const lz_kcall *c = user;
     const lz_strided *base = &c->in[0], *out = &c->out;
-    int64_t n = lz_strided_count(out, out->ndim), last = out->ndim ? out->sizes[out->ndim - 1] : 1;
-    ptrdiff_t size = (ptrdiff_t)lz_dtype_size(out->dtype);
-    ptrdiff_t step = out->ndim ? base->strides[out->ndim - 1] * size : size;
-    for (int64_t at = 0; at < n; at += last)
-        lz_convert_run(base->dtype,
-                       lz_strided_at(base, lz_strided_offset(base, out->ndim ? out->ndim - 1 : 0, at / last)),
-                       step, out->dtype, (char *)out->data + at * size, size, last);
+    int64_t last = out->ndim - 1, n = out->ndim ? out->sizes[last] : 1;
+    int64_t step = out->ndim ? base->strides[last] : 1;
+    size_t size = lz_dtype_size(out->dtype);
+    (void)worker;
+    for (int64_t row = begin; row < end; row++) {
+        char *to = lz_strided_at(out, row * n);
+        const char *from = lz_strided_at(base, lz_strided_offset(base, last < 0 ? 0 : last, row));
+        if (step == 1)
+            memcpy(to, from, size * (size_t)n);
+        else
+            lz_convert_run(base->dtype, from, step * (ptrdiff_t)size, out->dtype, to, (ptrdiff_t)size,
+                           step ? n : 1);
+        if (step == 0)
+            repeat_first(to, size, n);
+    }
+    return NULL;
+}
+
+static lz_err *copy_base(const lz_kcall *c)
+{
+    enum { GRAIN = 1 << 15 };
+    int64_t n = lz_strided_count(&c->out, c->out.ndim), row = c->out.ndim ? c->out.sizes[c->out.ndim - 1] : 1;
+    return n ? lz_pool_for(c->pool, n / row, 1 + GRAIN / row, copy_rows, (void *)c) : NULL;
+}
+
+/* ---- the index ---- */
+
+typedef struct checker {
+    lz_strided index; /* dimensions along which it stands still have size 1 */
+    int64_t sizes[LZ_MAX_DIMS];
+    int64_t size, dim, least; /* least <= index < size */
+} checker;
+
+static lz_err *out_of_bounds(const checker *c, const int64_t *index, int64_t step, int64_t n)
+{
+    int64_t i = 0;
+    while (i < n - 1 && index[i * step] >= c->least && index[i * step] < c->size)
+        i++;
+    return lz_errf(LZ_ERR_ARG, "index %lld is out of bounds for dimension %lld with size %lld",
+                   (long long)index[i * step], (long long)c->dim, (long long)c->size);
+}
+
+static lz_err *check_rows(void *user, int64_t begin, int64_t end, int worker)
+{
+    const checker *c = user;
+    int64_t last = c->index.ndim - 1, n = last < 0 ? 1 : c->sizes[last];
+    int64_t step = last < 0 ? 0 : c->index.strides[last];
+    (void)worker;
+    for (int64_t row = begin; row < end; row++) {
+        const int64_t *index = index_at(&c->index, lz_strided_offset(&c->index, last < 0 ? 0 : last, row));
+        bool bad = false;
+        for (int64_t i = 0; i < n; i++)
+            bad |= (index[i * step] < c->least) | (index[i * step] >= c->size);
+        if (bad)
+            return out_of_bounds(c, index, step, n);
+    }
+    return NULL;
+}
+
+/* params: mode, dim, whether the index is to be checked, which dimension a message names, and whether
+ * negative ones count from the end. */
+static lz_err *check_index(const lz_kcall *c)
+{
+    enum { GRAIN = 1 << 15 };
+    int64_t size = c->out.ndim ? c->out.sizes[c->params[1]] : 1;
+    checker k = { .index = c->in[1], .size = size, .dim = c->params[3], .least = c->params[4] ? -size : 0 };
+    if (!c->params[2])
+        return NULL;
+    for (int64_t d = 0; d < k.index.ndim; d++)
+        k.sizes[d] = k.index.strides[d] ? k.index.sizes[d] : 1;
+    k.index.sizes = k.sizes;
+    int64_t n = lz_strided_count(&k.index, k.index.ndim), row = k.index.ndim ? k.sizes[k.index.ndim - 1] : 1;
+    return lz_pool_for(c->pool, n / row, 1 + GRAIN / row, check_rows, &k);
 }
 
 lz_err *lz_scatter_into(const lz_kcall *c)
 {
+    enum { GRAIN = 4096, SIDE_BY_SIDE = 64 };
     const lz_strided *ix = &c->in[1];
-    scatter s = { .c = c, .dim = c->params[1] };
-    combine_fn *fn = combiners[c->out.dtype][c->params[0]];
-    if (!fn)
+    int64_t dim = c->params[1], along = ix->ndim ? ix->sizes[dim] : 1, last = ix->ndim - 1;
+    scatter s = { .c = c, .combine = combiners[c->out.dtype][c->params[0]], .dim = dim, .along = along };
+    int64_t n = lz_strided_count(ix, ix->ndim), lines = along ? n / along : 0,
+            grain = 1 + GRAIN / (along + 1);
+    if (!s.combine.span)
         return lz_errf(LZ_ERR_UNSUPPORTED, "scatter is not implemented for %s",
                        lz_dtype_get(c->out.dtype)->name);
-    s.combine = fn;
-    s.along = ix->ndim ? ix->sizes[s.dim] : 1;
-    int64_t n = lz_strided_count(ix, ix->ndim), lines = s.along ? n / s.along : 0;
-    int64_t grain = 4096 / (s.along ? s.along : 1);
-    s.line = lines ? line_of(&s) : NULL;
-    if (s.line)
-        return lz_pool_for(c->pool, lines, 1 + grain, add_lines, &s);
-    bool rows = is_by_rows(&s);
-    int64_t least = rows ? 64 : 1;
-    copy_base(c);
-    return lz_pool_for(c->pool, lines, grain > least ? grain : least, rows ? scatter_rows : scatter_lines,
-                       &s);
-}
-
-/* ---- where x is not zero ---- */
-
-static bool is_true(const lz_strided *x, int64_t number)
-{
-    lz_scalar v = lz_element_get(x->dtype, lz_strided_at(x, lz_strided_offset(x, x->ndim, number)));
-    return v.kind == LZ_SCALAR_FLOAT ? v.re != 0 : v.i != 0;
-}
-
-int64_t lz_count_nonzero(const lz_strided *x)
-{
-    int64_t count = lz_strided_count(x, x->ndim), n = 0;
-    for (int64_t i = 0; i < count; i++)
-        n += is_true(x, i);
-    return n;
-}
-
-void lz_list_nonzero(const lz_strided *x, int64_t *dst)
-{
-    int64_t count = lz_strided_count(x, x->ndim);
-    for (int64_t i = 0; i < count; i++) {
-        int64_t rest = i;
-        if (!is_true(x, i))
-            continue;
-        for (int64_t d = x->ndim; d-- > 0; rest /= x->sizes[d])
-            dst[d] = rest % x->sizes[d];
-        dst += x->ndim;
-    }
+    s.run = ix->ndim && dim != last ? ix->sizes[last] : 1;
+    if (lines)
+        LZ_TRY(check_index(c));
+    LZ_TRY(copy_base(c));
+    return lz_pool_for(c->pool, lines, s.run > 1 && grain < SIDE_BY_SIDE ? SIDE_BY_SIDE : grain,
+                       scatter_lines, &s);
 }

@@ -1,178 +1,210 @@
 #include "base/mem.h"
-#include "core/convert.h"
+#include "kernel/keys.h"
+#include "kernel/radix.h"
 #include "kernel/walk.h"
-#include <math.h>
 #include <string.h>
 
-/* Elements are sorted by integer keys of the same order, so that one sort serves every
- * dtype. A NaN has the greatest key, both zeros have one. */
-typedef struct keyed {
-    int64_t key, index;
-} keyed;
+/* What is done with the rows of x, which lie along its last dimension. */
+typedef struct rows rows;
+typedef lz_err *row_fn(const rows *r, const void *x, int64_t step, uint64_t *room, int64_t *out);
 
-static int64_t float_key(double v)
-{
-    int64_t bits;
-    if (isnan(v))
-        return INT64_MAX;
-    if (v == 0)
-        return 0;
-    memcpy(&bits, &v, sizeof bits);
-    return bits < 0 ? INT64_MIN - bits : bits;
-}
-
-static int64_t key_of(lz_dtype d, const void *p)
-{
-    lz_scalar v = lz_element_get(d, p);
-    return v.kind == LZ_SCALAR_FLOAT ? float_key(v.re) : v.i;
-}
-
-static void merge(const keyed *a, int64_t na, const keyed *b, int64_t nb, keyed *out)
-{
-    while (na > 0 && nb > 0) {
-        if (b->key < a->key) {
-            *out++ = *b++;
-            nb--;
-        } else {
-            *out++ = *a++;
-            na--;
-        }
-    }
-    memcpy(out, na ? a : b, (size_t)(na + nb) * sizeof *out);
-}
-
-/* Stable; *v and *room change places as needed. */
-static void sort(keyed **v, keyed **room, int64_t n)
-{
-    for (int64_t width = 1; width < n; width *= 2) {
-        for (int64_t i = 0; i < n; i += 2 * width) {
-            int64_t na = width < n - i ? width : n - i, nb = n - i - na < width ? n - i - na : width;
-            merge(*v + i, na, *v + i + na, nb, *room + i);
-        }
-        keyed *t = *v;
-        *v = *room;
-        *room = t;
-    }
-}
-
-typedef struct rows {
+struct rows {
     const lz_kcall *c;
+    lz_keys_fn *keys;
+    row_fn *one;
     int64_t n, k; /* of a row: elements, results */
-    bool down;
-    keyed *room; /* 2 n for each worker */
-} rows;
+    int64_t rank;
+    bool descending;
+    lz_pool *inside; /* shares the work of one row; NULL: rows are shared */
+    size_t size;     /* bytes of room for one thread */
+    char *room;
+};
 
-static lz_err *sort_rows(void *user, int64_t begin, int64_t end, int worker)
+static lz_err *each_row(void *user, int64_t begin, int64_t end, int worker)
 {
     const rows *r = user;
     const lz_strided *x = &r->c->in[0];
-    int64_t step = x->ndim ? x->strides[x->ndim - 1] : 0;
-    for (int64_t row = begin; row < end; row++) {
-        keyed *v = r->room + 2 * r->n * worker, *other = v + r->n;
-        int64_t at = lz_strided_offset(x, x->ndim ? x->ndim - 1 : 0, row);
-        for (int64_t i = 0; i < r->n; i++) {
-            int64_t key = key_of(x->dtype, lz_strided_at(x, at + i * step));
-            v[i] = (keyed){ r->down ? ~key : key, i };
-        }
-        sort(&v, &other, r->n);
-        int64_t *out = (int64_t *)r->c->out.data + row * r->k;
-        for (int64_t i = 0; i < r->k; i++)
-            out[i] = v[i].index;
-    }
+    int64_t outer = x->ndim ? x->ndim - 1 : 0, step = x->ndim ? x->strides[outer] : 0;
+    uint64_t *room = (uint64_t *)(r->room + r->size * (size_t)worker);
+    for (int64_t row = begin; row < end; row++)
+        LZ_TRY(r->one(r, lz_strided_at(x, lz_strided_offset(x, outer, row)), step, room,
+                      (int64_t *)r->c->out.data + row * r->k));
     return NULL;
 }
 
-static lz_err *run(const lz_kcall *c, bool down)
+static rows rows_of(const lz_kcall *c, bool descending)
 {
     const lz_strided *x = &c->in[0];
-    int64_t n = x->ndim ? x->sizes[x->ndim - 1] : 1, k = c->out.ndim ? c->out.sizes[c->out.ndim - 1] : 1;
-    int64_t count = lz_strided_count(x, x->ndim ? x->ndim - 1 : 0);
-    rows r = { .c = c, .n = n, .k = k, .down = down };
-    size_t threads = (size_t)(c->pool ? lz_pool_threads(c->pool) : 1), size;
-    if (count == 0 || n == 0)
+    return (rows){ .c = c,
+                   .keys = lz_keys_of(x->dtype),
+                   .n = x->ndim ? x->sizes[x->ndim - 1] : 1,
+                   .k = c->out.ndim ? c->out.sizes[c->out.ndim - 1] : 1,
+                   .descending = descending };
+}
+
+static int threads_of(const lz_kcall *c)
+{
+    return c->pool ? lz_pool_threads(c->pool) : 1;
+}
+
+/* room: words of 8 bytes for the work on one row. */
+static lz_err *run_rows(rows *r, size_t room)
+{
+    int64_t count = lz_strided_count(&r->c->in[0], r->c->in[0].ndim ? r->c->in[0].ndim - 1 : 0);
+    size_t threads = r->inside ? 1 : (size_t)threads_of(r->c), size;
+    if (count == 0 || r->n == 0 || r->k == 0)
         return NULL;
-    if (!lz_size_mul(threads * 2 * sizeof *r.room, (size_t)n, &size))
+    if (!r->keys)
+        return lz_errf(LZ_ERR_UNSUPPORTED, "%s numbers have no order", lz_dtype_get(r->c->in[0].dtype)->name);
+    r->size = (room * sizeof(uint64_t) + 63) / 64 * 64;
+    if (!lz_size_mul(threads, r->size, &size))
         return lz_err_oom();
-    r.room = lz_mem_alloc(size);
-    if (!r.room)
+    r->room = lz_mem_alloc(size);
+    if (!r->room)
         return lz_err_oom();
-    lz_err *e = lz_pool_for(c->pool, count, 1 + 4096 / n, sort_rows, &r);
-    lz_mem_free(r.room);
+    lz_err *e =
+        r->inside ? each_row(r, 0, count, 0) : lz_pool_for(r->c->pool, count, 1 + 4096 / r->n, each_row, r);
+    lz_mem_free(r->room);
     return e;
+}
+
+/* ---- all elements ---- */
+
+static lz_err *sort_row(const rows *r, const void *x, int64_t step, uint64_t *room, int64_t *out)
+{
+    r->keys(x, step, r->n, r->descending, room);
+    return lz_order_by_keys(room, r->n, room + r->n, r->inside, out);
+}
+
+/* The first k of all elements in order. */
+static lz_err *sort_some(const rows *r, const void *x, int64_t step, uint64_t *room, int64_t *out)
+{
+    int64_t *all = (int64_t *)room + r->n;
+    r->keys(x, step, r->n, r->descending, room);
+    LZ_TRY(lz_order_by_keys(room, r->n, room + 2 * r->n, r->inside, all));
+    memcpy(out, all, (size_t)r->k * sizeof *out);
+    return NULL;
+}
+
+/* Few long rows are sorted one after the other by all threads. */
+static lz_err *sort_all(rows *r)
+{
+    enum { LONG = 1 << 16 };
+    int64_t total = lz_strided_count(&r->c->in[0], r->c->in[0].ndim);
+    if (r->n >= LONG && total / r->n < 2 * threads_of(r->c))
+        r->inside = r->c->pool;
+    r->one = r->k == r->n ? sort_row : sort_some;
+    return run_rows(r, (size_t)r->n * 2 + lz_order_room(r->n, r->inside) / sizeof(uint64_t));
 }
 
 lz_err *lz_sort_indices(const lz_kcall *c)
 {
-    return run(c, c->params[0] != 0);
+    rows r = rows_of(c, c->params[0] != 0);
+    return sort_all(&r);
 }
 
-/* All of them are sorted whether or not that was asked for. */
-lz_err *lz_topk_indices(const lz_kcall *c)
+/* ---- the first k ---- */
+
+enum { BLOCK = 256 };
+
+/* Candidates in the order of their indices: at least the first k so far, once there were as many. */
+typedef struct candidates {
+    uint64_t *keys, *room;
+    int64_t *index;
+    int64_t n, most, k;
+    uint64_t limit; /* greater keys are no candidates */
+    bool closed;    /* and no smaller one is possible */
+} candidates;
+
+/* Keeps the first k. Of equal keys the first ones stay. */
+static void prune(candidates *s)
 {
-    return run(c, c->params[1] != 0);
-}
-
-/* ---- searching ---- */
-
-typedef struct searching {
-    const lz_kcall *c;
-    int64_t n, m;
-    bool right;
-} searching;
-
-static int order(lz_scalar a, lz_scalar b)
-{
-    if (a.kind == LZ_SCALAR_FLOAT)
-        return (a.re > b.re) - (a.re < b.re);
-    return (a.i > b.i) - (a.i < b.i);
-}
-
-static bool is_nan(lz_scalar v)
-{
-    return v.kind == LZ_SCALAR_FLOAT && isnan(v.re);
-}
-
-/* Whether the place lies behind s: s < v, or s <= v. Nothing is greater than a NaN. */
-static bool is_behind(lz_scalar s, lz_scalar v, bool right)
-{
-    if (is_nan(v))
-        return true;
-    return !is_nan(s) && (right ? order(s, v) <= 0 : order(s, v) < 0);
-}
-
-static int64_t find(const searching *s, const lz_strided *seq, int64_t at, lz_scalar v)
-{
-    int64_t low = 0, high = s->n, step = seq->strides[seq->ndim - 1];
-    while (low < high) {
-        int64_t mid = low + (high - low) / 2;
-        if (is_behind(lz_element_get(seq->dtype, lz_strided_at(seq, at + mid * step)), v, s->right))
-            low = mid + 1;
-        else
-            high = mid;
+    int64_t less, kept = 0;
+    memcpy(s->room, s->keys, (size_t)s->n * sizeof *s->keys);
+    uint64_t last = lz_keys_select(s->room, s->n, s->k - 1, &less);
+    int64_t equal = s->k - less;
+    for (int64_t i = 0; i < s->n; i++) {
+        bool same = s->keys[i] == last && equal > 0;
+        equal -= same;
+        s->keys[kept] = s->keys[i];
+        s->index[kept] = s->index[i];
+        kept += same || s->keys[i] < last;
     }
-    return low;
+    s->n = kept;
+    s->limit = last - 1; /* an equal key with a greater index comes later */
+    s->closed = last == 0;
 }
 
-static lz_err *search_range(void *user, int64_t begin, int64_t end, int worker)
+static void offer(candidates *s, const uint64_t *keys, int64_t n, int64_t first)
 {
-    const searching *s = user;
-    const lz_strided *seq = &s->c->in[0], *values = &s->c->in[1];
-    (void)worker;
-    for (int64_t i = begin; i < end; i++) {
-        int64_t at = seq->ndim == 1 ? 0 : lz_strided_offset(seq, seq->ndim - 1, i / s->m);
-        lz_scalar v =
-            lz_element_get(values->dtype, lz_strided_at(values, lz_strided_offset(values, values->ndim, i)));
-        ((int64_t *)s->c->out.data)[i] = find(s, seq, at, v);
+    for (int64_t i = 0; i < n && !s->closed; i++) {
+        if (keys[i] > s->limit)
+            continue;
+        s->keys[s->n] = keys[i];
+        s->index[s->n++] = first + i;
+        if (s->n == s->most)
+            prune(s);
     }
+}
+
+static int64_t most_candidates(int64_t k)
+{
+    return k < BLOCK ? 2 * BLOCK : 2 * k;
+}
+
+static lz_err *topk_row(const rows *r, const void *x, int64_t step, uint64_t *room, int64_t *out)
+{
+    int64_t most = most_candidates(r->k);
+    size_t size = lz_dtype_size(r->c->in[0].dtype);
+    candidates s = { .keys = room + BLOCK,
+                     .room = room + BLOCK + most,
+                     .index = (int64_t *)room + BLOCK + 2 * most,
+                     .most = most,
+                     .k = r->k,
+                     .limit = UINT64_MAX };
+    for (int64_t i = 0; i < r->n && !s.closed; i += BLOCK) {
+        int64_t n = r->n - i < BLOCK ? r->n - i : BLOCK;
+        r->keys((const char *)x + (int64_t)size * i * step, step, n, r->descending, room);
+        offer(&s, room, n, i);
+    }
+    prune(&s);
+    LZ_TRY(lz_order_by_keys(s.keys, s.n, room + BLOCK + 3 * most, NULL, out));
+    for (int64_t i = 0; i < r->k; i++)
+        out[i] = s.index[out[i]];
     return NULL;
 }
 
-lz_err *lz_search_sorted(const lz_kcall *c)
+/* All of them are sorted, whether or not the caller asked for that. */
+lz_err *lz_topk_indices(const lz_kcall *c)
 {
-    const lz_strided *seq = &c->in[0], *values = &c->in[1];
-    searching s = { .c = c,
-                    .n = seq->sizes[seq->ndim - 1],
-                    .m = values->ndim ? values->sizes[values->ndim - 1] : 1,
-                    .right = c->params[0] != 0 };
-    return lz_pool_for(c->pool, lz_strided_count(values, values->ndim), 1024, search_range, &s);
+    rows r = rows_of(c, c->params[1] != 0);
+    if (r.k > r.n / 4)
+        return sort_all(&r);
+    r.one = topk_row;
+    return run_rows(&r,
+                    (size_t)(BLOCK + 3 * most_candidates(r.k)) + lz_order_room(r.k, NULL) / sizeof(uint64_t));
+}
+
+/* ---- one rank ---- */
+
+static lz_err *rank_row(const rows *r, const void *x, int64_t step, uint64_t *room, int64_t *out)
+{
+    int64_t less;
+    r->keys(x, step, r->n, false, room);
+    memcpy(room + r->n, room, (size_t)r->n * sizeof *room);
+    uint64_t key = lz_keys_select(room + r->n, r->n, r->rank, &less);
+    for (int64_t i = 0, left = r->rank - less; i < r->n; i++)
+        if (room[i] == key && left-- == 0) {
+            *out = i;
+            break;
+        }
+    return NULL;
+}
+
+lz_err *lz_rank_index(const lz_kcall *c)
+{
+    rows r = rows_of(c, false);
+    r.rank = c->params[0];
+    r.one = rank_row;
+    return run_rows(&r, (size_t)r.n * 2);
 }

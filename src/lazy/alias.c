@@ -54,9 +54,12 @@ lz_err *lz_alias_pending(lz_ctx *c, const lz_spec *s, lz_output v, lz_alias **ou
     a->value = v;
     a->data = NULL;
     a->leaf = NULL;
+    a->origin = 0;
     a->views = NULL;
     a->device = c->device;
     a->is_inert = false;
+    a->is_asked = false;
+    a->is_parted = false;
     a->writes = 0;
     a->written_by = NULL;
     a->bases = NULL;
@@ -103,9 +106,12 @@ void lz_alias_set(lz_alias *a, lz_output v)
         unlink_alias(a);
         link_first(a);
     }
+    if (a->data)
+        a->origin = a->data->id;
     forget_value(a);
     a->ctx->n_pending++;
     a->value = v;
+    a->is_parted = false;
     a->version++;
 }
 
@@ -115,6 +121,7 @@ void lz_alias_hold(lz_alias *a, lz_data *d)
     unlink_alias(a);
     link_last(a);
     a->data = d;
+    a->origin = 0;
     a->version++;
     lz_infer_restart(a->ctx->infer);
     for (lz_tensor *t = a->views; t; t = t->next)
@@ -161,7 +168,12 @@ lz_err *lz_alias_value(lz_alias *a, lz_output *out)
 static lz_window window_of(const lz_tensor *t)
 {
     const lz_ctx *c = t->ctx;
-    return (lz_window){ t->alias->spec, t->spec, t->offset, c->at, c->scope->path };
+    return (lz_window){ .base = t->alias->spec,
+                        .view = t->spec,
+                        .offset = t->offset,
+                        .moves = lz_alias_moves(t->alias),
+                        .at = c->at,
+                        .scope = c->scope->path };
 }
 
 lz_err *lz_tensor_value(lz_tensor *t, lz_output *out)
@@ -203,6 +215,7 @@ lz_err *lz_tensor_write(lz_tensor *t, lz_output v, lz_loc at)
         return e;
     }
     lz_alias_set(t->alias, value);
+    t->alias->is_parted = w.moves;
     release_output(t->ctx, &t->value);
     t->value = v;
     t->version = t->alias->version;
@@ -217,14 +230,39 @@ static lz_err *derive(lz_ctx *c, lz_op op, const lz_value *args, lz_output x, co
     return lz_node_op_create(c->nodes, &lz_op_table[op], args, &x, 1, &s, 1, c->at, out);
 }
 
+static lz_err *own_padding(lz_ctx *c, lz_output run, int64_t more, const lz_spec *s, lz_output *out)
+{
+    lz_value self = lz_value_tensor(c->inert), zero = lz_value_scalar(lz_scalar_int(0));
+    lz_value args[] = { self, lz_value_ints(LZ_INTS(0, more)), zero };
+    lz_node *padded;
+    LZ_TRY(derive(c, LZ_OP_constant_pad_nd, args, run, s, &padded));
+    *out = (lz_output){ padded, 0 };
+    return NULL;
+}
+
+/* The same by a builder that a backend brings: a zero, as often as it is needed, behind the rest. */
+static lz_err *built_padding(lz_ctx *c, lz_output run, int64_t more, const lz_spec *s, lz_output *out)
+{
+    const lz_ir_builder *b = c->builder;
+    void *self = c->backend->self;
+    lz_output zero, zeros;
+    LZ_TRY(b->make_scalar(self, lz_ir_of(c), lz_scalar_int(0), (lz_dtype)s->dtype, &zero));
+    lz_err *e = b->make_expand(self, lz_ir_of(c), zero, LZ_DIMS(more), true, &zeros);
+    release_output(c, &zero);
+    LZ_TRY(e);
+    lz_output both[] = { run, zeros };
+    lz_value args[] = { lz_value_none(), lz_value_integer(0) };
+    e = b->make_generic(self, lz_ir_of(c), &lz_op_table[LZ_OP_cat], args, &(lz_operands){ both, 2 }, 1, out);
+    release_output(c, &zeros);
+    return e;
+}
+
 /* The storage as one run of elements: the old ones where they were, then zeros. */
 lz_err *lz_alias_grow(lz_alias *a, int64_t n)
 {
     lz_ctx *c = a->ctx;
     const lz_spec *flat, *more;
-    lz_output old, run;
-    lz_node *padded;
-    lz_value self = lz_value_tensor((lz_tensor *)(void *)a), zero = lz_value_scalar(lz_scalar_int(0));
+    lz_output old, run, padded;
     int64_t used = a->spec->numel;
     lz_dtype d = (lz_dtype)a->spec->dtype;
     if (n <= used)
@@ -232,14 +270,13 @@ lz_err *lz_alias_grow(lz_alias *a, int64_t n)
     LZ_TRY(lz_spec_get(c->specs, d, LZ_DIMS(used), (lz_ints){ NULL, 0 }, &flat));
     LZ_TRY(lz_spec_get(c->specs, d, LZ_DIMS(n), (lz_ints){ NULL, 0 }, &more));
     LZ_TRY(lz_alias_value(a, &old));
-    lz_window w = { a->spec, flat, 0, c->at, NULL };
+    lz_window w = { .base = a->spec, .view = flat, .at = c->at };
     LZ_TRY(lz_views_read(c->views, &w, old, &run));
-    lz_value args[] = { self, lz_value_ints(LZ_INTS(0, n - used)), zero };
-    lz_err *e = derive(c, LZ_OP_constant_pad_nd, args, run, more, &padded);
+    lz_err *e = (c->builder ? built_padding : own_padding)(c, run, n - used, more, &padded);
     release_output(c, &run);
     if (e)
         return e;
-    lz_alias_set(a, (lz_output){ padded, 0 });
+    lz_alias_set(a, padded);
     a->spec = more;
     return NULL;
 }

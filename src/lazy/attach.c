@@ -2,9 +2,11 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/env.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "lazy/closures.h"
 #include "lazy/ir.h"
+#include "lazy/registry.h"
 #include "lazy/sync.h"
 #include <string.h>
 
@@ -39,21 +41,43 @@ static lz_err *check_options(const lz_options *o)
                    LZ_MOST_THREADS, o->threads);
 }
 
+/* Entries that a backend's builder leaves out are the library's own. */
+static void complete_builder(lz_ctx *c)
+{
+    typedef void any_fn(void);
+    const lz_ir_builder *brought = c->backend->get_ir_builder(c->backend->self);
+    lz_ir_builder *whole = &c->syncer->builder;
+    if (!brought || brought == &lz_own_ir_builder)
+        return;
+    size_t n = brought->struct_size < sizeof *whole ? brought->struct_size : sizeof *whole;
+    memcpy(whole, brought, n);
+    for (size_t at = sizeof whole->struct_size; at < sizeof *whole; at += sizeof(any_fn *)) {
+        any_fn *f;
+        memcpy(&f, (char *)whole + at, sizeof f);
+        if (!f)
+            memcpy((char *)whole + at, (const char *)&lz_own_ir_builder + at, sizeof f);
+    }
+    c->builder = whole;
+}
+
 static lz_err *attach(lz_ctx *c)
 {
     LZ_TRY(check_options(&c->options));
     LZ_TRY(lz_runtime_retain(&c->shared));
     LZ_TRY(lz_runtime_device(c->options.device, &c->device, &c->backend));
-    const lz_ir_builder *builder = c->backend->get_ir_builder(c->backend->self);
-    c->builder = builder == &lz_own_ir_builder ? NULL : builder;
     c->syncer = lz_mem_zalloc(1, sizeof *c->syncer);
     if (!c->syncer)
         return lz_err_oom();
+    complete_builder(c);
+    c->moves_views = lz_backend_takes_offsets(c->device.type);
+    lz_ctx_uses(c, c->device);
     LZ_TRY(keep_forced(c->syncer, forced_of(c)));
     LZ_TRY(lz_runtime_count(c->shared, &c->syncer->counted));
     c->counts = c->syncer->counted->n;
     if (c->options.cache_size)
         lz_cache_set_limit(c->shared->cache, c->options.cache_size);
+    if (c->options.cache_bytes)
+        lz_cache_set_bytes(c->shared->cache, c->options.cache_bytes);
     return NULL;
 }
 
@@ -65,10 +89,24 @@ lz_err *lz_ctx_attach(lz_ctx *c)
     return e;
 }
 
+lz_err *lz_ctx_finish(lz_ctx *c)
+{
+    lz_err *e = lz_sync_reap(c, true);
+    for (int type = 0; type < LZ_BACKEND_TYPES; type++) {
+        const lz_backend *b = c->syncer->used >> type & 1 ? lz_backend_of((int16_t)type) : NULL;
+        if (b)
+            e = lz_err_first(e, lz_backend_synchronize(b));
+    }
+    return e;
+}
+
 static void free_syncer(lz_ctx *c)
 {
     lz_syncer *s = c->syncer;
-    lz_err_free(lz_sync_reap(c, true));
+    lz_err *e = lz_ctx_finish(c);
+    if (e)
+        lz_logf(LZ_LOG_ERROR, "lz_close: work that nobody waited for failed: %s", lz_err_text(e));
+    lz_err_free(e);
     lz_closures_destroy(s->closures);
     if (s->counted)
         lz_runtime_uncount(c->shared, s->counted);
@@ -81,8 +119,13 @@ static void free_syncer(lz_ctx *c)
     lz_vec_deinit(&s->missed.words);
     lz_vec_deinit(&s->missed.locs);
     lz_text_deinit(&s->missed.why);
-    lz_vec_deinit(&s->asked.numbers);
-    lz_vec_deinit(&s->asked.result_of);
+    lz_text_deinit(&s->explained);
+    lz_watch_deinit(&s->watch);
+    for (size_t i = 0; i < s->asked.len; i++) {
+        lz_vec_deinit(&s->asked.data[i].numbers);
+        lz_vec_deinit(&s->asked.data[i].result_of);
+    }
+    lz_vec_deinit(&s->asked);
     lz_mem_free(s->forced);
     lz_mem_free(s);
 }
@@ -92,6 +135,7 @@ void lz_ctx_detach(lz_ctx *c)
     if (c->syncer)
         free_syncer(c);
     lz_runtime_release(c->shared);
+    c->builder = NULL;
     c->syncer = NULL;
     c->shared = NULL;
     c->counts = NULL;
@@ -101,7 +145,8 @@ lz_err *lz_ctx_upload(lz_ctx *c, const lz_backend *b, lz_device d, const lz_host
 {
     uint64_t start = lz_clock_ns();
     lz_err *e = lz_data_upload(b, d, t, out);
-    lz_ctx_count(c, LZ_COUNT_DATA_MISS);
+    lz_ctx_uses(c, d);
+    lz_ctx_count(c, LZ_COUNT_UPLOADED);
     if (c->shared)
         lz_series_add_since(c->shared->to_data, start);
     return e;

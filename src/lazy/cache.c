@@ -1,6 +1,6 @@
 #include "lazy/cache.h"
+#include "base/lock.h"
 #include "base/mem.h"
-#include <pthread.h>
 #include <string.h>
 
 typedef enum state { COMPILING, READY, REDIRECT, GONE } state;
@@ -12,8 +12,10 @@ struct lz_cached {
     lz_hash hash;
     size_t n;
     state state;
-    uint32_t users; /* who wait for it, or make it; it stays while there are some */
+    uint32_t users;      /* who wait for it, or make it; it stays while there are some */
+    unsigned generation; /* in which it is being made (lz_fork_count) */
     lz_recipe *recipe;
+    size_t bytes; /* that all of it takes; while it is listed */
     uint32_t *order;
     lz_loc *locs;
     const uint64_t *words; /* `own`, or those of the recipe */
@@ -21,17 +23,18 @@ struct lz_cached {
 };
 
 struct lz_cache {
-    pthread_mutex_t lock;
-    pthread_cond_t change;
+    lz_lock lock;
     size_t limit, count, recipes; /* count: in the list */
+    size_t most_bytes, bytes;     /* of the list */
     lz_cached *newest, *oldest;
     lz_cached **buckets;
     size_t nbuckets, entries;
+    uint64_t *dropped; /* [DROPPED], by hash: the rest of the hash of a graph that had to go; NULL: none */
 };
 
-enum { FIRST_BUCKETS = 64 };
+enum { FIRST_BUCKETS = 64, DROPPED = 1 << 12 };
 
-lz_err *lz_cache_create(size_t limit, lz_cache **out)
+lz_err *lz_cache_create(size_t limit, size_t bytes, lz_cache **out)
 {
     lz_cache *c = lz_mem_zalloc(1, sizeof *c);
     lz_cached **buckets = lz_mem_zalloc(FIRST_BUCKETS, sizeof(lz_cached *));
@@ -43,8 +46,8 @@ lz_err *lz_cache_create(size_t limit, lz_cache **out)
     c->buckets = buckets;
     c->nbuckets = FIRST_BUCKETS;
     c->limit = limit;
-    pthread_mutex_init(&c->lock, NULL);
-    pthread_cond_init(&c->change, NULL);
+    c->most_bytes = bytes;
+    lz_lock_init(&c->lock);
     *out = c;
     return NULL;
 }
@@ -89,6 +92,7 @@ static void unlist(lz_cache *c, lz_cached *x)
     *(x->older ? &x->older->newer : &c->oldest) = x->newer;
     x->newer = x->older = NULL;
     c->count--;
+    c->bytes -= x->bytes;
 }
 
 static void list(lz_cache *c, lz_cached *x)
@@ -97,6 +101,14 @@ static void list(lz_cache *c, lz_cached *x)
     *(c->newest ? &c->newest->newer : &c->oldest) = x;
     c->newest = x;
     c->count++;
+    c->bytes += x->bytes;
+}
+
+static size_t bytes_of(const lz_cached *x)
+{
+    size_t nodes = lz_flat_nodes(x->words), roots = x->order ? lz_flat_roots(x->words) : 0;
+    return sizeof *x + (x->own ? 8 * x->n : 0) + nodes * sizeof *x->locs + roots * sizeof *x->order
+           + (x->recipe ? lz_recipe_bytes(x->recipe) : 0);
 }
 
 static void free_entry(lz_cached *x)
@@ -135,10 +147,27 @@ static void drop(lz_cache *c, lz_cached *x)
         free_entry(x);
 }
 
+/* Graphs that had to go are remembered, until others take their place: to notice that they are asked for
+ * again. */
+static void remember(lz_cache *c, const lz_cached *x)
+{
+    if (!c->dropped)
+        c->dropped = lz_mem_zalloc(DROPPED, sizeof *c->dropped);
+    if (c->dropped && x->state == READY)
+        c->dropped[x->hash.lo % DROPPED] = x->hash.hi;
+}
+
+static bool was_dropped(const lz_cache *c, lz_hash h)
+{
+    return c->dropped && h.hi && c->dropped[h.lo % DROPPED] == h.hi;
+}
+
 static void evict(lz_cache *c)
 {
-    while (c->recipes > c->limit || c->count > 2 * c->limit)
+    while (c->recipes > c->limit || c->count > 2 * c->limit || (c->bytes > c->most_bytes && c->count > 1)) {
+        remember(c, c->oldest);
         drop(c, c->oldest);
+    }
 }
 
 void lz_cache_destroy(lz_cache *c)
@@ -147,18 +176,34 @@ void lz_cache_destroy(lz_cache *c)
         return;
     while (c->oldest)
         drop(c, c->oldest);
-    pthread_mutex_destroy(&c->lock);
-    pthread_cond_destroy(&c->change);
+    lz_lock_deinit(&c->lock);
+    lz_mem_free(c->dropped);
     lz_mem_free(c->buckets);
     lz_mem_free(c);
 }
 
 void lz_cache_set_limit(lz_cache *c, size_t limit)
 {
-    pthread_mutex_lock(&c->lock);
+    lz_lock_take(&c->lock);
     c->limit = limit;
     evict(c);
-    pthread_mutex_unlock(&c->lock);
+    lz_lock_give(&c->lock);
+}
+
+size_t lz_cache_limit(lz_cache *c)
+{
+    lz_lock_take(&c->lock);
+    size_t n = c->limit;
+    lz_lock_give(&c->lock);
+    return n;
+}
+
+void lz_cache_set_bytes(lz_cache *c, size_t bytes)
+{
+    lz_lock_take(&c->lock);
+    c->most_bytes = bytes;
+    evict(c);
+    lz_lock_give(&c->lock);
 }
 
 /* ---- looking for one ---- */
@@ -178,6 +223,7 @@ static lz_err *insert(lz_cache *c, const lz_flat *f, const lz_loc *locs, lz_cach
     x->hash = f->hash;
     x->n = f->n;
     x->users = 1;
+    x->generation = lz_fork_count();
     x->words = x->own;
     memcpy(x->own, f->words, 8 * f->n);
     if (locs)
@@ -205,12 +251,14 @@ static lz_err *find_or_insert(lz_cache *c, const lz_flat *f, const lz_loc *locs,
     lz_cached *x = find(c, f);
     while (x && x->state == COMPILING) {
         x->users++;
+        if (x->generation != lz_fork_count())
+            drop(c, x); /* its maker is in another process */
         while (x->state == COMPILING)
-            pthread_cond_wait(&c->change, &c->lock);
+            lz_lock_wait(&c->lock);
         leave(x);
         x = find(c, f);
     }
-    *out = (lz_ticket){ 0 };
+    *out = (lz_ticket){ .again = !x && was_dropped(c, f->hash) };
     if (!x)
         return insert(c, f, locs, &out->to_make);
     use(c, x);
@@ -225,18 +273,18 @@ static lz_err *find_or_insert(lz_cache *c, const lz_flat *f, const lz_loc *locs,
 
 lz_err *lz_cache_find(lz_cache *c, const lz_flat *f, const lz_loc *locs, uint32_t *room, lz_ticket *out)
 {
-    pthread_mutex_lock(&c->lock);
+    lz_lock_take(&c->lock);
     lz_err *e = find_or_insert(c, f, locs, room, out);
-    pthread_mutex_unlock(&c->lock);
+    lz_lock_give(&c->lock);
     return e;
 }
 
 lz_recipe *lz_cache_peek(lz_cache *c, const lz_flat *f)
 {
-    pthread_mutex_lock(&c->lock);
+    lz_lock_take(&c->lock);
     const lz_cached *x = find(c, f);
     lz_recipe *p = x && x->state == READY ? lz_recipe_retain(x->recipe) : NULL;
-    pthread_mutex_unlock(&c->lock);
+    lz_lock_give(&c->lock);
     return p;
 }
 
@@ -252,7 +300,7 @@ static lz_cached *by_hash(const lz_cache *c, lz_hash h)
 lz_recipe *lz_cache_peek_hash(lz_cache *c, lz_hash hash, lz_words *words)
 {
     lz_recipe *p = NULL;
-    pthread_mutex_lock(&c->lock);
+    lz_lock_take(&c->lock);
     lz_cached *x = by_hash(c, hash);
     lz_err *e = x && x->state == READY ? lz_vec_reserve(words, x->n) : NULL;
     if (x && x->state == READY && !e) {
@@ -261,7 +309,7 @@ lz_recipe *lz_cache_peek_hash(lz_cache *c, lz_hash hash, lz_words *words)
         words->len = x->n;
         p = lz_recipe_retain(x->recipe);
     }
-    pthread_mutex_unlock(&c->lock);
+    lz_lock_give(&c->lock);
     lz_err_free(e);
     return p;
 }
@@ -278,7 +326,7 @@ static void adopt_words(lz_cached *x)
 
 void lz_cache_finish(lz_cache *c, lz_cached *made, lz_recipe *recipe)
 {
-    pthread_mutex_lock(&c->lock);
+    lz_lock_take(&c->lock);
     if (made->state == COMPILING && !recipe)
         drop(c, made);
     if (made->state == COMPILING) {
@@ -286,31 +334,33 @@ void lz_cache_finish(lz_cache *c, lz_cached *made, lz_recipe *recipe)
         made->recipe = lz_recipe_retain(recipe);
         adopt_words(made);
         c->recipes++;
+        made->bytes = bytes_of(made);
         list(c, made);
         evict(c);
     }
     leave(made);
-    pthread_cond_broadcast(&c->change);
-    pthread_mutex_unlock(&c->lock);
+    lz_lock_wake(&c->lock);
+    lz_lock_give(&c->lock);
 }
 
 void lz_cache_redirect(lz_cache *c, lz_cached *made, const uint32_t *order, size_t n)
 {
     uint32_t *own = lz_mem_alloc(n * sizeof *own);
-    pthread_mutex_lock(&c->lock);
+    lz_lock_take(&c->lock);
     if (made->state == COMPILING && !own)
         drop(c, made);
     if (own && made->state == COMPILING) {
         memcpy(own, order, n * sizeof *own);
         made->order = own;
         made->state = REDIRECT;
+        made->bytes = bytes_of(made);
         list(c, made);
         own = NULL;
         evict(c);
     }
     leave(made);
-    pthread_cond_broadcast(&c->change);
-    pthread_mutex_unlock(&c->lock);
+    lz_lock_wake(&c->lock);
+    lz_lock_give(&c->lock);
     lz_mem_free(own);
 }
 
@@ -318,38 +368,46 @@ void lz_cache_redirect(lz_cache *c, lz_cached *made, const uint32_t *order, size
 
 void lz_cache_drop(lz_cache *c)
 {
-    pthread_mutex_lock(&c->lock);
+    lz_lock_take(&c->lock);
     while (c->oldest)
         drop(c, c->oldest);
-    pthread_mutex_unlock(&c->lock);
+    lz_lock_give(&c->lock);
 }
 
 bool lz_cache_drop_hash(lz_cache *c, lz_hash hash)
 {
-    pthread_mutex_lock(&c->lock);
+    lz_lock_take(&c->lock);
     lz_cached *x = by_hash(c, hash);
     if (x)
         drop(c, x);
-    pthread_mutex_unlock(&c->lock);
+    lz_lock_give(&c->lock);
     return x != NULL;
 }
 
 size_t lz_cache_size(lz_cache *c)
 {
-    pthread_mutex_lock(&c->lock);
+    lz_lock_take(&c->lock);
     size_t n = c->recipes;
-    pthread_mutex_unlock(&c->lock);
+    lz_lock_give(&c->lock);
+    return n;
+}
+
+size_t lz_cache_bytes(lz_cache *c)
+{
+    lz_lock_take(&c->lock);
+    size_t n = c->bytes;
+    lz_lock_give(&c->lock);
     return n;
 }
 
 void lz_cache_each(lz_cache *c, lz_cache_fn *fn, void *user)
 {
-    pthread_mutex_lock(&c->lock);
+    lz_lock_take(&c->lock);
     bool more = true;
     for (lz_cached *x = c->newest; more && x; x = x->older) {
         lz_flat f = { x->words, x->n, x->hash };
         if (x->state == READY)
             more = fn(user, &f, x->locs, x->recipe);
     }
-    pthread_mutex_unlock(&c->lock);
+    lz_lock_give(&c->lock);
 }

@@ -1,8 +1,9 @@
 #include "lazy/closures.h"
+#include "base/foreign.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/queue.h"
 #include "base/vec.h"
-#include <pthread.h>
 
 typedef struct closure {
     lz_closure_fn *fn;
@@ -15,7 +16,7 @@ typedef LZ_VEC(closure) closures;
 struct lz_closures {
     closures next;   /* for the end of this step */
     lz_queue *queue; /* NULL: nobody asked for it yet */
-    pthread_mutex_t lock;
+    lz_lock lock;
     lz_err *error; /* of one on the thread */
 };
 
@@ -29,7 +30,7 @@ lz_err *lz_closures_create(lz_closures **out)
     lz_closures *c = lz_mem_zalloc(1, sizeof *c);
     if (!c)
         return lz_err_oom();
-    pthread_mutex_init(&c->lock, NULL);
+    lz_lock_init(&c->lock);
     *out = c;
     return NULL;
 }
@@ -44,7 +45,7 @@ void lz_closures_destroy(lz_closures *c)
     }
     lz_err_free(c->error);
     lz_vec_deinit(&c->next);
-    pthread_mutex_destroy(&c->lock);
+    lz_lock_deinit(&c->lock);
     lz_mem_free(c);
 }
 
@@ -55,18 +56,18 @@ lz_err *lz_closures_add(lz_closures *c, lz_closure_fn *fn, void *user, bool asyn
 
 static lz_err *take_error(lz_closures *c)
 {
-    pthread_mutex_lock(&c->lock);
+    lz_lock_take(&c->lock);
     lz_err *e = c->error;
     c->error = NULL;
-    pthread_mutex_unlock(&c->lock);
+    lz_lock_give(&c->lock);
     return e;
 }
 
 static bool has_failed(lz_closures *c)
 {
-    pthread_mutex_lock(&c->lock);
+    lz_lock_take(&c->lock);
     bool is = c->error != NULL;
-    pthread_mutex_unlock(&c->lock);
+    lz_lock_give(&c->lock);
     return is;
 }
 
@@ -75,15 +76,25 @@ static void drop_errand(void *user)
     lz_mem_free(user);
 }
 
+/* The host's function, on a thread of ours: not while its globals are being destroyed. */
+static lz_err *call(const closure *x)
+{
+    if (!lz_foreign_enter())
+        return lz_foreign_ended("a step's closure");
+    lz_err *e = x->fn(x->user);
+    lz_foreign_leave();
+    return e;
+}
+
 static void run_errand(void *user)
 {
     errand *r = user;
     lz_closures *c = r->of;
-    lz_err *e = has_failed(c) ? NULL : r->closure.fn(r->closure.user);
+    lz_err *e = has_failed(c) ? NULL : call(&r->closure);
     if (e) {
-        pthread_mutex_lock(&c->lock);
+        lz_lock_take(&c->lock);
         c->error = lz_err_first(c->error, e);
-        pthread_mutex_unlock(&c->lock);
+        lz_lock_give(&c->lock);
     }
     lz_mem_free(r);
 }

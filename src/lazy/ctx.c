@@ -1,5 +1,6 @@
 #include "lazy/ctx.h"
 #include "base/mem.h"
+#include "lazy/debug.h"
 #include <string.h>
 
 enum { DEFAULT_SEED = 101, DEFAULT_NODES = 4 << 20 };
@@ -27,6 +28,8 @@ static lz_err *create_parts(lz_ctx *c)
         return lz_err_oom();
     c->inert->count = 1;
     c->inert->ctx = c;
+    for (size_t i = 0; i < LZ_INERTS; i++)
+        c->inerts[i] = c->inert;
     return NULL;
 }
 
@@ -36,15 +39,25 @@ static void destroy_parts(lz_ctx *c)
     lz_infer_destroy(c->infer);
     lz_nodes_destroy(c->nodes);
     lz_specs_destroy(c->specs);
-    lz_slab_deinit(&c->tensors);
     lz_slab_deinit(&c->aliases);
     lz_call_deinit(&c->call);
     lz_vec_deinit(&c->operands);
     lz_vec_deinit(&c->operand_specs);
     lz_arena_deinit(&c->names);
     lz_text_deinit(&c->printed);
-    lz_mem_free(c->inert);
+    lz_buffer_pool_release(c->host_memory);
+    lz_pool_destroy(c->host_threads);
     lz_err_free(c->error);
+    c->error = NULL;
+}
+
+/* What a program may still point to. */
+static void free_ctx(lz_ctx *c)
+{
+    lz_slab_deinit(&c->tensors);
+    lz_mem_free(c->inert);
+    lz_mem_free(c->debug);
+    lz_mem_free(c);
 }
 
 /* Whoever still holds a tensor holds nothing from now on. */
@@ -73,20 +86,22 @@ lz_ctx *lz_open(const lz_options *options)
         return NULL;
     c->options = complete(options);
     c->seed = c->options.seed;
-    lz_slab_init(&c->tensors, sizeof(lz_tensor));
+    lz_err *debug = lz_debug_create(&c->debug);
+    lz_slab_init(&c->tensors, lz_debug_tensor_size(c));
     lz_slab_init(&c->aliases, sizeof(lz_alias));
     lz_call_init(&c->call);
     lz_arena_init(&c->names);
     lz_err *e = create_parts(c);
     if (e) {
         lz_err_free(e);
+        lz_err_free(debug);
         if (c->scope)
             lz_scope_end(c);
         destroy_parts(c);
-        lz_mem_free(c);
+        free_ctx(c);
         return NULL;
     }
-    e = lz_ctx_attach(c);
+    e = lz_err_first(debug, lz_ctx_attach(c));
     if (!e && options && options->seed)
         e = seed_backend(c);
     if (e)
@@ -96,16 +111,25 @@ lz_ctx *lz_open(const lz_options *options)
 
 void lz_close(lz_ctx *c)
 {
-    if (!c)
+    if (!c || !lz_ctx_enter(c, (lz_loc){ 0 }))
         return;
+    if (c->callbacks) {
+        lz_ctx_fail(c, (lz_loc){ 0 }, NULL,
+                    lz_errf(LZ_ERR_ARG, "lz_close: a hook, function or closure of the context is running"));
+        lz_ctx_leave(c);
+        return;
+    }
     if (c->tape)
         c->tape_hooks->close(c);
+    if (c->debug)
+        lz_debug_leaks(c);
     destroy_tensors(c);
     if (c->tape)
         c->tape_hooks->free(c);
     lz_ctx_detach(c);
     destroy_parts(c);
-    lz_mem_free(c);
+    if (!lz_debug_keep(c))
+        free_ctx(c);
 }
 
 /* ---- errors ---- */
@@ -179,6 +203,13 @@ void lz_ctx_fail(lz_ctx *c, lz_loc at, const lz_op_row *op, lz_err *e)
                          op ? op->name : "", op ? ": " : "", lz_err_text(e), LZ_FMT(lz_text_view(&where)));
     lz_text_deinit(&where);
     lz_err_free(e);
+}
+
+bool lz_ctx_told(lz_ctx *c, lz_loc at, lz_err *e)
+{
+    if (e)
+        lz_ctx_fail(c, lz_err_loc(e).file ? lz_err_loc(e) : at, NULL, e);
+    return !e;
 }
 
 bool lz_failed(const lz_ctx *c)

@@ -5,11 +5,13 @@
 #ifndef LZ_LAZY_CTX_H
 #define LZ_LAZY_CTX_H
 
+#include "base/pool.h"
 #include "base/text.h"
 #include "core/array.h"
 #include "lazy/data.h"
 #include "lazy/infer.h"
 #include "lazy/record.h"
+#include "lazy/registry.h"
 #include "lazy/slab.h"
 #include "lazy/tape_hooks.h"
 #include "lazy/view_nodes.h"
@@ -23,13 +25,16 @@ typedef struct lz_runtime lz_runtime; /* backends, compiled graphs, device threa
     X(CREATE, "CreateLtcTensor")                                                                             \
     X(DESTROY, "DestroyLtcTensor")                                                                           \
     X(FORKED, "TrieForked")                                                                                  \
-    X(DATA_MISS, "DeviceDataCacheMiss")                                                                      \
+    X(UPLOADED, "DeviceDataUploaded")                                                                        \
     X(MARK_STEP, "MarkStep")                                                                                 \
     X(SYNCED, "SyncedTensorsWithIR")                                                                         \
     X(TO_DATA, "SyncTensorsToData")                                                                          \
     X(UNCACHED, "UncachedCompile")                                                                           \
     X(CACHED, "CachedCompile")                                                                               \
     X(TRIM, "TrimIrGraph")                                                                                   \
+    X(GROWING, "GrowingGraph")                                                                               \
+    X(AGAIN, "CompiledAgain")                                                                                \
+    X(SCOPE, "MissingScope")                                                                                 \
     X(FAILED, "FailedSync")
 
 /* Behind them for each operator: lazy::op, IrNodeReused_op, aten::op (it fell back). */
@@ -42,6 +47,8 @@ enum {
     LZ_COUNT_FELL_BACK = LZ_COUNT_REUSED + LZ_OP_COUNT,
     LZ_COUNTS = LZ_COUNT_FELL_BACK + LZ_OP_COUNT
 };
+
+enum { LZ_INERTS = 256 };
 
 struct lz_ctx {
     lz_runtime *shared;
@@ -65,17 +72,23 @@ struct lz_ctx {
     lz_loc at;      /* of it */
     lz_arena names; /* of scopes */
     unsigned forbidden;
+    unsigned callbacks;           /* hooks, functions and closures of the program that are running */
     unsigned recorded;            /* calls so far: some of them are timed */
     atomic_uint_fast64_t *counts; /* [LZ_COUNTS]; only this context writes, reports read */
     lz_err *error;                /* the first */
     lz_reason reason;             /* of it */
     lz_tensor *inert;             /* what failed calls return */
+    lz_tensor *inerts[LZ_INERTS]; /* `inert` each: a list that is as long as most programs index */
     lz_text printed;
-    struct lz_syncer *syncer; /* what syncs keep between them: walks, jobs, closures (sync.h) */
-    lz_tape *tape;            /* NULL: nothing has asked for a gradient yet */
+    struct lz_syncer *syncer;    /* what syncs keep between them: walks, jobs, closures (sync.h) */
+    lz_buffer_pool *host_memory; /* of what is read or computed on the host; NULL: none was, as the next */
+    lz_pool *host_threads;       /* that compute there */
+    struct lz_debug *debug;      /* what finds misuse (debug.h); NULL: it is off */
+    lz_tape *tape;               /* NULL: nothing has asked for a gradient yet */
     const lz_tape_hooks *tape_hooks;
     uint32_t families;   /* of tensors that share a storage, but not a history, so far */
     uint8_t grad_mode;   /* lz_grad_mode */
+    bool moves_views;    /* its device takes offsets of views as run-time numbers */
     bool tape_is_hidden; /* calls are recorded as if there were no tape */
 };
 
@@ -93,9 +106,12 @@ struct lz_alias {
                         `leaf` */
     lz_data *data;   /* held, one count */
     lz_node *leaf;   /* node for `data`, one count, or NULL */
+    int64_t origin;  /* of a pending value: the id of the data that was held before it was written; 0: none */
     lz_tensor *views; /* all tensors that look at it */
     lz_device device;
     bool is_inert;
+    bool is_asked;               /* by the sync that is collecting its roots */
+    bool is_parted;              /* a pending value that is held data with parts of it written */
     uint32_t writes;             /* of the program; syncs do not count */
     const lz_op_row *written_by; /* the last one */
     lz_loc written_at;
@@ -134,6 +150,16 @@ static inline bool lz_tensor_is_base(const lz_tensor *t)
     return t->spec == t->alias->spec && t->offset == 0;
 }
 
+/* Offsets of its views are run-time numbers of the graph: it is held, or was until parts were written,
+ * and the device takes such numbers. */
+static inline bool lz_alias_moves(const lz_alias *a)
+{
+    if (a->value.node && !a->is_parted)
+        return false;
+    return a->device.type == a->ctx->device.type ? a->ctx->moves_views
+                                                 : lz_backend_takes_offsets(a->device.type);
+}
+
 /* Its value is known without asking the base. */
 static inline bool lz_tensor_is_current(const lz_tensor *t)
 {
@@ -143,9 +169,9 @@ static inline bool lz_tensor_is_current(const lz_tensor *t)
 /* One writer, so no locked addition. */
 static inline void lz_ctx_count(lz_ctx *c, size_t which)
 {
-    atomic_uint_fast64_t *n = &c->counts[which];
-    if (!c->counts) /* the runtime could not be had */
+    if (!c->counts) /* the runtime could not be made */
         return;
+    atomic_uint_fast64_t *n = &c->counts[which];
     atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
@@ -198,6 +224,8 @@ struct lz_scope {
     struct lz_scope_block *blocks;
     const char *path; /* "encoder.1/block.2"; NULL: no names */
     int64_t inner;    /* named scopes in it so far */
+    lz_loc pushed_at;
+    bool is_popped; /* kept for debug.h */
 };
 
 static inline void lz_scope_add(lz_scope *s, lz_tensor *t)
@@ -233,6 +261,9 @@ void lz_scope_end(lz_ctx *c); /* the innermost */
 
 /* Keeps the first error, frees the others. op may be NULL. */
 void lz_ctx_fail(lz_ctx *c, lz_loc at, const lz_op_row *op, lz_err *e);
+/* Whether all went well, of a call on line `at`; an error that knows a line of its own, as that of an
+ * operator that fails while a graph runs, keeps it. */
+bool lz_ctx_told(lz_ctx *c, lz_loc at, lz_err *e);
 
 /* ---- the runtime (runtime.c) ---- */
 
@@ -249,8 +280,8 @@ void lz_ctx_detach(lz_ctx *c);
 
 typedef enum lz_sync_cause { LZ_CAUSE_STEP, LZ_CAUSE_SYNC, LZ_CAUSE_READ, LZ_CAUSE_TRIM } lz_sync_cause;
 
-/* Makes these storages held (those that are already are left alone); all pending ones for
- * LZ_CAUSE_STEP and LZ_CAUSE_TRIM. With options.async they may be on their way when this
+/* Makes these storages held (those that are already are left alone), and others as sync.h's
+ * lz_sync_extent says for each cause. With options.async they may be on their way when this
  * returns. After an error of the graph, storages that depend on what failed have data that
  * says so; after an error before anything ran, all are as they were. */
 LZ_MUST_USE lz_err *lz_ctx_sync(lz_ctx *c, lz_alias *const *roots, size_t n, lz_sync_cause why, lz_loc at);

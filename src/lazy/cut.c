@@ -56,13 +56,20 @@ typedef struct cutter {
     lz_arena *arena;
     const lz_places *places;
     const bool *in;
-    const lz_loc *locs;
+    lz_origins origins;
     lz_cut *cut;
-    lz_node **inside;  /* by place: the copy, or NULL */
-    lz_node **outside; /* by place: the first leaf that stands for an output of it, others in a list */
+    lz_node **inside;    /* by place: the copy, or NULL */
+    lz_node **outside;   /* by place: the first leaf that stands for an output of it, others in a list */
+    const lz_spec *last; /* the last that was made */
 } cutter;
 
-static lz_err *spec_of(lz_arena *a, lz_data_type t, const lz_spec **out)
+static bool is_of_type(const lz_spec *s, lz_data_type t)
+{
+    return s->dtype == (int8_t)t.dtype && s->ndim == t.sizes.n
+           && (t.sizes.n == 0 || !memcmp(s->sizes, t.sizes.v, (size_t)t.sizes.n * sizeof *t.sizes.v));
+}
+
+static lz_err *make_spec(lz_arena *a, lz_data_type t, const lz_spec **out)
 {
     size_t nd = (size_t)t.sizes.n;
     lz_spec *s = lz_arena_zalloc(a, sizeof *s + 2 * nd * sizeof(int64_t));
@@ -84,12 +91,21 @@ static lz_err *spec_of(lz_arena *a, lz_data_type t, const lz_spec **out)
     return NULL;
 }
 
+/* Neighbours mostly have one shape: they share it. */
+static lz_err *spec_of(cutter *c, lz_data_type t, const lz_spec **out)
+{
+    if (!c->last || !is_of_type(c->last, t))
+        LZ_TRY(make_spec(c->arena, t, &c->last));
+    *out = c->last;
+    return NULL;
+}
+
 static lz_err *specs_of(cutter *c, const lz_flat_node *x, lz_node *n)
 {
     const lz_spec **specs;
     LZ_TRY(lz_arena_new(c->arena, &specs, x->nout));
     for (uint32_t i = 0; i < x->nout; i++)
-        LZ_TRY(spec_of(c->arena, lz_flat_type(x, i), &specs[i]));
+        LZ_TRY(spec_of(c, lz_flat_type(x, i), &specs[i]));
     n->specs = specs;
     n->nout = x->nout;
     return NULL;
@@ -97,11 +113,10 @@ static lz_err *specs_of(cutter *c, const lz_flat_node *x, lz_node *n)
 
 static lz_err *keep(cutter *c, lz_node *n, uint32_t place)
 {
-    lz_lowering *l = c->cut->lowering;
-    n->index = (uint32_t)l->nodes.len;
-    n->mark = LZ_NOT_EMITTED;
-    c->cut->place_of[n->index] = place;
-    return lz_vec_push(&l->nodes, n);
+    n->at = c->origins.locs ? c->origins.locs[place] : (lz_loc){ 0 };
+    n->scope = c->origins.scopes ? c->origins.scopes[place] : NULL;
+    c->cut->place_of[c->cut->lowering->nodes.len] = place;
+    return lz_lowering_place(c->cut->lowering, n);
 }
 
 static lz_err *add_source(cutter *c, lz_parameter p, lz_source s)
@@ -127,11 +142,10 @@ static lz_err *leaf_for(cutter *c, uint64_t ref, lz_node **out)
     const lz_spec **specs;
     LZ_TRY(lz_arena_new(c->arena, &n, 1));
     LZ_TRY(lz_arena_new(c->arena, &specs, 1));
-    LZ_TRY(spec_of(c->arena, lz_flat_type(&x, output), &specs[0]));
+    LZ_TRY(spec_of(c, lz_flat_type(&x, output), &specs[0]));
     n->specs = specs;
     n->nout = 1;
     n->refs = output;
-    n->at = c->locs ? c->locs[place] : (lz_loc){ 0 };
     n->chain = c->outside[place];
     c->outside[place] = n;
     LZ_TRY(keep(c, n, place));
@@ -173,7 +187,6 @@ static lz_err *copy_node(cutter *c, uint32_t place)
     n->fixed = x.fixed;
     n->nfixed = x.nfixed;
     n->nnumbers = x.nnumbers;
-    n->at = c->locs ? c->locs[place] : (lz_loc){ 0 };
     c->inside[place] = n;
     return keep(c, n, place);
 }
@@ -231,10 +244,10 @@ static size_t count_operands(const lz_places *p, const bool *in)
 }
 
 lz_err *lz_cut_make(lz_arena *a, const lz_places *p, const bool *in, const uint64_t *results, size_t nresults,
-                    const lz_loc *locs, const char *name, lz_backend_device d, lz_cut *out)
+                    lz_origins origins, const char *name, lz_backend_device d, lz_cut *out)
 {
     size_t most = count_operands(p, in);
-    cutter c = { .arena = a, .places = p, .in = in, .locs = locs, .cut = out };
+    cutter c = { .arena = a, .places = p, .in = in, .origins = origins, .cut = out };
     *out = (lz_cut){ 0 };
     LZ_TRY(lz_arena_new(a, &out->sources, most + p->nnumbers));
     LZ_TRY(lz_arena_new(a, &out->place_of, most));

@@ -42,10 +42,16 @@ typedef struct lz_cut {
     size_t nnodes;
 } lz_cut;
 
+/* Where nodes were recorded, by place; either may be NULL. */
+typedef struct lz_origins {
+    const lz_loc *locs;
+    const char *const *scopes;
+} lz_origins;
+
 /* in[place]: the node belongs to the part. Of a whole graph, nodes and parameters keep their
- * order. `locs` by place, may be NULL. The lowering is to be deinitialised. */
+ * order. The lowering is to be deinitialised. */
 LZ_MUST_USE lz_err *lz_cut_make(lz_arena *a, const lz_places *p, const bool *in, const uint64_t *results,
-                                size_t nresults, const lz_loc *locs, const char *name, lz_backend_device d,
+                                size_t nresults, lz_origins origins, const char *name, lz_backend_device d,
                                 lz_cut *out);
 
 /* needed[place]: something that leads to one of the refs. */

@@ -1,20 +1,23 @@
 #include "lazy/data.h"
+#include "base/lock.h"
 #include "base/mem.h"
+#include "base/profile.h"
+#include "core/convert.h"
 #include "core/dtype.h"
 #include "lazy/registry.h"
-#include <pthread.h>
 #include <string.h>
 
 /* Waiting is rare and short, so all handles share one place for it. Whoever waits says so
  * before it looks at the state, and whoever fills looks for waiters after the state is set:
  * one of the two sees the other. */
 static struct {
-    pthread_mutex_t lock;
-    pthread_cond_t change;
+    lz_lock lock;
     atomic_int waiters;
-} ready = { .lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER };
+} ready = { .lock = LZ_LOCK_INIT };
 
 static atomic_int_fast64_t last_id;
+
+const char lz_lost_in_fork[] = "it was being computed when the process was forked; only the parent gets it";
 
 lz_err *lz_data_create(const lz_backend *b, lz_device d, lz_data_type t, lz_data **out)
 {
@@ -29,6 +32,7 @@ lz_err *lz_data_create(const lz_backend *b, lz_device d, lz_data_type t, lz_data
     atomic_init(&x->count, 1);
     atomic_init(&x->state, LZ_DATA_EMPTY);
     x->backend = b;
+    x->generation = lz_fork_count();
     x->device = d;
     x->real = real;
     x->id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
@@ -37,12 +41,50 @@ lz_err *lz_data_create(const lz_backend *b, lz_device d, lz_data_type t, lz_data
     return NULL;
 }
 
+/* What make_computation_data_from_scalar makes of a number: no dimensions, the widest dtype of its
+ * kind. */
+static bool is_number(lz_data_type t)
+{
+    return t.sizes.n == 0
+           && (t.dtype == LZ_BOOL || t.dtype == LZ_I64 || t.dtype == LZ_F64 || t.dtype == LZ_C128);
+}
+
+static lz_err *upload_number(const lz_backend *b, const lz_host_tensor *t, lz_backend_device d, void **out)
+{
+    lz_scalar v = lz_element_get(t->type.dtype, t->data);
+    LZ_TRY(b->make_computation_data_from_scalar(b->self, v, d, out));
+    if (t->drop)
+        t->drop(t->owner);
+    return NULL;
+}
+
+static lz_err *bytes_of(lz_data_type t, size_t *out)
+{
+    size_t n = lz_dtype_size(t.dtype);
+    for (int64_t i = 0; i < t.sizes.n; i++)
+        if (!lz_size_mul(n, (size_t)t.sizes.v[i], &n))
+            return lz_errf(LZ_ERR_LIMIT, "a tensor larger than the address space");
+    *out = n;
+    return NULL;
+}
+
+static void end_span(const lz_span *s, lz_phase phase, lz_data_type t)
+{
+    size_t bytes = 0;
+    if (s->profile)
+        lz_err_free(bytes_of(t, &bytes));
+    lz_span_end(s, &(lz_span_note){ .phase = phase, .bytes = bytes });
+}
+
 lz_err *lz_data_upload(const lz_backend *b, lz_device d, const lz_host_tensor *t, lz_data **out)
 {
     lz_data *x;
     void *payload = NULL;
     LZ_TRY(lz_data_create(b, d, t->type, &x));
-    lz_err *e = b->make_computation_data_from_tensor(b->self, t, x->real, &payload);
+    lz_span span = lz_span_begin();
+    lz_err *e = is_number(t->type) ? upload_number(b, t, x->real, &payload)
+                                   : b->make_computation_data_from_tensor(b->self, t, x->real, &payload);
+    end_span(&span, LZ_PHASE_UPLOAD, t->type);
     if (e) {
         lz_data_release(x);
         return e;
@@ -83,9 +125,9 @@ static void settle(lz_data *d, lz_data_state s)
     atomic_store(&d->state, (int)s);
     if (atomic_load(&ready.waiters) == 0)
         return;
-    pthread_mutex_lock(&ready.lock);
-    pthread_cond_broadcast(&ready.change);
-    pthread_mutex_unlock(&ready.lock);
+    lz_lock_take(&ready.lock);
+    lz_lock_wake(&ready.lock);
+    lz_lock_give(&ready.lock);
 }
 
 void lz_data_fill(lz_data *d, void *payload)
@@ -112,47 +154,55 @@ void lz_data_fail(lz_data *d, const lz_err *why)
     settle(d, LZ_DATA_FAILED);
 }
 
+/* With the lock. */
+static void abandon(lz_data *d)
+{
+    d->failure = NULL;
+    d->failure_code = LZ_ERR_BUSY;
+    atomic_store(&d->state, LZ_DATA_FAILED);
+}
+
 static void wait_for(lz_data *d)
 {
-    pthread_mutex_lock(&ready.lock);
+    lz_lock_take(&ready.lock);
     atomic_fetch_add(&ready.waiters, 1);
     while (atomic_load(&d->state) == LZ_DATA_EMPTY)
-        pthread_cond_wait(&ready.change, &ready.lock);
+        if (d->generation == lz_fork_count())
+            lz_lock_wait(&ready.lock);
+        else
+            abandon(d);
     atomic_fetch_sub(&ready.waiters, 1);
-    pthread_mutex_unlock(&ready.lock);
+    lz_lock_give(&ready.lock);
 }
 
 lz_err *lz_data_failure(const lz_data *d)
 {
     if (d->failure_code == LZ_ERR_MEMORY && !d->failure)
         return lz_err_oom();
-    return lz_err_at(d->failure_code, d->failure_at, "%s", d->failure ? d->failure : "it was not computed");
+    const char *why = d->failure_code == LZ_ERR_BUSY ? lz_lost_in_fork : "it was not computed";
+    return lz_err_at(d->failure_code, d->failure_at, "%s", d->failure ? d->failure : why);
 }
 
 lz_err *lz_data_wait(lz_data *d)
 {
-    if (lz_data_look(d) == LZ_DATA_EMPTY)
+    if (lz_data_look(d) == LZ_DATA_EMPTY) {
+        lz_span span = lz_span_begin();
         wait_for(d);
+        lz_span_end(&span, &(lz_span_note){ .phase = LZ_PHASE_WAIT });
+    }
     return lz_data_look(d) == LZ_DATA_FULL ? NULL : lz_data_failure(d);
 }
 
 lz_err *lz_data_read(lz_data *d, lz_dtype logical, const lz_host_tensor *out)
 {
     LZ_TRY(lz_data_wait(d));
-    return d->backend->make_tensor_from_computation_data(d->backend->self, d->payload, logical, out);
+    lz_span span = lz_span_begin();
+    lz_err *e = d->backend->make_tensor_from_computation_data(d->backend->self, d->payload, logical, out);
+    end_span(&span, LZ_PHASE_DOWNLOAD, d->type);
+    return e;
 }
 
 /* ---- copies ---- */
-
-static lz_err *bytes_of(lz_data_type t, size_t *out)
-{
-    size_t n = lz_dtype_size(t.dtype);
-    for (int64_t i = 0; i < t.sizes.n; i++)
-        if (!lz_size_mul(n, (size_t)t.sizes.v[i], &n))
-            return lz_errf(LZ_ERR_LIMIT, "a tensor larger than the address space");
-    *out = n;
-    return NULL;
-}
 
 static void row_major(lz_ints sizes, int64_t *strides)
 {
@@ -185,7 +235,9 @@ static lz_err *within_backend(lz_data *from, lz_device d, lz_data **out)
     lz_data *x;
     void *payload = NULL;
     LZ_TRY(lz_data_create(from->backend, d, from->type, &x));
+    lz_span span = lz_span_begin();
     lz_err *e = from->backend->copy_data(from->backend->self, from->payload, from->real, x->real, &payload);
+    end_span(&span, LZ_PHASE_COPY, from->type);
     if (e) {
         lz_data_release(x);
         return e;

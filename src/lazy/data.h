@@ -19,11 +19,10 @@ struct lz_data {
     const lz_backend *backend;
     lz_device device; /* virtual */
     lz_backend_device real;
-    void *payload;     /* when FULL */
-    int64_t id;        /* of the process; never used again */
-    int64_t tensor_id; /* the tensor it was made for; -1: a number */
-    bool read_only;
-    char *failure; /* when FAILED: why, for messages */
+    void *payload;       /* when FULL */
+    unsigned generation; /* in which it was made (lz_fork_count) */
+    int64_t id;          /* of the process; never used again */
+    char *failure;       /* when FAILED: why, for messages */
     lz_code failure_code;
     lz_loc failure_at; /* the line that recorded what failed */
     lz_data_type type; /* sizes lie behind */
@@ -39,10 +38,13 @@ bool lz_data_is_sole(const lz_data *d); /* the caller has the only count */
 void lz_data_fill(lz_data *d, void *payload);
 void lz_data_fail(lz_data *d, const lz_err *why);
 
+extern const char lz_lost_in_fork[];
+
 lz_data_state lz_data_look(const lz_data *d);
 lz_err *lz_data_failure(const lz_data *d); /* of one that failed */
 
-/* Until it is full; the error says why it failed. */
+/* Until it is full; the error says why it failed. What another thread was computing when the process was
+ * forked fails in the child. */
 LZ_MUST_USE lz_err *lz_data_wait(lz_data *d);
 /* Waits, then copies to the host. */
 LZ_MUST_USE lz_err *lz_data_read(lz_data *d, lz_dtype logical, const lz_host_tensor *out);

@@ -1,4 +1,5 @@
 /* Graphs as text: on demand, and into a file. */
+#include "base/file.h"
 #include "base/mem.h"
 #include "lazy/flat_text.h"
 #include "lazy/save.h"
@@ -60,7 +61,7 @@ static lz_err *compiled(lz_ctx *c, lz_recipe **out)
     *out = lz_cache_peek(c->shared->cache, &w->flat);
     if (*out)
         return NULL;
-    lz_order o = { .words = w->flat.words, .locs = w->locs.data, .forced = c->syncer->forced };
+    lz_order o = { .words = w->flat.words, .origins = { w->locs.data, NULL }, .forced = c->syncer->forced };
     return lz_recipe_compile(&o, out);
 }
 
@@ -95,17 +96,12 @@ lz_err *lz_dump(lz_ctx *c, lz_tensor *const *t, size_t n, lz_dump_form form, cha
 /* In one piece, so that several processes may add to one file. */
 static lz_err *append(const char *path, lz_str text)
 {
-    int f = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    /* A pipe that nobody reads is an error, not something to wait for. */
+    int f = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644);
     if (f < 0)
         return lz_err_errno(errno, "open", path);
-    lz_err *e = NULL;
-    while (!e && text.len) {
-        ssize_t n = write(f, text.ptr, text.len);
-        if (n < 0 && errno != EINTR)
-            e = lz_err_errno(errno, "write", path);
-        if (n > 0)
-            text = lz_str_sub(text, (size_t)n, text.len);
-    }
+    int error = fcntl(f, F_SETFL, O_APPEND) != 0 ? errno : lz_fd_write(f, text);
+    lz_err *e = error ? lz_err_errno(error, "write", path) : NULL;
     close(f);
     return e;
 }

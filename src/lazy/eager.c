@@ -4,6 +4,7 @@
 #include "exec/op_lower.h"
 #include "exec/views.h"
 #include "lazy/call_lv.h"
+#include "lazy/layout.h"
 
 typedef struct running {
     lz_ctx *c;
@@ -46,7 +47,10 @@ static lz_err *fetch(running *r, lz_tensor *t)
 
 static lz_run_args run_args(const running *r)
 {
-    return (lz_run_args){ .inputs = r->inputs.data, .scalars = r->c->call.numbers };
+    return (lz_run_args){ .inputs = r->inputs.data,
+                          .scalars = r->c->call.numbers,
+                          .memory = r->c->host_memory,
+                          .threads = r->c->host_threads };
 }
 
 static lz_err *nonzero(void *user, lz_lower *b, const lz_ln *x, const lz_ln **out)
@@ -66,14 +70,30 @@ static lz_err *nonzero(void *user, lz_lower *b, const lz_ln *x, const lz_ln **ou
 
 /* ---- what comes out ---- */
 
+static void drop(void *owner)
+{
+    lz_buffer_release(owner);
+}
+
+/* The backend may keep the memory of the result. */
 static lz_err *upload(running *r, const lz_ln *n, lz_buffer *data, lz_tensor **out)
 {
     lz_ctx *c = r->c;
     lz_data *d;
     const lz_spec *s;
-    LZ_TRY(lz_spec_get(c->specs, (lz_dtype)n->dtype, lz_ln_sizes(n), (lz_ints){ NULL, 0 }, &s));
-    lz_host_tensor h = { { (lz_dtype)n->dtype, lz_ln_sizes(n) }, lz_spec_strides(s), data->data, NULL, NULL };
-    LZ_TRY(lz_ctx_upload(c, c->backend, c->device, &h, &d));
+    lz_dtype dtype = (lz_dtype)n->dtype;
+    lz_shape strides, dense;
+    LZ_TRY(lz_layout_fresh(&c->call, c->operand_specs.data, dtype, lz_ln_sizes(n), &strides));
+    LZ_TRY(lz_strides_contiguous(lz_ln_sizes(n), &dense));
+    LZ_TRY(lz_spec_get(c->specs, dtype, lz_ln_sizes(n), lz_shape_ints(&strides), &s));
+    lz_host_tensor h = {
+        { dtype, lz_ln_sizes(n) }, lz_shape_ints(&dense), data->data, drop, lz_buffer_retain(data)
+    };
+    lz_err *e = lz_ctx_upload(c, c->backend, c->device, &h, &d);
+    if (e) {
+        lz_buffer_release(data);
+        return e;
+    }
     return lz_tensor_of_data(c, s, c->device, d, out);
 }
 
@@ -135,8 +155,17 @@ static lz_err *run_call(running *r, lz_value *out)
     return give_results(r, out);
 }
 
+static lz_err *open_host(lz_ctx *c)
+{
+    static const size_t keep = (size_t)256 << 20;
+    if (!c->host_memory)
+        LZ_TRY(lz_buffer_pool_create(keep, &c->host_memory));
+    return c->host_threads ? NULL : lz_pool_create(c->options.threads, &c->host_threads);
+}
+
 lz_err *lz_eager_call(lz_ctx *c, lz_value *results, size_t *n)
 {
+    LZ_TRY(open_host(c));
     running *r = lz_mem_zalloc(1, sizeof *r);
     if (!r)
         return lz_err_oom();

@@ -32,7 +32,7 @@ static lz_err *walk_pending(lz_ctx *c, lz_tensor *const *t, size_t n)
     for (size_t i = 0; !e && i < n; i++)
         e = lz_vec_push(&cells, t[i]->alias);
     if (!e)
-        e = lz_sync_collect(c, cells.data, cells.len, false);
+        e = lz_sync_collect(c, cells.data, cells.len, LZ_SYNC_THESE);
     lz_vec_deinit(&cells);
     if (!e && s->rest.len)
         e = lz_errf(LZ_ERR_ARG, "Expected all tensors to be on the same device");
@@ -57,29 +57,49 @@ static uint32_t result_of(const lz_syncer *s, const lz_alias *a)
     return UINT32_MAX;
 }
 
-static lz_err *ask(lz_ctx *c, lz_tensor *const *t, size_t n)
+static lz_asked *find_asked(const lz_syncer *s, lz_hash key)
+{
+    for (size_t i = 0; i < s->asked.len; i++)
+        if (lz_hash_eq(s->asked.data[i].key, key))
+            return &s->asked.data[i];
+    return NULL;
+}
+
+/* The same question again has another answer: other numbers, other tensors. */
+static lz_err *place_for_answer(lz_syncer *s, lz_hash key, lz_asked **out)
+{
+    *out = find_asked(s, key);
+    if (!*out && s->asked.len == LZ_MOST_ASKED)
+        *out = &s->asked.data[s->oldest_asked++ % LZ_MOST_ASKED];
+    if (!*out) {
+        LZ_TRY(lz_vec_push(&s->asked, (lz_asked){ 0 }));
+        *out = &s->asked.data[s->asked.len - 1];
+    }
+    (*out)->numbers.len = (*out)->result_of.len = 0;
+    (*out)->key = (lz_hash){ 0 }; /* until all of it is known */
+    return NULL;
+}
+
+static lz_err *ask(lz_ctx *c, lz_tensor *const *t, size_t n, lz_hash *key)
 {
     lz_syncer *s = c->syncer;
-    lz_asked *q = &s->asked;
-    q->numbers.len = q->result_of.len = 0;
-    q->key = (lz_hash){ 0 };
+    lz_asked *q;
     LZ_TRY(walk_pending(c, t, n));
+    LZ_TRY(place_for_answer(s, s->walk.flat.hash, &q));
     LZ_TRY(lz_vec_reserve(&q->numbers, s->walk.nnumbers));
     LZ_TRY(lz_vec_reserve(&q->result_of, n));
     q->numbers.len = s->walk.nnumbers;
     collect_numbers(&s->walk, q->numbers.data);
     for (size_t i = 0; i < n; i++)
         LZ_TRY(lz_vec_push(&q->result_of, result_of(s, t[i]->alias)));
-    q->key = s->walk.flat.hash;
+    *key = q->key = s->walk.flat.hash;
     return NULL;
 }
 
 bool lz_graph_hash(lz_ctx *c, lz_tensor *const *t, size_t n, lz_graph_key *out)
 {
-    lz_err *e = c->syncer ? ask(c, t, n) : lz_errf(LZ_ERR_NOT_FOUND, "the context has no device");
     lz_hash h = { 0 };
-    if (!e)
-        h = c->syncer->asked.key;
+    lz_err *e = c->syncer ? ask(c, t, n, &h) : lz_errf(LZ_ERR_NOT_FOUND, "the context has no device");
     *out = (lz_graph_key){ h.lo, h.hi };
     return told(c, e);
 }
@@ -191,13 +211,23 @@ static lz_err *check_input(const lz_places *p, size_t leaf, lz_data_type t)
     return lz_errf(LZ_ERR_ARG, "the graph has no input %zu", leaf);
 }
 
+static bool is_plain(const lz_tensor *t)
+{
+    return lz_tensor_is_base(t) && t->spec->contiguous;
+}
+
 /* The data of a tensor that is held, or becomes so: as it looks, not as it is stored. */
 static lz_err *data_of(lz_ctx *c, lz_tensor *t, lz_data **out)
 {
     LZ_TRY(check(c, &t, 1));
+    if (!is_plain(t)) {
+        const lz_value args[] = { lz_value_tensor(t), lz_value_memory_format(LZ_CONTIGUOUS) };
+        lz_value copy;
+        lz_record(c, &lz_op_table[LZ_OP_clone], c->at, args, &copy);
+        t = copy.tensor;
+        LZ_TRY(check(c, &t, 1));
+    }
     lz_alias *a = t->alias;
-    if (!lz_tensor_is_base(t) || !a->spec->contiguous)
-        return lz_errf(LZ_ERR_UNSUPPORTED, "an input that is a view: clone it");
     LZ_TRY(lz_ctx_sync(c, &a, 1, LZ_CAUSE_READ, (lz_loc){ 0 }));
     *out = a->data;
     return NULL;
@@ -219,12 +249,13 @@ static lz_err *run_and_give(lz_ctx *c, const call *x, const uint32_t *which, lz_
     return e;
 }
 
-/* Numbers and the order of results are known of the graph that was asked about last. */
+/* Numbers and the order of results are known of graphs that were asked about. */
 static lz_err *check_call(const lz_recipe *r, const lz_asked *q, size_t n, size_t nout)
 {
     if (r->nnumbers && !q)
         return lz_errf(LZ_ERR_UNSUPPORTED,
-                       "the graph takes %u numbers besides tensors: ask for its hash again", r->nnumbers);
+                       "the graph takes %u numbers besides tensors: ask this context for its hash first",
+                       r->nnumbers);
     size_t gives = q ? q->result_of.len : r->nroots;
     if (n != r->nleaves || nout != gives)
         return lz_errf(LZ_ERR_ARG, "the graph takes %u tensors and gives %zu, not %zu and %zu", r->nleaves,
@@ -252,7 +283,7 @@ static lz_err *cached(lz_ctx *c, lz_hash key, const lz_words *words, lz_recipe *
                       size_t n, lz_tensor **out, size_t nout)
 {
     lz_arena a;
-    const lz_asked *q = lz_hash_eq(c->syncer->asked.key, key) ? &c->syncer->asked : NULL;
+    const lz_asked *q = find_asked(c->syncer, key);
     call x = { .recipe = r, .words = words->data, .numbers = q ? q->numbers.data : NULL };
     LZ_TRY(check_call(r, q, n, nout));
     lz_arena_init(&a);
@@ -297,15 +328,23 @@ size_t lz_cache_count(lz_ctx *c)
 
 /* ---- as a function ---- */
 
+/* A tensor as it was when the graph was extracted. */
+typedef struct output {
+    bool is_there; /* of what is copied back: the input was written */
+    bool is_input; /* it is an input that the graph leaves alone, or a view of one */
+    size_t from;   /* that input, or the result of the graph */
+    const lz_spec *base, *spec;
+    int64_t offset;
+} output;
+
 struct lz_compiled {
     lz_ctx *ctx;
     lz_recipe *recipe;
     size_t nleaves, nin, nout;
     lz_data **constant; /* by leaf: what it stays; one count. NULL: it is an input */
     size_t *input;      /* by leaf: which input it is */
-    bool *used;         /* by input: the graph reads it */
-    size_t *result;     /* by output: which result; or input, if it is one */
-    bool *is_input;     /* by output */
+    output *out;        /* by output */
+    output *back;       /* by input: what is copied back to it */
     lz_scalar *numbers;
     lz_arena arena;
 };
@@ -321,22 +360,38 @@ void lz_compiled_free(lz_compiled *x)
     lz_mem_free(x);
 }
 
-static size_t find_data(lz_data *const *v, size_t n, const lz_data *d)
+static size_t find_id(const int64_t *ids, size_t n, int64_t id)
 {
     size_t i = 0;
-    while (i < n && v[i] != d)
+    while (i < n && ids[i] != id)
         i++;
     return i;
 }
 
-static lz_err *name_leaves(lz_compiled *x, const lz_walk *w, lz_data *const *in)
+/* What an input held when the function began. An input that the function wrote to is pending, and
+ * knows what it held before. */
+static lz_err *find_input(lz_ctx *c, lz_tensor *t, size_t i, int64_t *id)
+{
+    lz_data *d;
+    LZ_TRY(check(c, &t, 1));
+    if (!is_plain(t))
+        return lz_errf(LZ_ERR_UNSUPPORTED, "input %zu is a view: clone it", i);
+    *id = t->alias->origin;
+    if (t->alias->value.node && *id)
+        return NULL;
+    LZ_TRY(data_of(c, t, &d));
+    *id = d->id;
+    return NULL;
+}
+
+static lz_err *name_leaves(lz_compiled *x, const lz_walk *w, const int64_t *ids)
 {
     x->nleaves = w->leaves.len;
     LZ_TRY(lz_arena_new(&x->arena, &x->constant, x->nleaves));
     LZ_TRY(lz_arena_new(&x->arena, &x->input, x->nleaves));
     LZ_TRY(lz_arena_new(&x->arena, &x->numbers, w->nnumbers));
     for (size_t i = 0; i < x->nleaves; i++) {
-        x->input[i] = find_data(in, x->nin, w->leaves.data[i]);
+        x->input[i] = find_id(ids, x->nin, w->leaves.data[i]->id);
         if (x->input[i] == x->nin)
             x->constant[i] = lz_data_retain(w->leaves.data[i]);
     }
@@ -344,53 +399,69 @@ static lz_err *name_leaves(lz_compiled *x, const lz_walk *w, lz_data *const *in)
     return NULL;
 }
 
-/* An output is a result of the graph, or an input or constant that it leaves alone. */
-static lz_err *name_outputs(lz_compiled *x, const lz_syncer *s, lz_tensor *const *out, lz_data *const *in)
+/* An output is a result of the graph, or an input that it leaves alone, or a view of these. */
+static lz_err *name_output(const lz_compiled *x, const lz_tensor *t, const int64_t *ids, const char *what,
+                           size_t i, output *out)
 {
-    LZ_TRY(lz_arena_new(&x->arena, &x->result, x->nout));
-    LZ_TRY(lz_arena_new(&x->arena, &x->is_input, x->nout));
-    for (size_t i = 0; i < x->nout; i++) {
-        const lz_alias *a = out[i]->alias;
-        size_t k = 0;
-        if (!a->value.node) {
-            x->is_input[i] = true;
-            x->result[i] = find_data(in, x->nin, a->data);
-            if (x->result[i] == x->nin)
-                return lz_errf(LZ_ERR_UNSUPPORTED, "output %zu depends on no input", i);
-            continue;
-        }
-        while (k < s->roots.len && s->roots.data[k].cell != a)
-            k++;
-        x->result[i] = s->result_of.data[k];
+    const lz_alias *a = t->alias;
+    *out = (output){ .is_there = true, .base = a->spec, .spec = t->spec, .offset = t->offset };
+    if (a->value.node) {
+        out->from = result_of(x->ctx->syncer, a);
+        return NULL;
     }
+    out->is_input = true;
+    out->from = find_id(ids, x->nin, a->data->id);
+    if (out->from == x->nin)
+        return lz_errf(LZ_ERR_UNSUPPORTED, "%s %zu depends on no input", what, i);
+    return NULL;
+}
+
+static lz_err *name_results(lz_compiled *x, lz_tensor *const *in, lz_tensor *const *out, const int64_t *ids)
+{
+    LZ_TRY(lz_arena_new(&x->arena, &x->out, x->nout));
+    LZ_TRY(lz_arena_new(&x->arena, &x->back, x->nin));
+    for (size_t i = 0; i < x->nin; i++)
+        if (in[i]->alias->value.node || in[i]->alias->data->id != ids[i])
+            LZ_TRY(name_output(x, in[i], ids, "what is written to input", i, &x->back[i]));
+    for (size_t i = 0; i < x->nout; i++)
+        LZ_TRY(name_output(x, out[i], ids, "output", i, &x->out[i]));
+    return NULL;
+}
+
+static lz_err *compile(lz_compiled *x)
+{
+    lz_ctx *c = x->ctx;
+    if (!c->syncer->roots.len)
+        return NULL;
+    LZ_TRY(lz_sync_recipe(c, (lz_loc){ 0 }, &x->recipe));
+    if (!x->recipe->nstages)
+        return lz_errf(LZ_ERR_UNSUPPORTED, "the graph cannot be compiled");
+    if (x->recipe->nfallbacks)
+        return lz_errf(LZ_ERR_UNSUPPORTED,
+                       "Fail to extract the compiled graph because of fallback: %zu operators run on the CPU",
+                       x->recipe->nfallbacks);
     return NULL;
 }
 
 static lz_err *fill(lz_compiled *x, lz_tensor *const *in, lz_tensor *const *out)
 {
     lz_ctx *c = x->ctx;
-    lz_data **data;
+    int64_t *ids;
+    const lz_tensor **all;
     LZ_TRY(check(c, in, x->nin));
-    LZ_TRY(lz_arena_new(&x->arena, &data, x->nin));
-    for (size_t i = 0; i < x->nin; i++)
-        LZ_TRY(data_of(c, in[i], &data[i]));
     LZ_TRY(check(c, out, x->nout));
-    for (size_t i = 0; i < x->nout; i++)
-        if (!lz_tensor_is_base(out[i]))
-            return lz_errf(LZ_ERR_UNSUPPORTED, "output %zu is a view: clone it", i);
-    LZ_TRY(walk_pending(c, out, x->nout));
-    if (c->syncer->roots.len) {
-        LZ_TRY(lz_sync_recipe(c, (lz_loc){ 0 }, &x->recipe));
-        if (!x->recipe->nstages)
-            return lz_errf(LZ_ERR_UNSUPPORTED, "the graph cannot be compiled");
-        if (x->recipe->nfallbacks)
-            return lz_errf(
-                LZ_ERR_UNSUPPORTED,
-                "Fail to extract the compiled graph because of fallback: %zu operators run on the CPU",
-                x->recipe->nfallbacks);
+    LZ_TRY(lz_arena_new(&x->arena, &ids, x->nin));
+    LZ_TRY(lz_arena_new(&x->arena, &all, x->nin + x->nout));
+    for (size_t i = 0; i < x->nin; i++) {
+        LZ_TRY(find_input(c, in[i], i, &ids[i]));
+        all[i] = in[i];
     }
-    LZ_TRY(name_leaves(x, &c->syncer->walk, data));
-    return name_outputs(x, c->syncer, out, data);
+    for (size_t i = 0; i < x->nout; i++)
+        all[x->nin + i] = out[i];
+    LZ_TRY(walk_pending(c, (lz_tensor *const *)all, x->nin + x->nout));
+    LZ_TRY(compile(x));
+    LZ_TRY(name_leaves(x, &c->syncer->walk, ids));
+    return name_results(x, in, out, ids);
 }
 
 lz_compiled *lz_extract(lz_ctx *c, lz_tensor *const *in, size_t n, lz_tensor *const *out, size_t nout)
@@ -434,6 +505,32 @@ static lz_err *run_results(lz_compiled *x, lz_data *const *in, lz_data **results
     return e;
 }
 
+/* With the strides that the output had when the graph was extracted. */
+static lz_err *give_output(lz_ctx *c, const output *o, lz_data *d, lz_tensor **out)
+{
+    LZ_TRY(lz_tensor_of_data(c, o->base, d->device, lz_data_retain(d), out));
+    if (o->spec != o->base || o->offset)
+        lz_tensor_look(*out, (*out)->alias, o->spec, o->offset);
+    return NULL;
+}
+
+/* What the function wrote to its inputs goes to those of this call, as copy_ does it. */
+static lz_err *copy_back(const lz_compiled *x, lz_tensor *const *in, lz_data *const *data)
+{
+    lz_ctx *c = x->ctx;
+    for (size_t i = 0; i < x->nin; i++) {
+        lz_tensor *t;
+        const output *o = &x->back[i];
+        if (!o->is_there)
+            continue;
+        LZ_TRY(give_output(c, o, data[o->is_input ? o->from : x->nin + o->from], &t));
+        const lz_value args[] = { lz_value_tensor(in[i]), lz_value_tensor(t), lz_value_truth(false) };
+        lz_value out;
+        lz_record(c, &lz_op_table[LZ_OP_copy_], c->at, args, &out);
+    }
+    return NULL;
+}
+
 static lz_err *run_compiled(lz_compiled *x, lz_tensor *const *in, lz_tensor **out)
 {
     size_t nresults = x->recipe ? x->recipe->nroots : 0;
@@ -443,10 +540,10 @@ static lz_err *run_compiled(lz_compiled *x, lz_tensor *const *in, lz_tensor **ou
         e = data_of(x->ctx, in[i], &data[i]);
     if (!e)
         e = run_results(x, data, results);
-    for (size_t i = 0; !e && i < x->nout; i++) {
-        lz_data *d = (x->is_input[i] ? data : results)[x->result[i]];
-        e = tensor_of(x->ctx, lz_data_retain(d), &out[i]);
-    }
+    for (size_t i = 0; !e && i < x->nout; i++)
+        e = give_output(x->ctx, &x->out[i], (x->out[i].is_input ? data : results)[x->out[i].from], &out[i]);
+    if (!e)
+        e = copy_back(x, in, data);
     for (size_t i = 0; data && i < nresults; i++)
         lz_data_release(results[i]);
     lz_mem_free(data);
@@ -465,5 +562,5 @@ bool lz_compiled_run(lz_compiled *x, lz_tensor *const *in, size_t n, lz_tensor *
                               x->nout, n, nout);
     for (size_t i = 0; e && i < nout; i++)
         out[i] = x->ctx->inert;
-    return told(x->ctx, e);
+    return told(x->ctx, e) && !lz_failed(x->ctx); /* copying back tells its errors itself */
 }

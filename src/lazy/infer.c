@@ -6,6 +6,7 @@
 #include "lazy/layout.h"
 #include "lazy/view_strides.h"
 #include "op/op_table.h"
+#include <assert.h>
 #include <string.h>
 
 /* Past so many answers all are forgotten: keys that never come again must not pile up. */
@@ -131,7 +132,6 @@ typedef struct inferring {
     const lz_spec *const *in;
     lz_lower b;
     lz_lv args[LZ_ARGS_MAX], results[LZ_ARGS_MAX];
-    const lz_ln *inputs[LZ_ARGS_MAX]; /* nodes of the arguments */
     size_t nresults;
     bool dynamic;
     lz_inferred *out;
@@ -144,7 +144,7 @@ static bool looks_at_argument(const lz_op_row *op)
     for (uint32_t i = 0; i < op->nreturns; i++)
         if (op->returns[i].argument != LZ_NO_ARGUMENT && !op->returns[i].write)
             return true;
-    return false;
+    return lz_layout_of(op)->memory & LZ_MEMORY_MAY_SHARE;
 }
 
 static lz_err *no_view(void)
@@ -158,7 +158,7 @@ static lz_err *fresh(inferring *f, const lz_lv *v, lz_result *out)
 {
     lz_shape strides;
     out->viewed = -1;
-    LZ_TRY(lz_layout_fresh(f->c, f->in, lz_lv_sizes(v), &strides));
+    LZ_TRY(lz_layout_fresh(f->c, f->in, v->dtype, lz_lv_sizes(v), &strides));
     return lz_spec_get(f->t->specs, v->dtype, lz_lv_sizes(v), lz_shape_ints(&strides), &out->spec);
 }
 
@@ -186,7 +186,8 @@ static lz_err *resolve_empty(lz_arena *a, const lz_ln *n, lz_gview *out)
         for (int64_t r = 0; y->kind == LZ_L_INDEX && r < x->ndim; r++) {
             out->offset += out->strides[r] * at->v[r];
             for (int64_t c = 0; c < y->ndim; c++)
-                strides[c] += out->strides[r] * at->v[x->ndim + r * y->ndim + c];
+                strides[c] = lz_stride_plus(
+                    strides[c], lz_stride_times(out->strides[r], at->v[x->ndim + r * y->ndim + c]));
         }
         out->strides = strides;
     }
@@ -197,38 +198,91 @@ static lz_err *resolve_empty(lz_arena *a, const lz_ln *n, lz_gview *out)
 static bool agree(lz_ints sizes, lz_ints a, const lz_shape *b)
 {
     bool same = true;
+    assert(sizes.n == 0 || a.v);
     for (int64_t d = 0; same && d < sizes.n; d++)
         same = sizes.v[d] == 1 || a.v[d] == b->v[d];
     return same;
 }
 
-/* A result that may look at argument `arg`: where, if it is a strided view of it. */
+/* Nobody walks a dimension of size 1; where no rule says more its stride is that of unsqueeze. */
+static void fill_ones(lz_ints sizes, int64_t *strides)
+{
+    for (int64_t d = sizes.n; d-- > 0;)
+        if (sizes.v[d] == 1 && strides[d] == 0)
+            strides[d] = d + 1 < sizes.n ? sizes.v[d + 1] * strides[d + 1] : 1;
+}
+
+/* The elements of an operand, as a value of the lowering function. */
+static const lz_ln *node_of_operand(const inferring *f, uint32_t operand)
+{
+    for (uint32_t i = 0; i < f->c->op->nargs; i++) {
+        const lz_slot *s = &f->c->slots[i];
+        if (s->kind == LZ_ARG_TENSOR && s->first == operand)
+            return f->args[i].node;
+        if (s->kind == LZ_ARG_TENSORS && operand >= s->first && operand < s->first + s->n)
+            return f->args[i].list.items[operand - s->first].node;
+    }
+    return NULL;
+}
+
+/* The result looks at an operand: g says where, unless it has no elements. */
+static lz_err *looking(inferring *f, const lz_lv *v, uint32_t operand, const lz_gview *g, lz_result *out)
+{
+    const lz_spec *self = f->in[operand];
+    bool empty = v->node->numel == 0, looks = g->base == node_of_operand(f, operand);
+    lz_shape exact;
+    *out = (lz_result){ .viewed = (int32_t)operand, .offset = looks ? g->offset : 0 };
+    if (empty)
+        lz_view_offset(f->c, self, &out->offset);
+    lz_ints strides = { looks ? g->strides : NULL, v->node->ndim };
+    lz_shape own = { .n = self->ndim };
+    for (int64_t d = 0; d < self->ndim; d++)
+        own.v[d] = self->strides[d];
+    if (looks)
+        fill_ones(lz_lv_sizes(v), g->strides);
+    if (lz_view_strides(f->c, self, lz_lv_sizes(v), &exact)
+        && (empty || agree(lz_lv_sizes(v), strides, &exact)))
+        strides = lz_shape_ints(&exact);
+    else if (looks && lz_shape_eq(lz_lv_sizes(v), lz_spec_sizes(self))
+             && agree(lz_lv_sizes(v), strides, &own))
+        strides = lz_shape_ints(&own);
+    LZ_TRY(lz_spec_get(f->t->specs, v->dtype, lz_lv_sizes(v), strides, &out->spec));
+    out->same =
+        out->spec == self && out->offset == 0 && lz_layout_of(f->c->op)->memory & LZ_MEMORY_MAY_RETURN;
+    return NULL;
+}
+
+static lz_err *resolve(const inferring *f, const lz_lv *v, lz_gview *out)
+{
+    return (v->node->numel ? lz_view_resolve : resolve_empty)(&f->t->scratch, v->node, out);
+}
+
+/* A result that the schema marks as a view of argument `arg`. */
 static lz_err *view(inferring *f, const lz_lv *v, uint32_t arg, lz_result *out)
 {
     lz_gview g;
-    lz_shape exact;
     uint32_t operand = f->c->slots[arg].first;
     const lz_spec *self = f->in[operand];
-    bool may_copy = lz_layout_may_copy(f->c->op);
+    bool may_copy = lz_layout_of(f->c->op)->memory & LZ_MEMORY_MAY_COPY;
     if (v->dtype != (lz_dtype)self->dtype && !may_copy)
         return lz_errf(LZ_ERR_UNSUPPORTED, "a view with another dtype");
     if (v->dtype != (lz_dtype)self->dtype || (may_copy && lz_layout_must_copy(f->c, self)))
         return fresh(f, v, out);
-    *out = (lz_result){ .viewed = (int32_t)operand };
-    LZ_TRY((v->node->numel ? lz_view_resolve : resolve_empty)(&f->t->scratch, v->node, &g));
-    bool empty = v->node->numel == 0, looks = g.base == f->inputs[arg];
-    if (!looks && !empty)
+    LZ_TRY(resolve(f, v, &g));
+    if (g.base != f->args[arg].node && v->node->numel)
         return may_copy ? fresh(f, v, out) : no_view();
-    out->offset = looks ? g.offset : 0;
-    if (empty)
-        lz_view_offset(f->c, self, &out->offset);
-    lz_ints strides = { looks ? g.strides : NULL, v->node->ndim };
-    if (lz_view_strides(f->c, self, lz_lv_sizes(v), &exact)
-        && (empty || agree(lz_lv_sizes(v), strides, &exact)))
-        strides = lz_shape_ints(&exact);
-    LZ_TRY(lz_spec_get(f->t->specs, v->dtype, lz_lv_sizes(v), strides, &out->spec));
-    out->same = out->spec == self && out->offset == 0 && lz_layout_may_return(f->c->op);
-    return NULL;
+    return looking(f, v, operand, &g, out);
+}
+
+/* A result without a mark, of an operator that gives a view of any argument where it can. */
+static lz_err *share(inferring *f, const lz_lv *v, lz_result *out)
+{
+    lz_gview g;
+    LZ_TRY(resolve(f, v, &g));
+    for (uint32_t i = 0; i < f->c->tensors.len; i++)
+        if (f->in[i] && g.base == node_of_operand(f, i) && v->dtype == (lz_dtype)f->in[i]->dtype)
+            return looking(f, v, i, &g, out);
+    return lz_layout_of(f->c->op)->strides == LZ_STRIDES_view ? no_view() : fresh(f, v, out);
 }
 
 static lz_err *one_result(inferring *f, size_t ret, const lz_lv *v, lz_result *out)
@@ -239,7 +293,7 @@ static lz_err *one_result(inferring *f, size_t ret, const lz_lv *v, lz_result *o
         return lz_errf(LZ_ERR_UNSUPPORTED, "%s: a list of lists as a result", op->name);
     if (arg != LZ_NO_ARGUMENT && !op->returns[ret].write && f->c->slots[arg].kind == LZ_ARG_TENSOR)
         return view(f, v, arg, out);
-    return fresh(f, v, out);
+    return lz_layout_of(op)->memory & LZ_MEMORY_MAY_SHARE ? share(f, v, out) : fresh(f, v, out);
 }
 
 /* A tensor that the operator leaves out here: its place among the outputs stays, with no elements. */
@@ -316,8 +370,6 @@ static lz_err *ask(inferring *f)
     LZ_TRY(lz_low_scalar(&f->b, LZ_ARGS_MAX, LZ_I64, &f->b.seed));
     LZ_TRY(lz_low_scalar(&f->b, LZ_ARGS_MAX + 1, LZ_I64, &f->b.stream));
     LZ_TRY(lz_call_lvs(&f->b, f->c, f->in, f->args));
-    for (uint32_t i = 0; i < op->nargs; i++)
-        f->inputs[i] = f->args[i].node;
     f->b.shape_only = !views;
     lz_err *e = (views ? lz_op_lower_as_is : lz_op_lower)(&f->b, op, f->args, f->results, &f->nresults);
     if (!e || views || lz_err_code(e) != LZ_ERR_UNSUPPORTED || !lz_op_can_lower(op))

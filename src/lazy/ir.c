@@ -19,6 +19,28 @@ void lz_ir_release(lz_ir *ir, lz_output o)
     lz_node_release(ctx_of(ir)->nodes, (lz_node *)o.node);
 }
 
+lz_err *lz_ir_output(lz_tensor *t, lz_output *out)
+{
+    if (!t || !t->alias)
+        return lz_errf(LZ_ERR_ARG, "a tensor that stands for nothing");
+    LZ_TRY(lz_tensor_value(t, out));
+    lz_node_retain((lz_node *)out->node);
+    return NULL;
+}
+
+lz_err *lz_ir_tensor(lz_ir *ir, lz_output o, lz_tensor **out)
+{
+    lz_ctx *c = ctx_of(ir);
+    const lz_spec *s = o.node->specs[o.index];
+    lz_alias *a;
+    LZ_TRY(lz_spec_get(c->specs, (lz_dtype)s->dtype, lz_spec_sizes(s), (lz_ints){ NULL, 0 }, &s));
+    LZ_TRY(lz_alias_pending(c, s, o, &a));
+    lz_node_retain((lz_node *)o.node);
+    lz_err *e = lz_tensor_create(a, s, 0, out);
+    lz_alias_release(a);
+    return e;
+}
+
 /* ---- any node ---- */
 
 typedef struct making {
@@ -89,7 +111,8 @@ static lz_err *make(making *m, const lz_op_row *op, const lz_value *args, const 
                        op->name);
     if (x->streams)
         lz_call_add_random(&m->call, m->c->seed, m->c->next_random);
-    LZ_TRY(lz_node_make(m->c->nodes, &x->form, m->in.data, m->call.numbers, m->c->at, NULL, &node));
+    LZ_TRY(
+        lz_node_make(m->c->nodes, &x->form, m->in.data, m->call.numbers, m->c->at, m->c->scope->path, &node));
     m->c->next_random += x->streams;
     *out = (lz_output){ node, 0 };
     return NULL;

@@ -1,5 +1,6 @@
 #include "lazy/job.h"
 #include "base/clock.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "op/op_table.h"
 #include <string.h>
@@ -27,6 +28,7 @@ lz_err *lz_job_create(lz_runtime *r, lz_recipe *p, lz_job_sizes n, lz_job **out)
                                                    .nargs = (uint32_t)args,
                                                    .nresults = n.results };
     atomic_init(&j->count, 1);
+    j->generation = lz_fork_count();
     j->args = part(&at, args, sizeof *j->args);
     j->leaves = part(&at, n.leaves, sizeof *j->leaves);
     j->results = part(&at, n.results, sizeof *j->results);
@@ -105,7 +107,7 @@ static lz_err *execute(lz_job *j, const lz_recipe *p, const bool *needed, void *
     uint64_t start = lz_clock_ns();
     lz_err *e = injected(j, needed, failed);
     lz_recipe_call call = {
-        .args = j->args, .leaves = j->leaves, .results = payloads, .threads = j->threads
+        .args = j->args, .leaves = j->leaves, .results = payloads, .threads = j->threads, .locs = j->locs
     };
     if (!e)
         e = lz_recipe_run(p, &call, failed);
@@ -176,6 +178,19 @@ static void report(lz_job *j, lz_err *e)
     j->error = lz_err_first(j->error, e);
 }
 
+/* Those that a failed run has left, and new ones for the others. */
+static lz_err *take_placeholders(lz_job *j, const uint32_t *todo, size_t n, void **out)
+{
+    for (size_t i = 0; i < n; i++) {
+        const lz_data *d = j->results[todo[i]];
+        out[i] = j->payloads[todo[i]];
+        j->payloads[todo[i]] = NULL;
+        if (!out[i])
+            LZ_TRY(d->backend->create_data_placeholder(d->backend->self, d->real, &d->type, &out[i]));
+    }
+    return NULL;
+}
+
 /* Computes results todo[0..n) with a recipe of their own. */
 static lz_err *compute(rescue *r, const uint32_t *todo, size_t n, size_t *failed, bool *compiled)
 {
@@ -190,16 +205,22 @@ static lz_err *compute(rescue *r, const uint32_t *todo, size_t n, size_t *failed
     for (size_t i = 0; i < n; i++)
         refs[i] = r->places.roots[todo[i]];
     LZ_TRY(lz_cut_reach(&r->arena, &r->places, refs, n, &needed));
-    lz_order o = {
-        .words = j->recipe->words, .locs = j->locs, .roots = refs, .nroots = n, .forced = j->forced
-    };
+    lz_order o = { .words = j->recipe->words,
+                   .origins = { j->locs, j->recipe->scopes },
+                   .roots = refs,
+                   .nroots = n,
+                   .forced = j->forced,
+                   .failed = failed };
     LZ_TRY(lz_recipe_compile(&o, &p));
     *compiled = true;
-    lz_err *e = execute(j, p, needed, payloads, failed);
-    for (size_t i = 0; !e && i < n; i++) {
-        drop_placeholder(j, todo[i]);
-        lz_data_fill(j->results[todo[i]], payloads[i]);
-    }
+    lz_err *e = take_placeholders(j, todo, n, payloads);
+    if (!e)
+        e = execute(j, p, needed, payloads, failed);
+    for (size_t i = 0; i < n; i++)
+        if (e && payloads[i])
+            j->payloads[todo[i]] = payloads[i];
+        else if (!e)
+            lz_data_fill(j->results[todo[i]], payloads[i]);
     lz_recipe_release(p);
     return e;
 }
@@ -221,7 +242,7 @@ static lz_err *try_prefix(rescue *r, const uint32_t *needed, size_t k)
     return e;
 }
 
-/* A backend that cannot compile a graph does not say why. The first node without which it can is
+/* A backend that cannot compile a graph may not say why. The first node without which it can is
  * found by halving. */
 static lz_err *find_culprit(rescue *r, uint32_t result, size_t *place)
 {
@@ -255,7 +276,7 @@ static void compute_each(rescue *r, lz_err *why)
         size_t place = failed != SIZE_MAX ? failed : place_of_result(r, r->todo[i]);
         if (!e)
             continue;
-        if (!compiled && lz_err_code(e) != LZ_ERR_MEMORY)
+        if (!compiled && failed == SIZE_MAX && lz_err_code(e) != LZ_ERR_MEMORY)
             lz_err_free(find_culprit(r, r->todo[i], &place));
         e = name_failure(r->job, &r->places, place, e);
         lose(r->job, r->todo[i], e);
@@ -362,17 +383,16 @@ static bool take_leaves(lz_job *j)
             lz_err_free(lz_data_wait(d));
         good = good && lz_data_look(d) == LZ_DATA_FULL;
         j->args[i].data = d->payload;
-        j->args[i].donated = !d->read_only && lz_data_is_sole(d);
+        j->args[i].donated = lz_data_is_sole(d);
     }
     return good;
 }
 
 /* As in data.c: of the one who waits and the one who ends, one sees the other. */
 static struct {
-    pthread_mutex_t lock;
-    pthread_cond_t change;
+    lz_lock lock;
     atomic_int waiters;
-} over = { .lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER };
+} over = { .lock = LZ_LOCK_INIT };
 
 static void finish(lz_job *j)
 {
@@ -380,21 +400,29 @@ static void finish(lz_job *j)
     atomic_store(&j->done, true);
     if (atomic_load(&over.waiters) == 0)
         return;
-    pthread_mutex_lock(&over.lock);
-    pthread_cond_broadcast(&over.change);
-    pthread_mutex_unlock(&over.lock);
+    lz_lock_take(&over.lock);
+    lz_lock_wake(&over.lock);
+    lz_lock_give(&over.lock);
+}
+
+/* The thread that ran it is in another process. What it had in hand stays as it is; results that are empty
+ * fail when somebody wants them. */
+static void abandon(lz_job *j)
+{
+    report(j, lz_errf(LZ_ERR_BUSY, "%s", lz_lost_in_fork));
+    atomic_store(&j->done, true);
 }
 
 void lz_job_wait(lz_job *j)
 {
     if (lz_job_is_done(j))
         return;
-    pthread_mutex_lock(&over.lock);
+    lz_lock_take(&over.lock);
     atomic_fetch_add(&over.waiters, 1);
-    while (!atomic_load(&j->done))
-        pthread_cond_wait(&over.change, &over.lock);
+    while (!lz_job_is_done(j))
+        lz_lock_wait(&over.lock);
     atomic_fetch_sub(&over.waiters, 1);
-    pthread_mutex_unlock(&over.lock);
+    lz_lock_give(&over.lock);
 }
 
 void lz_job_run(lz_job *j)
@@ -419,7 +447,9 @@ void lz_job_drop(lz_job *j)
     finish(j);
 }
 
-bool lz_job_is_done(const lz_job *j)
+bool lz_job_is_done(lz_job *j)
 {
+    if (!atomic_load_explicit(&j->done, memory_order_acquire) && j->generation != lz_fork_count())
+        abandon(j);
     return atomic_load_explicit(&j->done, memory_order_acquire);
 }

@@ -13,6 +13,7 @@ typedef struct lz_job {
     struct lz_job *next; /* of the context, the next younger one */
     atomic_uint count;
     atomic_bool done;
+    unsigned generation; /* in which it was made (lz_fork_count) */
     lz_runtime *runtime;
     lz_recipe *recipe;
     const char *forced;
@@ -37,7 +38,9 @@ void lz_job_release(lz_job *j); /* NULL does nothing */
 
 void lz_job_run(lz_job *j);  /* once */
 void lz_job_drop(lz_job *j); /* instead: its results have failed */
-bool lz_job_is_done(const lz_job *j);
+/* By the one who made it. A job that another thread ran when the process was forked is over in the child, and
+ * has failed. */
+bool lz_job_is_done(lz_job *j);
 void lz_job_wait(lz_job *j);
 
 #endif

@@ -1,4 +1,7 @@
 #include "lazy/lowering.h"
+#include "base/mem.h"
+#include "core/device.h"
+#include "lazy/registry.h"
 
 void lz_lowering_init(lz_lowering *l, lz_arena *a, const char *name, lz_backend_device d)
 {
@@ -10,6 +13,7 @@ void lz_lowering_deinit(lz_lowering *l)
     if (l->backend)
         l->backend->release_lowering_context(l->backend->self, l->payload);
     lz_vec_deinit(&l->nodes);
+    lz_vec_deinit(&l->emission);
     lz_vec_deinit(&l->results);
     lz_vec_deinit(&l->parameters);
     lz_vec_deinit(&l->aliases);
@@ -76,17 +80,61 @@ size_t lz_lowering_index(const lz_lowering *l, const lz_node *n)
 
 lz_emission lz_lowering_emission(const lz_lowering *l, const lz_node *n)
 {
-    return has(l, n) ? (lz_emission)n->mark : LZ_NOT_EMITTED;
+    return has(l, n) ? (lz_emission)l->emission.data[n->index] : LZ_NOT_EMITTED;
 }
 
-/* Nodes of a lowering are its own, so writing to them is fine; backends see them const. */
 void lz_lowering_set_emission(lz_lowering *l, const lz_node *n, lz_emission e)
 {
     if (has(l, n))
-        ((lz_node *)l->nodes.data[n->index])->mark = (uint32_t)e;
+        l->emission.data[n->index] = (uint8_t)e;
+}
+
+/* Of several, those that wait for their operands come behind the one that failed. */
+size_t lz_lowering_blamed(const lz_lowering *l)
+{
+    for (size_t i = 0; i < l->emission.len; i++)
+        if (l->emission.data[i] == LZ_EMITTING)
+            return i;
+    return SIZE_MAX;
+}
+
+lz_err *lz_lowering_place(lz_lowering *l, lz_node *n)
+{
+    LZ_TRY(lz_vec_reserve(&l->emission, 1));
+    LZ_TRY(lz_vec_push(&l->nodes, n));
+    n->index = (uint32_t)(l->nodes.len - 1);
+    l->emission.data[l->emission.len++] = LZ_NOT_EMITTED;
+    return NULL;
 }
 
 /* ---- filling by hand ---- */
+
+lz_err *lz_lowering_create(const char *device, const char *name, lz_lowering **out)
+{
+    lz_device d;
+    lz_backend_device real;
+    LZ_TRY(lz_device_parse(lz_str_of(device), &d));
+    LZ_TRY(lz_backend_device_of(d, &d));
+    const lz_backend *b = lz_backend_of(d.type);
+    LZ_TRY(lz_backend_real_device(b, d, &real));
+    lz_lowering *l = lz_mem_zalloc(1, sizeof *l);
+    if (!l)
+        return lz_err_oom();
+    lz_lowering_init(l, NULL, name, real);
+    lz_err *e = lz_lowering_start(l, b);
+    if (e)
+        lz_lowering_destroy(l);
+    else
+        *out = l;
+    return e;
+}
+
+void lz_lowering_destroy(lz_lowering *l)
+{
+    if (l)
+        lz_lowering_deinit(l);
+    lz_mem_free(l);
+}
 
 static lz_err *add_parameters(lz_lowering *l, const lz_node *n)
 {
@@ -113,8 +161,7 @@ typedef struct visit {
 
 typedef LZ_VEC(visit) visits;
 
-/* The next operand that is not there yet, or NULL. A node that is waiting for its operands
- * has the mark LZ_EMITTING. */
+/* The next operand that is not there yet, or NULL. */
 static const lz_node *next_missing(const lz_lowering *l, visit *v)
 {
     while (v->next < v->node->nin) {
@@ -122,14 +169,6 @@ static const lz_node *next_missing(const lz_lowering *l, visit *v)
         if (x && !has(l, x))
             return x;
     }
-    return NULL;
-}
-
-static lz_err *place(lz_lowering *l, const lz_node *n)
-{
-    LZ_TRY(add_parameters(l, n));
-    LZ_TRY(lz_vec_push(&l->nodes, n));
-    ((lz_node *)n)->index = (uint32_t)(l->nodes.len - 1);
     return NULL;
 }
 
@@ -145,8 +184,10 @@ static lz_err *add_tree(lz_lowering *l, const lz_node *n, visits *stack)
         }
         n = v->node;
         stack->len--;
-        if (!has(l, n))
-            LZ_TRY(place(l, n));
+        if (has(l, n))
+            continue;
+        LZ_TRY(add_parameters(l, n));
+        LZ_TRY(lz_lowering_place(l, (lz_node *)n));
     }
     return NULL;
 }

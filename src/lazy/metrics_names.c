@@ -1,4 +1,5 @@
 /* Counters and timers of the process under their names. */
+#include "base/lock.h"
 #include "base/mem.h"
 #include "lazy/ctx.h"
 #include "lazy/registry.h"
@@ -120,6 +121,16 @@ static lz_err *add_op(lz_metrics *m, const family *f, size_t op, int64_t v)
     return e;
 }
 
+static lz_err *add_metrics(lz_metrics *m, const lz_backend *b)
+{
+    lz_metric_value values[BACKEND_METRICS];
+    size_t n = b->get_metrics(b->self, values, BACKEND_METRICS);
+    for (size_t i = 0; i < n && i < BACKEND_METRICS; i++)
+        if (values[i].value)
+            LZ_TRY(add(m, lz_str_of(values[i].name), values[i].value));
+    return NULL;
+}
+
 /* The counters go into the metrics for as long as somebody looks. */
 static lz_err *fill(lz_metrics *m, const int64_t *n)
 {
@@ -155,7 +166,13 @@ static lz_err *list_names(lz_runtime *r)
     lz_arena_deinit(&r->names);
     lz_arena_init(&r->names);
     r->nnames = 0;
-    lz_err *e = lz_metrics_snapshot(m, &r->names, &all, &n);
+    lz_err *e = NULL;
+    for (int type = 0; !e && type < LZ_BACKEND_TYPES; type++) {
+        const lz_backend *b = lz_backend_of((int16_t)type);
+        e = b ? add_metrics(m, b) : NULL;
+    }
+    if (!e)
+        e = lz_metrics_snapshot(m, &r->names, &all, &n);
     if (!e)
         e = lz_arena_new(&r->names, &r->name, n);
     for (size_t i = 0; !e && i < n; i++) {
@@ -173,11 +190,11 @@ const char *lz_counter_name(size_t i)
     lz_runtime *r = lz_runtime_if_there();
     if (!r)
         return NULL;
-    pthread_mutex_lock(&r->names_lock);
+    lz_lock_take(&r->names_lock);
     if (i == 0)
         lz_err_free(list_names(r));
     const char *name = i < r->nnames ? r->name[i] : NULL;
-    pthread_mutex_unlock(&r->names_lock);
+    lz_lock_give(&r->names_lock);
     lz_runtime_release(r);
     return name;
 }
@@ -216,6 +233,7 @@ static lz_err *report(lz_runtime *r, lz_text *out)
     LZ_TRY(counters_of(r, &m));
     lz_err *e = lz_metrics_report(m, out);
     lz_metrics_destroy(m);
+    lz_runtime_put_warnings(r, out);
     put_backends(out);
     return e;
 }

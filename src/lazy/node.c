@@ -203,6 +203,7 @@ static lz_node *build(lz_nodes *t, const lz_node_form *f, const lz_output *in, c
     n->chain = NULL;
     n->refs = 1;
     n->mark = n->index = 0;
+    n->passed = false;
     n->born = ++t->born;
     n->nargs = f->nslots;
     n->nin = f->nin;

@@ -40,6 +40,7 @@ struct lz_node {
     uint32_t size;   /* bytes of all of it */
     uint32_t nfixed; /* words */
     uint32_t depth;  /* operators on the longest way to data */
+    bool passed;     /* a sync computed it and did not keep it: the next one keeps it */
     const lz_slot *args;
     const lz_output *in;
     lz_scalar *numbers;

@@ -246,11 +246,44 @@ static lz_err *pack_tensor(lz_call *c, const lz_arg_row *a, const lz_value *v, l
     return lz_vec_push(&c->tensors, v->tensor);
 }
 
+static bool lacks_memory(const lz_value *v)
+{
+    switch (v->kind) {
+    case LZ_KIND_INTS:
+        return v->ints.n > 0 && !v->ints.v;
+    case LZ_KIND_FLOATS:
+        return v->floats.n > 0 && !v->floats.v;
+    case LZ_KIND_BOOLS:
+        return v->bools.n > 0 && !v->bools.v;
+    case LZ_KIND_SCALARS:
+        return v->scalars.n > 0 && !v->scalars.v;
+    case LZ_KIND_TENSORS:
+        return v->tensors.n > 0 && !v->tensors.v;
+    default:
+        return false;
+    }
+}
+
+static lz_err *check_list(const lz_op_row *op, const lz_arg_row *a, const lz_value *v)
+{
+    return lacks_memory(v)
+               ? lz_errf(LZ_ERR_ARG, "%s(): the list '%s' has members, but v is NULL", op->name, a->name)
+               : NULL;
+}
+
+lz_err *lz_call_check_lists(const lz_op_row *op, const lz_value *args)
+{
+    for (uint32_t i = 0; i < op->nargs; i++)
+        LZ_TRY(check_list(op, &op->args[i], &args[i]));
+    return NULL;
+}
+
 static lz_err *pack_tensors(lz_call *c, const lz_arg_row *a, const lz_value *v, lz_slot *s)
 {
     int64_t n = v->kind == LZ_KIND_TENSORS ? v->tensors.n : -1;
     if (n < 0 && a->type->flags & LZ_TYPE_OPTIONAL)
         return NULL;
+    LZ_TRY(check_list(c->op, a, v));
     if (n > UINT16_MAX)
         return lz_errf(LZ_ERR_LIMIT, "%s(): more than %d tensors in '%s'", c->op->name, UINT16_MAX, a->name);
     *s = (lz_slot){ .kind = LZ_ARG_TENSORS,
@@ -272,6 +305,7 @@ static lz_err *pack_fixed(lz_call *c, const lz_arg_row *a, const lz_value *v, lz
         return NULL;
     if (!fn)
         return lz_errf(LZ_ERR_UNSUPPORTED, "%s(): argument '%s' cannot be recorded", c->op->name, a->name);
+    LZ_TRY(check_list(c->op, a, v));
     *s = (lz_slot){ .kind = LZ_ARG_VALUE, .first = (uint32_t)c->words.len };
     LZ_TRY(put(c, v->kind));
     return fn(c, v);

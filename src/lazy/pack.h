@@ -21,6 +21,8 @@ typedef struct lz_call {
 void lz_call_init(lz_call *c);
 void lz_call_deinit(lz_call *c);
 
+/* Lists that have members have memory. Packing checks it too; for whoever looks at arguments before. */
+LZ_MUST_USE lz_err *lz_call_check_lists(const lz_op_row *op, const lz_value *args);
 /* statics: all numbers are fixed. Handles stay borrowed. */
 LZ_MUST_USE lz_err *lz_call_pack(lz_call *c, const lz_op_row *op, const lz_value *args, bool statics);
 /* Appends the two numbers of a random operator. */

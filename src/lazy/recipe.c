@@ -1,9 +1,9 @@
 #include "lazy/recipe.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/profile.h"
 #include "base/str.h"
 #include "base/text.h"
-#include "lazy/lazy_table.h"
 #include "lazy/lowering.h"
 #include "lazy/registry.h"
 #include "op/op_table.h"
@@ -59,25 +59,6 @@ static uint32_t earliest(const staging *s, const lz_flat_node *x, bool away)
     return at % 2 == away ? at : at + 1;
 }
 
-static lz_err *assign(const lz_places *p, const bool *needed, const lz_cut *whole, const lz_backend *b,
-                      const char *forced, staging *s)
-{
-    for (size_t i = 0; i < whole->nnodes; i++) {
-        const lz_node *n = whole->lowering->nodes.data[i];
-        uint32_t place = whole->place_of[i];
-        if (!n->op || !needed[place])
-            continue;
-        lz_flat_node x = lz_flat_read(p->at[place]);
-        bool away =
-            is_forced(forced, n->op) || !lz_lazy_table[n->op - lz_op_table] || !b->supports(b->self, n);
-        if (away)
-            LZ_TRY(lz_vec_push(&s->away, (uint16_t)x.op));
-        s->stage[place] = earliest(s, &x, away);
-        s->n = s->stage[place] + 1 > s->n ? s->stage[place] + 1 : s->n;
-    }
-    return NULL;
-}
-
 /* ---- making ---- */
 
 typedef struct maker {
@@ -92,7 +73,35 @@ typedef struct maker {
     lz_cut whole;
     const uint64_t *roots;
     size_t nroots;
+    bool *refused; /* by place: the device said so when it compiled the graph */
+    size_t blamed; /* the place of the node that could not be compiled, or SIZE_MAX */
 } maker;
+
+static bool runs_away(const maker *m, const lz_node *n, uint32_t place)
+{
+    return m->refused[place] || is_forced(m->order->forced, n->op)
+           || !m->backend->supports(m->backend->self, n);
+}
+
+static lz_err *assign(maker *m)
+{
+    staging *s = &m->staging;
+    s->n = 1;
+    s->away.len = 0;
+    for (size_t i = 0; i < m->whole.nnodes; i++) {
+        const lz_node *n = m->whole.lowering->nodes.data[i];
+        uint32_t place = m->whole.place_of[i];
+        if (!n->op || !m->needed[place])
+            continue;
+        lz_flat_node x = lz_flat_read(m->places.at[place]);
+        bool away = runs_away(m, n, place);
+        if (away)
+            LZ_TRY(lz_vec_push(&s->away, (uint16_t)x.op));
+        s->stage[place] = earliest(s, &x, away);
+        s->n = s->stage[place] + 1 > s->n ? s->stage[place] + 1 : s->n;
+    }
+    return NULL;
+}
 
 static void maker_deinit(maker *m)
 {
@@ -104,7 +113,7 @@ static void maker_deinit(maker *m)
 
 static lz_err *maker_init(maker *m, const lz_order *o)
 {
-    *m = (maker){ .order = o, .device = lz_flat_device(o->words) };
+    *m = (maker){ .order = o, .device = lz_flat_device(o->words), .blamed = SIZE_MAX };
     lz_arena *a = &m->scratch;
     lz_arena_init(a);
     m->backend = lz_backend_of(m->device.type);
@@ -115,11 +124,11 @@ static lz_err *maker_init(maker *m, const lz_order *o)
     m->roots = o->roots ? o->roots : m->places.roots;
     m->nroots = o->roots ? o->nroots : m->places.nroots;
     LZ_TRY(lz_cut_reach(a, &m->places, m->roots, m->nroots, &m->needed));
-    LZ_TRY(lz_cut_make(a, &m->places, m->needed, m->roots, m->nroots, o->locs, "SyncTensorsGraph", m->real,
+    LZ_TRY(lz_cut_make(a, &m->places, m->needed, m->roots, m->nroots, o->origins, "SyncTensorsGraph", m->real,
                        &m->whole));
-    m->staging.n = 1;
     LZ_TRY(lz_arena_new(a, &m->staging.stage, m->places.n));
-    return assign(&m->places, m->needed, &m->whole, m->backend, o->forced, &m->staging);
+    LZ_TRY(lz_arena_new(a, &m->refused, m->places.n));
+    return assign(m);
 }
 
 static lz_err *keep_copy(lz_arena *a, const void *from, size_t n, size_t size, const void *out)
@@ -179,15 +188,32 @@ static lz_err *remember(lz_arena *a, const lz_places *p, const lz_cut *c, const 
     return keep_copy(a, c->place_of, c->nnodes, sizeof *c->place_of, &s->place_of);
 }
 
-static lz_err *compile_stage(const lz_cut *c, lz_stage *s)
+/* The pairs are a guess that holds as long as the program goes on as it began: whether a parameter is
+ * donated is known when the graph runs. */
+static lz_err *expect_donation(const maker *m, const lz_cut *c)
+{
+    bool *dying;
+    if (!m->order->dying)
+        return NULL;
+    LZ_TRY(lz_arena_new((lz_arena *)&m->scratch, &dying, c->nsources));
+    for (size_t i = 0; i < c->nsources; i++)
+        dying[i] = !c->sources[i].is_number && c->sources[i].at < m->places.nleaves
+                   && m->order->dying[c->sources[i].at];
+    return lz_lowering_pair_up(c->lowering, dying);
+}
+
+static lz_err *compile_stage(maker *m, const lz_cut *c, lz_stage *s)
 {
     lz_lowering *instances[] = { c->lowering };
     LZ_TRY(s->backend->get_compilation_devices(s->backend->self, s->real, &c->lowering->device, 1));
     LZ_TRY(lz_lowering_start(c->lowering, s->backend));
-    LZ_TRY(s->backend->compile(s->backend->self, instances, 1, &s->computation));
-    if (!s->computation)
-        return lz_errf(LZ_ERR_INTERNAL, "backend %s compiled nothing", s->backend->name);
-    return NULL;
+    lz_err *e = s->backend->compile(s->backend->self, instances, 1, &s->computation);
+    size_t at = e ? lz_lowering_blamed(c->lowering) : SIZE_MAX;
+    if (at < c->nnodes)
+        m->blamed = c->place_of[at];
+    if (!e && !s->computation)
+        e = lz_errf(LZ_ERR_INTERNAL, "backend %s compiled nothing", s->backend->name);
+    return e;
 }
 
 static lz_err *compile_one(maker *m, lz_recipe *p)
@@ -197,7 +223,8 @@ static lz_err *compile_one(maker *m, lz_recipe *p)
     s->device = m->device;
     s->real = m->real;
     LZ_TRY(remember(&p->arena, &m->places, &m->whole, m->roots, m->nroots, s));
-    return compile_stage(&m->whole, s);
+    LZ_TRY(expect_donation(m, &m->whole));
+    return compile_stage(m, &m->whole, s);
 }
 
 typedef struct wanted {
@@ -255,11 +282,13 @@ static lz_err *compile_part(maker *m, lz_recipe *p, uint32_t k, const wanted *w)
     LZ_TRY(lz_arena_new(&m->scratch, &in, m->places.n));
     for (uint32_t i = 0; i < m->places.n; i++)
         in[i] = m->needed[i] && m->staging.stage[i] == k && lz_flat_read(m->places.at[i]).op;
-    LZ_TRY(lz_cut_make(&m->scratch, &m->places, in, w->refs.data, w->refs.len, m->order->locs,
+    LZ_TRY(lz_cut_make(&m->scratch, &m->places, in, w->refs.data, w->refs.len, m->order->origins,
                        "SyncTensorsGraph", s->real, &cut));
     lz_err *e = remember(&p->arena, &m->places, &cut, w->refs.data, w->refs.len, s);
+    if (!e && k + 1 == p->nstages)
+        e = expect_donation(m, &cut); /* only the last stage is given leaves to overwrite */
     if (!e)
-        e = compile_stage(&cut, s);
+        e = compile_stage(m, &cut, s);
     lz_lowering_deinit(cut.lowering);
     return e;
 }
@@ -275,10 +304,79 @@ static lz_err *compile_nth(maker *m, lz_recipe *p, uint32_t k)
     return e;
 }
 
+/* ---- which values are needed until when ---- */
+
+static lz_err *find_last_uses(maker *m, lz_recipe *p)
+{
+    uint32_t *last; /* by slot: 1 + the last stage that reads it; UINT32_MAX: a root */
+    LZ_TRY(lz_arena_new(&m->scratch, &last, p->nslots));
+    for (uint32_t k = 0; k < p->nstages; k++)
+        for (size_t i = 0; i < p->stages[k].nsources; i++)
+            if (!p->stages[k].sources[i].is_number)
+                last[p->stages[k].sources[i].at] = k + 1;
+    for (uint32_t i = 0; i < p->nroots; i++)
+        last[p->roots[i]] = UINT32_MAX;
+    for (uint32_t k = 0; k < p->nstages; k++) {
+        const lz_stage *s = &p->stages[k];
+        bool *dies;
+        LZ_TRY(lz_arena_new(&p->arena, &dies, s->nsources));
+        for (size_t i = 0; i < s->nsources; i++)
+            dies[i] = !s->sources[i].is_number && last[s->sources[i].at] == k + 1;
+        p->stages[k].dies = dies;
+        p->last = s->computation ? k : p->last;
+    }
+    return NULL;
+}
+
+static lz_err *find_roots(maker *m, lz_recipe *p)
+{
+    uint32_t *root; /* by slot: 1 + which it is */
+    LZ_TRY(lz_arena_new(&m->scratch, &root, p->nslots));
+    for (uint32_t i = 0; i < p->nroots; i++)
+        root[p->roots[i]] = i + 1;
+    for (uint32_t k = 0; k < p->nstages; k++) {
+        uint32_t *which;
+        LZ_TRY(lz_arena_new(&p->arena, &which, p->stages[k].nresults));
+        for (size_t i = 0; i < p->stages[k].nresults; i++)
+            which[i] = root[p->stages[k].results[i]] - 1;
+        p->stages[k].root = which;
+    }
+    return NULL;
+}
+
+/* ---- all of it ---- */
+
+/* One copy of each text; neighbours mostly share it. */
+static lz_err *keep_scopes(lz_recipe *p, const lz_order *o)
+{
+    const char *const *from = o->origins.scopes;
+    uint32_t n = lz_flat_nodes(o->words);
+    const char **to;
+    if (!from)
+        return NULL;
+    LZ_TRY(lz_arena_new(&p->arena, &to, n));
+    for (uint32_t i = 0; i < n; i++) {
+        lz_str copy = { NULL, 0 };
+        if (from[i] && i && from[i] == from[i - 1])
+            copy.ptr = to[i - 1];
+        else if (from[i])
+            LZ_TRY(lz_arena_copy(&p->arena, lz_str_of(from[i]), &copy));
+        to[i] = copy.ptr;
+    }
+    p->scopes = to;
+    return NULL;
+}
+
+static lz_err *keep_graph(lz_recipe *p, const lz_order *o)
+{
+    if (!o->keep)
+        return NULL;
+    LZ_TRY(keep_copy(&p->arena, o->words, o->keep, sizeof *p->words, &p->words));
+    return keep_scopes(p, o);
+}
+
 static lz_err *make(maker *m, lz_recipe *p)
 {
-    if (m->order->keep)
-        LZ_TRY(keep_copy(&p->arena, m->order->words, m->order->keep, sizeof *p->words, &p->words));
     p->nstages = m->staging.n;
     p->nleaves = m->places.nleaves;
     p->nnumbers = m->places.nnumbers;
@@ -292,7 +390,42 @@ static lz_err *make(maker *m, lz_recipe *p)
         return compile_one(m, p);
     for (uint32_t k = 0; k < p->nstages; k++)
         LZ_TRY(compile_nth(m, p, k));
-    return NULL;
+    LZ_TRY(find_last_uses(m, p));
+    return find_roots(m, p);
+}
+
+static void drop_computations(lz_recipe *p)
+{
+    for (size_t i = 0; p->stages && i < p->nstages; i++)
+        if (p->stages[i].computation)
+            p->stages[i].backend->release_computation(p->stages[i].backend->self, p->stages[i].computation);
+    lz_arena_deinit(&p->arena);
+}
+
+/* The device names an operator that it cannot compile, and there is somebody who may be able to. */
+static bool can_go_away(const maker *m, const lz_err *e)
+{
+    const lz_backend *other = lz_backend_fallback();
+    return lz_err_code(e) == LZ_ERR_UNSUPPORTED && m->blamed != SIZE_MAX && other && other != m->backend
+           && m->staging.stage[m->blamed] % 2 == 0 && !m->refused[m->blamed];
+}
+
+static lz_err *make_with_refusals(maker *m, lz_recipe *p)
+{
+    lz_err *e = make(m, p);
+    while (can_go_away(m, e)) {
+        lz_err_free(e);
+        drop_computations(p);
+        *p = (lz_recipe){ 0 };
+        atomic_init(&p->count, 1);
+        lz_arena_init(&p->arena);
+        m->refused[m->blamed] = true;
+        m->blamed = SIZE_MAX;
+        e = assign(m);
+        if (!e)
+            e = make(m, p);
+    }
+    return e;
 }
 
 static lz_recipe *new_recipe(void)
@@ -308,7 +441,7 @@ static lz_recipe *new_recipe(void)
 lz_err *lz_recipe_shell(const lz_order *o, lz_recipe **out)
 {
     lz_recipe *p = new_recipe();
-    lz_err *e = p ? keep_copy(&p->arena, o->words, o->keep, sizeof *p->words, &p->words) : lz_err_oom();
+    lz_err *e = p ? keep_graph(p, o) : lz_err_oom();
     if (e) {
         lz_recipe_release(p);
         return e;
@@ -325,12 +458,20 @@ lz_err *lz_recipe_compile(const lz_order *o, lz_recipe **out)
     if (!p)
         return lz_err_oom();
     uint64_t start = lz_clock_ns();
+    lz_span lower = lz_span_begin();
     lz_err *e = maker_init(&m, o);
+    lz_span_end(&lower, &(lz_span_note){ .phase = LZ_PHASE_LOWER });
     if (o->lower_ns)
         *o->lower_ns = lz_clock_ns() - start;
+    lz_span compile = lz_span_begin();
     if (!e)
-        e = make(&m, p);
+        e = make_with_refusals(&m, p);
+    lz_span_end(&compile, &(lz_span_note){ .phase = LZ_PHASE_COMPILE });
+    if (o->failed)
+        *o->failed = e ? m.blamed : SIZE_MAX;
     maker_deinit(&m);
+    if (!e) /* only now: what the compilation needed is free again */
+        e = keep_graph(p, o);
     if (e) {
         lz_recipe_release(p);
         return e;
@@ -339,15 +480,36 @@ lz_err *lz_recipe_compile(const lz_order *o, lz_recipe **out)
     return NULL;
 }
 
+static void name_all(const uint16_t *ops, size_t n, lz_text *names)
+{
+    for (size_t i = 0; i < n; i++)
+        lz_text_printf(names, "%saten::%s", i ? ", " : "", lz_op_table[ops[i]].name);
+}
+
 lz_err *lz_recipe_fallbacks(const lz_order *o, lz_text *names, size_t *n)
 {
     maker m;
     lz_err *e = maker_init(&m, o);
     *n = m.staging.away.len;
-    for (size_t i = 0; !e && i < *n; i++)
-        lz_text_printf(names, "%saten::%s", i ? ", " : "", lz_op_table[m.staging.away.data[i]].name);
+    if (!e)
+        name_all(m.staging.away.data, *n, names);
     maker_deinit(&m);
     return e;
+}
+
+void lz_recipe_name_fallbacks(const lz_recipe *p, lz_text *names)
+{
+    name_all(p->fallbacks, p->nfallbacks, names);
+}
+
+size_t lz_recipe_bytes(const lz_recipe *p)
+{
+    size_t bytes = sizeof *p + p->arena.total;
+    for (size_t i = 0; i < p->nstages; i++) {
+        const lz_stage *s = &p->stages[i];
+        bytes += s->computation ? s->backend->get_computation_bytes(s->backend->self, s->computation) : 0;
+    }
+    return bytes;
 }
 
 lz_recipe *lz_recipe_retain(lz_recipe *p)
@@ -360,9 +522,6 @@ void lz_recipe_release(lz_recipe *p)
 {
     if (!p || atomic_fetch_sub_explicit(&p->count, 1, memory_order_acq_rel) != 1)
         return;
-    for (size_t i = 0; p->stages && i < p->nstages; i++)
-        if (p->stages[i].computation)
-            p->stages[i].backend->release_computation(p->stages[i].backend->self, p->stages[i].computation);
-    lz_arena_deinit(&p->arena);
+    drop_computations(p);
     lz_mem_free(p);
 }

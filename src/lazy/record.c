@@ -1,6 +1,9 @@
 #include "base/clock.h"
+#include "base/profile.h"
 #include "core/strides.h"
+#include "lazy/debug.h"
 #include "lazy/eager.h"
+#include "lazy/layout.h"
 #include "lazy/record_impl.h"
 #include "lazy/runtime.h"
 #include "op/op_table.h"
@@ -149,14 +152,25 @@ lz_err *lz_record_tensor(lz_ctx *c, const lz_result *r, const lz_node *node, uin
 
 /* ---- operators that write nothing ---- */
 
+/* A view of a part of it: it could lie elsewhere. */
+static bool shows_part(const lz_ctx *c, const lz_result *r)
+{
+    return r->spec->extent < c->call.tensors.data[r->viewed]->alias->spec->numel;
+}
+
 /* A view's node is the operator itself where that is a function of one current value; else it
- * is found from the storage when it is asked for. */
+ * is found from the storage when it is asked for. So is a part of a storage whose views move: its offset
+ * is a run-time number there. */
 static bool needs_node(const lz_ctx *c, const lz_inferred *x)
 {
-    bool views = x->form.nout > 0;
-    for (uint32_t i = 0; views && i < x->form.nout; i++)
+    bool views = x->form.nout > 0, moves = false;
+    for (uint32_t i = 0; views && i < x->form.nout; i++) {
         views = x->results[i].viewed >= 0;
-    if (views && x->results[0].same)
+        moves = moves
+                || (views && lz_alias_moves(c->call.tensors.data[x->results[i].viewed]->alias)
+                    && shows_part(c, &x->results[i]));
+    }
+    if (views && (x->results[0].same || moves))
         return false;
     return !views || (c->call.tensors.len == 1 && lz_tensor_is_current(c->call.tensors.data[0]));
 }
@@ -276,6 +290,21 @@ static lz_err *record_strided(lz_ctx *c, const lz_op_row *op, const lz_value *in
     return NULL;
 }
 
+/* The copy looks at the storage, too. */
+static lz_err *record_strided_copy(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out,
+                                   bool *ok)
+{
+    lz_value looks = lz_value_none();
+    LZ_TRY(record_strided(c, &lz_op_table[LZ_OP_as_strided], in, &looks, ok));
+    if (!*ok || looks.kind != LZ_KIND_TENSOR)
+        return NULL;
+    const lz_value args[] = { looks, lz_value_memory_format(LZ_CONTIGUOUS) };
+    lz_err *e = record_plain(c, &lz_op_table[LZ_OP_clone], args, out, ok);
+    lz_release(looks.tensor);
+    lz_ctx_count(c, LZ_COUNT_OPS + (size_t)(op - lz_op_table));
+    return e;
+}
+
 /* ---- operators that make their argument look at its storage in another way: t_ ---- */
 
 static lz_err *record_look(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok)
@@ -292,7 +321,8 @@ static lz_err *record_look(lz_ctx *c, const lz_op_row *op, const lz_value *in, l
     lz_tensor_look(t, v->alias, v->spec, v->offset);
     t->value = value;
     t->version = version;
-    lz_tensor_written(t, op, c->at);
+    if (!(lz_layout_of(op)->memory & LZ_MEMORY_NO_WRITE))
+        lz_tensor_written(t, op, c->at);
     lz_release(v);
     out[0] = in[0];
     return NULL;
@@ -306,17 +336,60 @@ static record_fn *recorder_of(const lz_op_row *op)
 {
     if (op == &lz_op_table[LZ_OP_as_strided] || op == &lz_op_table[LZ_OP_as_strided_])
         return record_strided;
+    if (op == &lz_op_table[LZ_OP_as_strided_copy])
+        return record_strided_copy;
     if (op->kind == LZ_SCHEMA_FUNCTIONAL)
         return record_plain;
     return op->flags & LZ_OPF_INPLACE_VIEW ? record_look : lz_record_write;
 }
 
-static void give_inert(lz_ctx *c, const lz_op_row *op, lz_value *out)
+/* Arguments by which a program says how many tensors a list has to have. */
+static const struct asked {
+    const char *name;
+    lz_kind kind;
+    int64_t more; /* than the list has members */
+} asked[] = {
+    { "chunks", LZ_KIND_INT, 0 },
+    { "sections", LZ_KIND_INT, 0 },
+    { "split_sizes", LZ_KIND_INTS, 0 },
+    { "indices", LZ_KIND_INTS, 1 }, /* of tensor_split: where to cut */
+};
+
+static int64_t asked_by(const char *name, const lz_value *v)
+{
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
+        if (v->kind == asked[i].kind && !strcmp(name, asked[i].name))
+            return v->kind == LZ_KIND_INT ? v->integer : v->ints.n + asked[i].more;
+    return v->kind == LZ_KIND_TENSORS ? v->tensors.n : 0;
+}
+
+/* How many tensors the program expects in the list that the operator returns; 0: it depends on sizes. */
+static int64_t expected_length(const lz_op_row *op, const lz_value *in)
+{
+    int64_t n = 0;
+    for (uint32_t i = 0; n <= 0 && i < op->nargs; i++)
+        n = asked_by(op->args[i].name, &in[i]);
+    return n < 0 ? 0 : n;
+}
+
+static lz_tensors inert_list(lz_ctx *c, int64_t n)
+{
+    enum { MOST = 1 << 20 };
+    lz_tensors list = { c->inerts, n < LZ_INERTS ? n : LZ_INERTS };
+    lz_tensor **v = n > LZ_INERTS && n <= MOST ? lz_scope_alloc(c->scope, (size_t)n * sizeof *v) : NULL;
+    if (!v)
+        return list;
+    for (int64_t i = 0; i < n; i++)
+        v[i] = c->inert;
+    return (lz_tensors){ v, n };
+}
+
+static void give_inert(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out)
 {
     for (uint32_t i = 0; i < op->nreturns; i++) {
         lz_kind kind = (lz_kind)op->returns[i].type->kind;
         out[i] = kind == LZ_KIND_TENSOR    ? lz_value_tensor(c->inert)
-                 : kind == LZ_KIND_TENSORS ? lz_value_tensors((lz_tensors){ NULL, 0 })
+                 : kind == LZ_KIND_TENSORS ? lz_value_tensors(inert_list(c, expected_length(op, in)))
                                            : number_value(kind, lz_scalar_none());
     }
 }
@@ -327,27 +400,35 @@ static bool is_too_long(const lz_ctx *c)
            || lz_nodes_bytes(c->nodes) > c->options.trim_bytes;
 }
 
+enum { TIMED = 1024 };
+
 /* One call in many is timed: a clock costs as much as a call. */
 static lz_err *record_timed(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok)
 {
     uint64_t start = lz_clock_ns();
     lz_err *e = recorder_of(op)(c, op, in, out, ok);
+    uint64_t ns = lz_clock_ns() - start;
     if (c->shared)
-        lz_series_add_since(c->shared->record, start);
+        lz_series_add(c->shared->record, (int64_t)ns);
+    if (lz_profile_on()) {
+        uint64_t calls = c->recorded > TIMED ? TIMED : 1; /* since the last one that was timed */
+        lz_profile_recorded(calls, ns * calls);
+    }
     return e;
 }
 
-void lz_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+static void record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
 {
-    enum { TIMED = 1024 };
     bool ok = true;
     lz_err *e = NULL;
     c->at = at;
     if (c->tape && !c->tape_is_hidden) {
         bool done = false;
-        e = c->tape_hooks->record(c, op, at, in, out, &done);
+        e = lz_call_check_lists(op, in);
+        if (!e)
+            e = c->tape_hooks->record(c, op, at, in, out, &done);
         if (e) {
-            give_inert(c, op, out);
+            give_inert(c, op, in, out);
             lz_ctx_fail(c, at, op, e);
         }
         if (e || done)
@@ -355,9 +436,27 @@ void lz_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz
     }
     e = (c->recorded++ % TIMED ? recorder_of(op) : record_timed)(c, op, in, out, &ok);
     if (e || !ok)
-        give_inert(c, op, out);
+        give_inert(c, op, in, out);
     if (!e && is_too_long(c))
         e = lz_ctx_sync(c, NULL, 0, LZ_CAUSE_TRIM, at);
     if (e)
         lz_ctx_fail(c, at, op, e);
+}
+
+static void record_checked(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+{
+    if (!lz_debug_enter(c, at)) {
+        give_inert(c, op, in, out);
+        return;
+    }
+    if (lz_debug_arguments(c, op, at, in))
+        record(c, op, at, in, out);
+    else
+        give_inert(c, op, in, out);
+    lz_debug_leave(c);
+}
+
+void lz_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+{
+    (c->debug ? record_checked : record)(c, op, at, in, out);
 }

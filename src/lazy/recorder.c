@@ -257,17 +257,27 @@ static lz_err *failed(const call *k)
     return lz_failed(k->r->ctx) ? lz_errf(lz_code_of(k->r->ctx), "%s", lz_message(k->r->ctx)) : NULL;
 }
 
+/* A row-major copy begins where its storage does. */
+static lz_err *own_storage(lz_recorder *r, lz_value *t)
+{
+    const lz_value args[] = { *t, lz_value_memory_format(LZ_CONTIGUOUS) };
+    lz_record(r->ctx, &lz_op_table[LZ_OP_clone], r->at, args, t);
+    return NULL;
+}
+
 lz_err *lz_recorder_call(lz_recorder *r, uint16_t op, const lz_lv *args, lz_lv *results)
 {
     lz_value in[LZ_ARGS_MAX],
         out[LZ_ARGS_MAX]; /* as much as is used: clearing all would take longer than the rest */
     call k = { .r = r, .args = args };
-    /* formulas take no notice of strides and storages */
+    /* formulas take no notice of strides and storages: as_strided counts in elements of its argument */
     k.op = &lz_op_table[op == LZ_OP_view         ? LZ_OP_reshape
                         : op == LZ_OP_as_strided ? LZ_OP_as_strided_copy
                                                  : op];
     for (int i = 0; i < k.op->nargs; i++)
         LZ_TRY(argument_of(&k, k.op->args[i].type, &args[i], &in[i]));
+    if (op == LZ_OP_as_strided)
+        LZ_TRY(own_storage(r, &in[0]));
     lz_record(r->ctx, k.op, r->at, in, out);
     LZ_TRY(failed(&k));
     for (int i = 0; i < k.op->nreturns; i++)

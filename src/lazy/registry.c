@@ -1,12 +1,13 @@
 #include "lazy/registry.h"
 #include "base/dl.h"
 #include "base/env.h"
+#include "base/lock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/device.h"
 #include "lazy/ir.h"
 #include "lazy/node.h"
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -19,8 +20,8 @@ typedef void any_fn(void);
 typedef struct record {
     lz_backend full;
     atomic_bool there;
-    atomic_schar default_type; /* where the backend does not keep them itself */
-    atomic_llong default_ordinal;
+    atomic_bool told;          /* that the process ends */
+    atomic_int default_device; /* index; where the backend does not keep it itself */
     size_t count;
     lz_backend_device devices[LZ_BACKEND_DEVICES];
     uint64_t has; /* bit i: the backend brought entry i */
@@ -30,7 +31,7 @@ typedef struct record {
 } record;
 
 static record records[LZ_DEVICE_TYPES];
-static pthread_mutex_t registering = PTHREAD_MUTEX_INITIALIZER;
+static lz_lock registering = LZ_LOCK_INIT;
 static uint32_t registered;
 
 typedef struct entry {
@@ -79,6 +80,10 @@ static const entry optional[] = {
     ENTRY(get_memory_info),
     ENTRY(async),
     ENTRY(collectives),
+    ENTRY(synchronize),
+    ENTRY(device_description),
+    ENTRY(takes_offsets),
+    ENTRY(get_computation_bytes),
 };
 
 enum { REQUIRED = sizeof required / sizeof *required, OPTIONAL = sizeof optional / sizeof *optional };
@@ -261,47 +266,64 @@ static lz_err *same_devices(void *self, lz_backend_device device, lz_backend_dev
     return NULL;
 }
 
+static size_t no_bytes(void *self, void *computation)
+{
+    (void)self, (void)computation;
+    return 0;
+}
+
 static const char *no_text(void *self, void *computation)
 {
     (void)self, (void)computation;
     return "";
 }
 
-static int8_t kept_type(void *self)
-{
-    record *r = by_self(self);
-    return r ? atomic_load(&r->default_type) : 0;
-}
-
-static bool has_device(const record *r, int8_t type, int64_t ordinal)
+/* The index of the first device of this type with this ordinal (-1: with any), or -1. */
+static int find_device(const record *r, int8_t type, int64_t ordinal)
 {
     for (size_t i = 0; i < r->count; i++)
-        if ((type < 0 || r->devices[i].type == type) && (ordinal < 0 || r->devices[i].ordinal == ordinal))
-            return true;
-    return false;
+        if (r->devices[i].type == type && (ordinal < 0 || r->devices[i].ordinal == ordinal))
+            return (int)i;
+    return -1;
 }
 
-static lz_err *keep_type(void *self, int8_t type)
+static lz_backend_device kept_device(void *self)
 {
     record *r = by_self(self);
-    if (!r || type < 0 || !has_device(r, type, -1))
-        return lz_errf(LZ_ERR_NOT_FOUND, "no device of type %d", type);
-    atomic_store(&r->default_type, type);
-    return NULL;
+    return r ? r->devices[atomic_load(&r->default_device)] : (lz_backend_device){ 0 };
+}
+
+static int8_t kept_type(void *self)
+{
+    return kept_device(self).type;
 }
 
 static int64_t kept_ordinal(void *self)
 {
+    return kept_device(self).ordinal;
+}
+
+/* With the same ordinal, if there is such a device. */
+static lz_err *keep_type(void *self, int8_t type)
+{
     record *r = by_self(self);
-    return r ? atomic_load(&r->default_ordinal) : 0;
+    int i = r ? find_device(r, type, kept_ordinal(self)) : -1;
+    if (r && i < 0)
+        i = find_device(r, type, -1);
+    if (i < 0)
+        return lz_errf(LZ_ERR_NOT_FOUND, "no device of type %d", type);
+    atomic_store(&r->default_device, i);
+    return NULL;
 }
 
 static lz_err *keep_ordinal(void *self, int64_t ordinal)
 {
     record *r = by_self(self);
-    if (!r || ordinal < 0 || !has_device(r, -1, ordinal))
-        return lz_errf(LZ_ERR_NOT_FOUND, "no device with ordinal %lld", (long long)ordinal);
-    atomic_store(&r->default_ordinal, ordinal);
+    int i = r && ordinal >= 0 ? find_device(r, kept_type(self), ordinal) : -1;
+    if (i < 0)
+        return lz_errf(LZ_ERR_NOT_FOUND, "no device of type %d with ordinal %lld", kept_type(self),
+                       (long long)ordinal);
+    atomic_store(&r->default_device, i);
     return NULL;
 }
 
@@ -345,6 +367,30 @@ static lz_err *unknown_memory(void *self, lz_backend_device d, lz_memory_info *o
     return NULL;
 }
 
+static lz_err *nothing_to_wait_for(void *self, lz_backend_device d)
+{
+    (void)self, (void)d;
+    return NULL;
+}
+
+static bool takes_no_offsets(void *self)
+{
+    (void)self;
+    return false;
+}
+
+bool lz_backend_takes_offsets(int16_t type)
+{
+    const lz_backend *b = lz_backend_of(type);
+    return b && b->takes_offsets(b->self);
+}
+
+static const char *no_description(void *self, lz_backend_device d)
+{
+    (void)self, (void)d;
+    return "";
+}
+
 /* copy_data, async and collectives stay NULL: the library goes round them. */
 static const lz_backend defaults = {
     .initialize_aten_bindings = no_init,
@@ -369,6 +415,10 @@ static const lz_backend defaults = {
     .create_metric_report = no_report,
     .get_metrics = no_metrics,
     .get_memory_info = unknown_memory,
+    .synchronize = nothing_to_wait_for,
+    .device_description = no_description,
+    .takes_offsets = takes_no_offsets,
+    .get_computation_bytes = no_bytes,
 };
 
 /* ---- registering ---- */
@@ -417,8 +467,7 @@ static lz_err *start(record *r)
         return lz_errf(LZ_ERR_NOT_FOUND, "it has no devices");
     if (r->count > LZ_BACKEND_DEVICES)
         return lz_errf(LZ_ERR_LIMIT, "it has %zu devices; %d is the most", r->count, LZ_BACKEND_DEVICES);
-    atomic_store(&r->default_type, r->devices[0].type);
-    atomic_store(&r->default_ordinal, r->devices[0].ordinal);
+    atomic_store(&r->default_device, 0);
     return NULL;
 }
 
@@ -441,24 +490,60 @@ static lz_err *enter(const lz_backend *b, int16_t *type)
         return e;
     }
     r->order = registered++;
+    atomic_store(&r->told, false);
     atomic_store_explicit(&r->there, true, memory_order_release);
     return NULL;
 }
 
-static void prepare_all(void)
+/* ---- the end ---- */
+
+lz_err *lz_backend_synchronize(const lz_backend *b)
 {
-    for (size_t i = 0; i < LZ_DEVICE_TYPES; i++)
-        if (is_there(&records[i]))
-            records[i].full.prepare_to_exit(records[i].full.self);
+    const record *r = record_of(b);
+    lz_err *e = NULL;
+    for (size_t i = 0; r && i < r->count; i++)
+        e = lz_err_first(e, b->synchronize(b->self, r->devices[i]));
+    return e;
 }
 
-static lz_err *prepare_at_exit(void)
+static void prepare(record *r)
 {
-    static bool done; /* guarded by `registering` */
-    if (!done && atexit(prepare_all))
-        return lz_err_oom();
-    done = true;
-    return NULL;
+    if (atomic_exchange(&r->told, true))
+        return;
+    lz_err *e = lz_backend_synchronize(&r->full);
+    if (e)
+        lz_logf(LZ_LOG_ERROR, "backend %s: its last work failed: %s", r->name, lz_err_text(e));
+    lz_err_free(e);
+    r->full.prepare_to_exit(r->full.self);
+}
+
+/* Handlers run in reverse order, so the one that was set when a backend had been registered runs
+ * before those of the libraries that the backend loaded. */
+static void prepare_youngest(void)
+{
+    record *youngest = NULL;
+    for (size_t i = 0; i < LZ_DEVICE_TYPES; i++)
+        if (is_there(&records[i]) && !atomic_load(&records[i].told)
+            && (!youngest || records[i].order > youngest->order))
+            youngest = &records[i];
+    if (youngest)
+        prepare(youngest);
+}
+
+static void forget(record *r)
+{
+    prepare(r);
+    atomic_store(&r->there, false);
+    memset(&r->full, 0, sizeof r->full);
+}
+
+static lz_err *enter_until_exit(const lz_backend *b, int16_t *type)
+{
+    LZ_TRY(enter(b, type));
+    if (atexit(prepare_youngest) == 0)
+        return NULL;
+    forget(&records[*type]);
+    return lz_err_oom();
 }
 
 lz_err *lz_backend_register(const lz_backend *b, int16_t *type)
@@ -466,11 +551,9 @@ lz_err *lz_backend_register(const lz_backend *b, int16_t *type)
     int16_t given;
     if (!b)
         return lz_errf(LZ_ERR_ARG, "no backend to register");
-    pthread_mutex_lock(&registering);
-    lz_err *e = prepare_at_exit();
-    if (!e)
-        e = enter(b, &given);
-    pthread_mutex_unlock(&registering);
+    lz_lock_take(&registering);
+    lz_err *e = enter_until_exit(b, &given);
+    lz_lock_give(&registering);
     if (!e && type)
         *type = given;
     return e ? lz_err_wrap(e, "backend %s",
@@ -481,15 +564,13 @@ lz_err *lz_backend_register(const lz_backend *b, int16_t *type)
 void lz_backend_forget(int16_t type)
 {
     record *r = &records[type];
-    pthread_mutex_lock(&registering);
+    lz_lock_take(&registering);
     if (is_there(r)) {
-        atomic_store(&r->there, false);
-        r->full.prepare_to_exit(r->full.self);
-        memset(&r->full, 0, sizeof r->full);
+        forget(r);
         lz_dl_close(r->dl);
         r->dl = NULL;
     }
-    pthread_mutex_unlock(&registering);
+    lz_lock_give(&registering);
 }
 
 lz_err *lz_backends_built_in(void)
@@ -572,17 +653,40 @@ lz_err *lz_backend_load_all(const char *paths)
 /* Two threads that ask at once must not load the same file twice. */
 lz_err *lz_backends_ready(void)
 {
-    static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
+    static lz_lock once = LZ_LOCK_INIT;
     const char *plugins = lz_env_text(LZ_ENV_BACKEND);
-    pthread_mutex_lock(&once);
+    lz_lock_take(&once);
     lz_err *e = lz_backends_built_in();
     if (!e && plugins)
         e = lz_backend_load_all(plugins);
-    pthread_mutex_unlock(&once);
+    lz_lock_give(&once);
     return e;
 }
 
 /* ---- devices ---- */
+
+bool lz_backend_device_exists(lz_backend_device d)
+{
+    for (size_t i = 0; i < LZ_DEVICE_TYPES; i++)
+        if (is_there(&records[i]) && d.ordinal >= 0 && find_device(&records[i], d.type, d.ordinal) >= 0)
+            return true;
+    return false;
+}
+
+/* A backend that has not chosen says type 0, ordinal 0: if it has no such device, its first. */
+static lz_err *default_index(const lz_backend *b, int16_t *out)
+{
+    const record *r = record_of(b);
+    int8_t type = b->get_default_device_type(b->self);
+    int64_t ordinal = b->get_default_device_ordinal(b->self);
+    int i = ordinal < 0 ? -1 : find_device(r, type, ordinal);
+    if (i < 0 && (type || ordinal))
+        return lz_errf(LZ_ERR_NOT_FOUND,
+                       "no such device: the default of %s is %s%lld, which it does not have", b->name,
+                       b->device_type_name(b->self, type), (long long)ordinal);
+    *out = (int16_t)(i < 0 ? 0 : i);
+    return NULL;
+}
 
 lz_err *lz_backend_device_of(lz_device d, lz_device *out)
 {
@@ -591,7 +695,7 @@ lz_err *lz_backend_device_of(lz_device d, lz_device *out)
         return lz_errf(LZ_ERR_NOT_FOUND, "no backend for devices of type %s",
                        lz_device_name(d.type) ? lz_device_name(d.type) : "?");
     if (d.index < 0)
-        d.index = (int16_t)b->get_default_device_ordinal(b->self);
+        LZ_TRY(default_index(b, &d.index));
     LZ_TRY(lz_device_check(d));
     *out = d;
     return NULL;
@@ -611,6 +715,31 @@ lz_err *lz_backend_device_like(const lz_backend *b, int8_t type, lz_device *out,
         i++;
     *out = (lz_device){ lz_backend_type(b), (int16_t)(r && (size_t)i < r->count ? i : 0) };
     return lz_backend_real_device(b, *out, real);
+}
+
+lz_err *lz_backend_default_device(const char *name, lz_device *out)
+{
+    const lz_backend *b = lz_get_backend(name);
+    if (!b)
+        return lz_errf(LZ_ERR_NOT_FOUND, "no backend %s", name ? name : "at all");
+    return lz_backend_device_of((lz_device){ lz_backend_type(b), -1 }, out);
+}
+
+lz_err *lz_backend_set_default(const char *device)
+{
+    lz_device d;
+    lz_backend_device real;
+    LZ_TRY(lz_backends_ready());
+    LZ_TRY(lz_device_parse(lz_str_of(device), &d));
+    LZ_TRY(lz_backend_device_of(d, &d));
+    const lz_backend *b = lz_backend_of(d.type);
+    LZ_TRY(b->get_backend_device(b->self, d, &real));
+    int8_t before = b->get_default_device_type(b->self);
+    LZ_TRY(b->set_default_device_type(b->self, real.type));
+    lz_err *e = b->set_default_device_ordinal(b->self, real.ordinal);
+    if (e)
+        lz_err_free(b->set_default_device_type(b->self, before));
+    return e;
 }
 
 lz_err *lz_error(lz_code code, const char *format, ...)

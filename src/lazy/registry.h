@@ -12,13 +12,18 @@ enum { LZ_BACKEND_TYPES = 32, LZ_BACKEND_DEVICES = 64 }; /* backends; devices of
 
 /* The type of its virtual devices; -1: it is not registered. */
 int16_t lz_backend_type(const lz_backend *b);
-/* The hardware behind a virtual device; index -1: the default ordinal. */
+/* The hardware behind a virtual device; index -1: the default device. */
 LZ_MUST_USE lz_err *lz_backend_real_device(const lz_backend *b, lz_device d, lz_backend_device *out);
-/* d with its index filled in; LZ_ERR_NOT_FOUND if there is none such. */
+/* d with its index filled in: the device of default type and ordinal. LZ_ERR_NOT_FOUND if there is
+ * none such. */
 LZ_MUST_USE lz_err *lz_backend_device_of(lz_device d, lz_device *out);
 /* Its first device of that type of hardware; its first at all, where it has none such. */
 LZ_MUST_USE lz_err *lz_backend_device_like(const lz_backend *b, int8_t type, lz_device *out,
                                            lz_backend_device *real);
+/* Whether graphs for such devices take offsets of views as run-time numbers. */
+bool lz_backend_takes_offsets(int16_t type);
+/* Waits for all its devices; the first error that any of them has to tell. */
+LZ_MUST_USE lz_err *lz_backend_synchronize(const lz_backend *b);
 /* Where the operators run that a backend cannot: "cpu". NULL: nobody can. */
 const lz_backend *lz_backend_fallback(void);
 /* The one that was registered first, "cpu" before all; NULL: there is none. */

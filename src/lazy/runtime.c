@@ -1,6 +1,9 @@
 #include "lazy/runtime.h"
 #include "base/env.h"
+#include "base/foreign.h"
+#include "base/lock.h"
 #include "base/mem.h"
+#include "base/profile.h"
 #include "core/device.h"
 #include "jit/codes.h"
 #include "lazy/ctx.h"
@@ -10,12 +13,12 @@
 
 /* The process has one, while somebody holds it. */
 static struct {
-    pthread_mutex_t lock;
+    lz_lock lock;
     lz_runtime *runtime;
     size_t count;
-} process = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} process = { .lock = LZ_LOCK_INIT };
 
-enum { DEFAULT_CACHE = 1024 };
+enum { DEFAULT_CACHE = 1024, DEFAULT_CACHE_BYTES = 256 << 20 };
 
 static lz_err *name_series(lz_runtime *r)
 {
@@ -38,6 +41,14 @@ static lz_err *name_series(lz_runtime *r)
     return NULL;
 }
 
+static void forget_warnings(lz_runtime *r)
+{
+    for (int i = 0; i < LZ_WARNINGS; i++) {
+        lz_mem_free(r->warnings[i]);
+        r->warnings[i] = NULL;
+    }
+}
+
 static void destroy(lz_runtime *r)
 {
     while (r->threads) {
@@ -52,11 +63,12 @@ static void destroy(lz_runtime *r)
         lz_codes_close(r->metrics);
     if (r->metrics)
         lz_metrics_destroy(r->metrics);
+    forget_warnings(r);
     lz_mem_free(r->closed);
     lz_mem_free(r->save_file);
     lz_arena_deinit(&r->names);
-    pthread_mutex_destroy(&r->names_lock);
-    pthread_mutex_destroy(&r->lock);
+    lz_lock_deinit(&r->names_lock);
+    lz_lock_deinit(&r->lock);
     lz_mem_free(r);
 }
 
@@ -103,12 +115,15 @@ static lz_err *choose_file(lz_runtime *r)
 
 static lz_err *fill(lz_runtime *r)
 {
+    LZ_TRY(lz_profile_from_env());
     LZ_TRY(choose_file(r));
     LZ_TRY(choose_injected(r));
     r->closed = lz_mem_zalloc(LZ_COUNTS, sizeof *r->closed);
     if (!r->closed)
         return lz_err_oom();
-    LZ_TRY(lz_cache_create(DEFAULT_CACHE, &r->cache));
+    uint64_t bytes = DEFAULT_CACHE_BYTES;
+    LZ_TRY(lz_env_bytes(LZ_ENV_GRAPHS_SIZE, &bytes));
+    LZ_TRY(lz_cache_create(DEFAULT_CACHE, bytes, &r->cache));
     LZ_TRY(lz_metrics_create(0, &r->metrics));
     LZ_TRY(name_series(r));
     LZ_TRY(lz_codes_open(r->metrics));
@@ -121,8 +136,8 @@ static lz_err *create(lz_runtime **out)
     lz_runtime *r = lz_mem_zalloc(1, sizeof *r);
     if (!r)
         return lz_err_oom();
-    pthread_mutex_init(&r->lock, NULL);
-    pthread_mutex_init(&r->names_lock, NULL);
+    lz_lock_init(&r->lock);
+    lz_lock_init(&r->names_lock);
     lz_err *e = fill(r);
     if (e) {
         destroy(r);
@@ -134,21 +149,22 @@ static lz_err *create(lz_runtime **out)
 
 lz_err *lz_runtime_retain(lz_runtime **out)
 {
-    pthread_mutex_lock(&process.lock);
+    lz_foreign_watch();
+    lz_lock_take(&process.lock);
     lz_err *e = process.count ? NULL : create(&process.runtime);
     process.count += !e;
     if (!e)
         *out = process.runtime;
-    pthread_mutex_unlock(&process.lock);
+    lz_lock_give(&process.lock);
     return e;
 }
 
 lz_runtime *lz_runtime_if_there(void)
 {
-    pthread_mutex_lock(&process.lock);
+    lz_lock_take(&process.lock);
     lz_runtime *r = process.count ? process.runtime : NULL;
     process.count += r != NULL;
-    pthread_mutex_unlock(&process.lock);
+    lz_lock_give(&process.lock);
     return r;
 }
 
@@ -156,12 +172,12 @@ void lz_runtime_release(lz_runtime *r)
 {
     if (!r)
         return;
-    pthread_mutex_lock(&process.lock);
+    lz_lock_take(&process.lock);
     if (--process.count == 0) {
         process.runtime = NULL;
         destroy(r);
     }
-    pthread_mutex_unlock(&process.lock);
+    lz_lock_give(&process.lock);
 }
 
 /* ---- devices ---- */
@@ -197,7 +213,7 @@ static lz_err *start_thread(lz_runtime *r, lz_device d, lz_device_thread **out)
 
 lz_err *lz_runtime_queue(lz_runtime *r, lz_device d, lz_queue **out)
 {
-    pthread_mutex_lock(&r->lock);
+    lz_lock_take(&r->lock);
     lz_err *e = NULL;
     lz_device_thread *t = r->threads;
     while (t && !lz_device_eq(t->device, d))
@@ -206,7 +222,7 @@ lz_err *lz_runtime_queue(lz_runtime *r, lz_device d, lz_queue **out)
         e = start_thread(r, d, &t);
     if (!e)
         *out = t->queue;
-    pthread_mutex_unlock(&r->lock);
+    lz_lock_give(&r->lock);
     return e;
 }
 
@@ -217,46 +233,69 @@ lz_err *lz_runtime_count(lz_runtime *r, lz_counted **out)
     lz_counted *c = lz_mem_zalloc(1, sizeof *c + LZ_COUNTS * sizeof *c->n);
     if (!c)
         return lz_err_oom();
-    pthread_mutex_lock(&r->lock);
+    lz_lock_take(&r->lock);
     c->next = r->counted;
     if (c->next)
         c->next->prev = c;
     r->counted = c;
-    pthread_mutex_unlock(&r->lock);
+    lz_lock_give(&r->lock);
     *out = c;
     return NULL;
 }
 
 void lz_runtime_uncount(lz_runtime *r, lz_counted *c)
 {
-    pthread_mutex_lock(&r->lock);
+    lz_lock_take(&r->lock);
     *(c->prev ? &c->prev->next : &r->counted) = c->next;
     if (c->next)
         c->next->prev = c->prev;
     for (size_t i = 0; i < LZ_COUNTS; i++)
         r->closed[i] += (int64_t)atomic_load_explicit(&c->n[i], memory_order_relaxed);
-    pthread_mutex_unlock(&r->lock);
+    lz_lock_give(&r->lock);
     lz_mem_free(c);
 }
 
 void lz_runtime_counters(lz_runtime *r, int64_t *out)
 {
-    pthread_mutex_lock(&r->lock);
+    lz_lock_take(&r->lock);
     for (size_t i = 0; i < LZ_COUNTS; i++)
         out[i] = r->closed[i];
     for (lz_counted *c = r->counted; c; c = c->next)
         for (size_t i = 0; i < LZ_COUNTS; i++)
             out[i] += (int64_t)atomic_load_explicit(&c->n[i], memory_order_relaxed);
-    pthread_mutex_unlock(&r->lock);
+    lz_lock_give(&r->lock);
 }
 
 void lz_runtime_clear(lz_runtime *r)
 {
-    pthread_mutex_lock(&r->lock);
+    lz_lock_take(&r->lock);
     for (size_t i = 0; i < LZ_COUNTS; i++)
         r->closed[i] = 0;
     for (lz_counted *c = r->counted; c; c = c->next)
         for (size_t i = 0; i < LZ_COUNTS; i++)
             atomic_store_explicit(&c->n[i], 0, memory_order_relaxed);
-    pthread_mutex_unlock(&r->lock);
+    forget_warnings(r);
+    lz_lock_give(&r->lock);
+}
+
+void lz_runtime_warn(lz_runtime *r, int kind, const char *text)
+{
+    size_t n = strlen(text) + 1;
+    char *copy = lz_mem_alloc(n);
+    if (!copy)
+        return;
+    memcpy(copy, text, n);
+    lz_lock_take(&r->lock);
+    lz_mem_free(r->warnings[kind]);
+    r->warnings[kind] = copy;
+    lz_lock_give(&r->lock);
+}
+
+void lz_runtime_put_warnings(lz_runtime *r, lz_text *out)
+{
+    lz_lock_take(&r->lock);
+    for (int i = 0; i < LZ_WARNINGS; i++)
+        if (r->warnings[i])
+            lz_text_printf(out, "Warning: %s\n", r->warnings[i]);
+    lz_lock_give(&r->lock);
 }

@@ -5,10 +5,12 @@
 #ifndef LZ_LAZY_RUNTIME_H
 #define LZ_LAZY_RUNTIME_H
 
+#include "base/lock.h"
 #include "base/metrics.h"
 #include "base/queue.h"
 #include "lazy/cache.h"
-#include <pthread.h>
+
+enum { LZ_WARNINGS = 3 };
 
 /* What a context counts, as the runtime sees it. */
 typedef struct lz_counted {
@@ -23,21 +25,22 @@ typedef struct lz_device_thread {
 } lz_device_thread;
 
 typedef struct lz_runtime {
-    pthread_mutex_t lock;
+    lz_lock lock;
     lz_cache *cache;
     lz_metrics *metrics;
     lz_series *record, *lower, *compile, *execute, *sync, *graph_size, *lock_wait, *to_data;
     lz_counted *counted;       /* of all open contexts */
     int64_t *closed;           /* [LZ_COUNTS] of those that are closed */
     lz_device_thread *threads; /* one for each device that was asked for */
-    pthread_mutex_t names_lock;
+    lz_lock names_lock;
     lz_arena names; /* what lz_counter_name gave out last */
     const char **name;
     size_t nnames;
     char *save_file; /* every graph that runs is added to it; NULL: none */
     int save_form;   /* lz_dump_form */
     bool holds_codes;
-    char inject[64]; /* "mul.Tensor": graphs with it fail, for tests; "": none */
+    char inject[64];             /* "mul.Tensor": graphs with it fail, for tests; "": none */
+    char *warnings[LZ_WARNINGS]; /* by lz_trouble: the last one of any context; NULL: none */
 } lz_runtime;
 
 /* The first one makes it, and loads the backends that LAZULI_BACKEND names; the last release
@@ -60,6 +63,10 @@ void lz_runtime_inject(lz_runtime *r, const char *op);
 LZ_MUST_USE lz_err *lz_runtime_count(lz_runtime *r, lz_counted **out);
 void lz_runtime_uncount(lz_runtime *r, lz_counted *c); /* what was counted stays */
 void lz_runtime_counters(lz_runtime *r, int64_t *out); /* [LZ_COUNTS] */
-void lz_runtime_clear(lz_runtime *r);                  /* all counters to 0 */
+void lz_runtime_clear(lz_runtime *r);                  /* all counters to 0, no warnings */
+
+/* Keeps a sentence for the report, in place of the former of that kind (watch.h). */
+void lz_runtime_warn(lz_runtime *r, int kind, const char *text);
+void lz_runtime_put_warnings(lz_runtime *r, lz_text *out);
 
 #endif

@@ -1,5 +1,6 @@
 #include "base/mem.h"
-#include "lazy/ctx.h"
+#include "lazy/debug.h"
+#include <string.h>
 
 typedef struct lz_scope_block {
     struct lz_scope_block *next;
@@ -77,31 +78,64 @@ void lz_scope_end(lz_ctx *c)
         s->blocks = next;
     }
     c->scope = s->outer;
-    lz_mem_free(s);
+    if (c->debug)
+        lz_debug_popped(s);
+    else
+        lz_mem_free(s);
 }
 
-lz_scope *lz_scope_push(lz_ctx *c)
+lz_scope *lz_scope_push_at(lz_ctx *c, lz_loc at)
 {
     lz_scope *s = NULL;
+    if (!lz_ctx_enter(c, at))
+        return NULL;
     lz_err *e = lz_scope_begin(c, &s);
     if (e)
-        lz_ctx_fail(c, (lz_loc){ 0 }, NULL, e);
+        lz_ctx_fail(c, at, NULL, e);
+    else
+        s->pushed_at = at;
+    lz_ctx_leave(c);
     return s;
 }
 
-lz_scope *lz_scope_push_as(lz_ctx *c, const char *name)
+lz_scope *(lz_scope_push)(lz_ctx *c)
 {
-    lz_scope *s = lz_scope_push(c);
+    return lz_scope_push_at(c, (lz_loc){ 0 });
+}
+
+/* What of the path of the outer scope goes into that of an inner one: all of it, or where it is
+ * long the last parts. Otherwise n nested scopes would take n * n bytes. */
+static const char *last_parts(const char *path, bool *cut)
+{
+    enum { MOST = 240 };
+    size_t n = path ? strlen(path) : 0;
+    *cut = n > MOST;
+    if (!*cut)
+        return path;
+    const char *part = strchr(path + n - MOST, '/');
+    return part ? part + 1 : path + n;
+}
+
+lz_scope *lz_scope_push_as_at(lz_ctx *c, lz_loc at, const char *name)
+{
+    lz_scope *s = lz_scope_push_at(c, at);
     lz_str path;
     if (!s || !c->options.scopes_in_graph || !name || !*name)
         return s;
-    lz_err *e = lz_arena_printf(&c->names, &path, "%s%s%s.%lld", s->path ? s->path : "", s->path ? "/" : "",
-                                name, (long long)++s->outer->inner);
+    bool cut;
+    const char *outer = last_parts(s->path, &cut);
+    lz_err *e = lz_arena_printf(&c->names, &path, "%s%s%s%s.%lld", cut ? ".../" : "", outer ? outer : "",
+                                outer && *outer ? "/" : "", name, (long long)++s->outer->inner);
     if (e)
-        lz_ctx_fail(c, (lz_loc){ 0 }, NULL, e);
+        lz_ctx_fail(c, at, NULL, e);
     else
         s->path = path.ptr;
     return s;
+}
+
+lz_scope *(lz_scope_push_as)(lz_ctx *c, const char *name)
+{
+    return lz_scope_push_as_at(c, (lz_loc){ 0 }, name);
 }
 
 static bool is_open(const lz_ctx *c, const lz_scope *s)
@@ -112,11 +146,30 @@ static bool is_open(const lz_ctx *c, const lz_scope *s)
     return false;
 }
 
-void lz_scope_pop(lz_scope *s)
+/* Costs as much as there are scopes to close. */
+static void pop(lz_ctx *c, const lz_scope *s)
 {
-    if (!s || !s->outer)
+    if (!is_open(c, s))
+        return;
+    const lz_scope *outer = s->outer;
+    while (c->scope != outer)
+        lz_scope_end(c);
+}
+
+void lz_scope_pop_at(lz_scope *s, lz_loc at)
+{
+    if (!s)
         return;
     lz_ctx *c = s->ctx;
-    while (is_open(c, s))
-        lz_scope_end(c);
+    if (s->is_popped) {
+        lz_debug_pop_again(s, at);
+    } else if (s->outer && lz_ctx_enter(c, at)) {
+        pop(c, s);
+        lz_ctx_leave(c);
+    }
+}
+
+void(lz_scope_pop)(lz_scope *s)
+{
+    lz_scope_pop_at(s, (lz_loc){ 0 });
 }

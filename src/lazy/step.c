@@ -1,15 +1,8 @@
 /* Syncs as a program asks for them, and what it may ask about them. */
 #include "base/log.h"
 #include "lazy/closures.h"
+#include "lazy/debug.h"
 #include "lazy/sync.h"
-
-static bool told(lz_ctx *c, lz_err *e)
-{
-    bool ok = !e;
-    if (e)
-        lz_ctx_fail(c, lz_err_loc(e), NULL, e);
-    return ok;
-}
 
 /* A context without a device can do nothing; lz_open has said why. */
 static bool works(const lz_ctx *c)
@@ -17,18 +10,32 @@ static bool works(const lz_ctx *c)
     return c && c->syncer;
 }
 
-bool lz_mark_step(lz_ctx *c)
+static bool mark_step(lz_ctx *c, lz_loc at)
 {
-    if (!works(c))
-        return false;
     lz_ctx_count(c, LZ_COUNT_MARK_STEP);
-    lz_err *e = lz_ctx_sync(c, NULL, 0, LZ_CAUSE_STEP, (lz_loc){ 0 });
+    lz_err *e = lz_ctx_sync(c, NULL, 0, LZ_CAUSE_STEP, at);
+    c->callbacks++;
     if (c->syncer->closures)
         e = lz_err_first(e, lz_closures_run(c->syncer->closures));
-    return told(c, e);
+    c->callbacks--;
+    return lz_ctx_told(c, at, e);
 }
 
-static lz_err *sync_these(lz_ctx *c, lz_tensor *const *t, size_t n)
+bool lz_mark_step_at(lz_ctx *c, lz_loc at)
+{
+    if (!works(c) || !lz_ctx_enter(c, at))
+        return false;
+    bool ok = mark_step(c, at);
+    lz_ctx_leave(c);
+    return ok;
+}
+
+bool(lz_mark_step)(lz_ctx *c)
+{
+    return lz_mark_step_at(c, (lz_loc){ 0 });
+}
+
+static lz_err *sync_these(lz_ctx *c, lz_loc at, lz_tensor *const *t, size_t n)
 {
     LZ_VEC(lz_alias *) cells = { 0 };
     lz_err *e = NULL;
@@ -39,24 +46,38 @@ static lz_err *sync_these(lz_ctx *c, lz_tensor *const *t, size_t n)
             e = lz_vec_push(&cells, t[i]->alias);
     }
     if (!e)
-        e = lz_ctx_sync(c, cells.data, cells.len, LZ_CAUSE_SYNC, (lz_loc){ 0 });
+        e = lz_ctx_sync(c, cells.data, cells.len, LZ_CAUSE_SYNC, at);
     lz_vec_deinit(&cells);
     return e;
 }
 
-bool lz_sync(lz_ctx *c, lz_tensor *const *t, size_t n)
+bool lz_sync_at(lz_ctx *c, lz_loc at, lz_tensor *const *t, size_t n)
 {
-    return works(c) && told(c, sync_these(c, t, n));
+    if (!works(c) || !lz_ctx_enter(c, at))
+        return false;
+    bool ok = lz_ctx_told(c, at, sync_these(c, at, t, n));
+    lz_ctx_leave(c);
+    return ok;
 }
 
-bool lz_wait(lz_ctx *c)
+bool(lz_sync)(lz_ctx *c, lz_tensor *const *t, size_t n)
+{
+    return lz_sync_at(c, (lz_loc){ 0 }, t, n);
+}
+
+bool lz_wait_at(lz_ctx *c, lz_loc at)
 {
     if (!works(c))
         return false;
-    lz_err *e = lz_sync_reap(c, true);
+    lz_err *e = lz_ctx_finish(c);
     if (c->syncer->closures)
         e = lz_err_first(e, lz_closures_wait(c->syncer->closures));
-    return told(c, e);
+    return lz_ctx_told(c, at, e);
+}
+
+bool(lz_wait)(lz_ctx *c)
+{
+    return lz_wait_at(c, (lz_loc){ 0 });
 }
 
 static lz_err *add_closure(lz_ctx *c, lz_closure_fn *fn, void *user, bool async)
@@ -70,7 +91,7 @@ static lz_err *add_closure(lz_ctx *c, lz_closure_fn *fn, void *user, bool async)
 
 bool lz_add_step_closure(lz_ctx *c, lz_closure_fn *fn, void *user, bool async)
 {
-    return works(c) && told(c, add_closure(c, fn, user, async));
+    return works(c) && lz_ctx_told(c, (lz_loc){ 0 }, add_closure(c, fn, user, async));
 }
 
 void lz_forbid(lz_ctx *c, unsigned events)
@@ -79,9 +100,26 @@ void lz_forbid(lz_ctx *c, unsigned events)
         c->forbidden = events;
 }
 
+/* Why the last graph was compiled, then what makes the program slower. */
+static lz_err *explain(lz_syncer *s)
+{
+    lz_text *out = &s->explained;
+    lz_text_clear(out);
+    if (s->missed.why.len)
+        lz_text_puts(out, s->missed.why.ptr);
+    for (int i = 0; i < LZ_TROUBLES; i++)
+        if (s->watch.told[i].len)
+            lz_text_printf(out, "%sWarning: %s", out->len ? "\n" : "", s->watch.told[i].ptr);
+    lz_text_putc(out, '\0');
+    return lz_text_check(out);
+}
+
 const char *lz_explain(lz_ctx *c)
 {
-    if (!works(c) || !told(c, lz_sync_explain(c)) || !c->syncer->missed.why.len)
+    if (!works(c))
         return "";
-    return c->syncer->missed.why.ptr;
+    lz_err *e = lz_sync_explain(c);
+    if (!e)
+        e = explain(c->syncer);
+    return lz_ctx_told(c, (lz_loc){ 0 }, e) ? c->syncer->explained.ptr : "";
 }

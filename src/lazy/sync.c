@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/profile.h"
 #include "lazy/canon.h"
 #include "lazy/explain.h"
 #include "lazy/save.h"
@@ -63,17 +64,64 @@ static lz_err *collect_one(lz_ctx *c, lz_alias *a)
     return NULL;
 }
 
-lz_err *lz_sync_collect(lz_ctx *c, lz_alias *const *roots, size_t n, bool all)
+static lz_err *collect_asked(lz_ctx *c, lz_alias *const *roots, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!roots[i]->is_asked)
+            LZ_TRY(collect_one(c, roots[i]));
+        roots[i]->is_asked = true;
+    }
+    return NULL;
+}
+
+/* What else is pending: all of it, or what a read leaves pending for nobody's sake. */
+static lz_err *collect_others(lz_ctx *c, bool all)
+{
+    lz_alias *a = c->live, *next;
+    for (size_t i = c->n_pending; i > 0; i--, a = next) {
+        next = a->next; /* a may move to those that are held */
+        if (a->is_asked || (!all && lz_passes_by(a)))
+            continue;
+        LZ_TRY(collect_one(c, a));
+    }
+    return NULL;
+}
+
+/* Whether what is asked for, the first roots, computes something that the others need too. */
+static lz_err *find_shared(lz_ctx *c, size_t asked, bool *out)
+{
+    lz_syncer *s = c->syncer;
+    s->outputs.len = 0;
+    LZ_TRY(lz_vec_reserve(&s->outputs, s->rest.len));
+    for (size_t i = 0; i < s->rest.len; i++)
+        s->outputs.data[i] = s->rest.data[i].value;
+    return lz_walk_shares(&s->walk, s->outputs.data, asked, s->rest.len, out);
+}
+
+/* An explicit sync leaves alone what has nothing to do with it. */
+static lz_err *collect(lz_ctx *c, lz_alias *const *roots, size_t n, lz_sync_extent extent)
+{
+    lz_syncer *s = c->syncer;
+    bool shared = true;
+    LZ_TRY(collect_asked(c, roots, n));
+    size_t asked = s->rest.len;
+    if (extent == LZ_SYNC_ALL || (extent != LZ_SYNC_THESE && asked))
+        LZ_TRY(collect_others(c, extent == LZ_SYNC_ALL));
+    if (extent == LZ_SYNC_SHARED && s->rest.len > asked)
+        LZ_TRY(find_shared(c, asked, &shared));
+    if (!shared)
+        s->rest.len = asked;
+    return NULL;
+}
+
+lz_err *lz_sync_collect(lz_ctx *c, lz_alias *const *roots, size_t n, lz_sync_extent extent)
 {
     lz_syncer *s = c->syncer;
     s->rest.len = s->roots.len = 0;
-    lz_alias *a = c->live, *next;
-    for (size_t i = all ? c->n_pending : 0; i > 0; i--, a = next) {
-        next = a->next; /* a may move to those that are held */
-        LZ_TRY(collect_one(c, a));
-    }
+    lz_err *e = collect(c, roots, n, extent);
     for (size_t i = 0; i < n; i++)
-        LZ_TRY(collect_one(c, roots[i]));
+        roots[i]->is_asked = false;
+    LZ_TRY(e);
     LZ_TRY(lz_vec_reserve(&s->roots, s->rest.len));
     lz_sync_next(c);
     return NULL;
@@ -154,6 +202,18 @@ lz_err *lz_sync_walk(lz_ctx *c)
     return other ? walk_again(c) : NULL;
 }
 
+/* Takes the names of the operators. */
+static lz_err *refuse_fallback(const lz_ctx *c, lz_text *names, lz_loc at)
+{
+    lz_text_putc(names, '\0');
+    lz_err *e = lz_text_check(names);
+    if (!e)
+        e = lz_ctx_allows(c, LZ_FALLBACK, names->ptr, at);
+    lz_text_deinit(names);
+    return e;
+}
+
+/* Before anything is compiled. */
 static lz_err *forbidden_fallback(lz_ctx *c, const lz_order *o, lz_loc at)
 {
     lz_text names = { 0 };
@@ -161,14 +221,20 @@ static lz_err *forbidden_fallback(lz_ctx *c, const lz_order *o, lz_loc at)
     if (!(c->forbidden & LZ_FALLBACK))
         return NULL;
     lz_err *e = lz_recipe_fallbacks(o, &names, &n);
-    if (!e)
-        e = lz_text_check(&names);
-    if (!e && n) {
-        lz_text_putc(&names, '\0');
-        e = lz_ctx_allows(c, LZ_FALLBACK, names.failed ? "" : names.ptr, at);
-    }
+    if (!e && n)
+        return refuse_fallback(c, &names, at);
     lz_text_deinit(&names);
     return e;
+}
+
+/* Of a graph that was compiled before, or of operators that the device refused while it compiled. */
+static lz_err *forbidden_stages(const lz_ctx *c, const lz_recipe *p, lz_loc at)
+{
+    lz_text names = { 0 };
+    if (!p->nfallbacks || !(c->forbidden & LZ_FALLBACK))
+        return NULL;
+    lz_recipe_name_fallbacks(p, &names);
+    return refuse_fallback(c, &names, at);
 }
 
 lz_err *lz_sync_explain(lz_ctx *c)
@@ -185,8 +251,9 @@ lz_err *lz_sync_explain(lz_ctx *c)
     return NULL;
 }
 
-/* To compare it with what is there takes as long as to compile a small graph. */
-static lz_err *explain(lz_ctx *c, lz_loc at)
+/* Remembers the graph of the walk as the last one that was compiled, for lz_sync_explain: to compare it with
+ * the others takes as long as to compile a small graph. */
+static lz_err *remember_missed(lz_ctx *c)
 {
     const lz_walk *w = &c->syncer->walk;
     lz_missed *m = &c->syncer->missed;
@@ -200,11 +267,57 @@ static lz_err *explain(lz_ctx *c, lz_loc at)
     m->locs.len = w->nodes.len;
     m->hash = w->flat.hash;
     m->unexplained = true;
-    if (!lz_log_on(LZ_LOG_INFO) && !(c->forbidden & LZ_COMPILE))
-        return NULL;
+    return NULL;
+}
+
+/* Where somebody wants to know before the compilation, or forbids it. */
+static lz_err *explain_first(lz_ctx *c, lz_loc at)
+{
+    const lz_missed *m = &c->syncer->missed;
+    LZ_TRY(remember_missed(c));
     LZ_TRY(lz_sync_explain(c));
     lz_logf(LZ_LOG_INFO, "compiling: %s", m->why.ptr);
     return lz_ctx_allows(c, LZ_COMPILE, m->why.ptr, at);
+}
+
+/* Data that only nodes hold: no tensor shows it any more. */
+static lz_err *find_dying(const lz_walk *w, lz_arena *a, const bool **out)
+{
+    bool *dying;
+    LZ_TRY(lz_arena_new(a, &dying, w->leaves.len));
+    for (size_t i = 0; i < w->leaves.len; i++)
+        dying[i] = lz_data_is_sole(w->leaves.data[i]);
+    *out = dying;
+    return NULL;
+}
+
+static lz_err *find_scopes(const lz_walk *w, lz_arena *a, const char *const **out)
+{
+    const char **scopes;
+    LZ_TRY(lz_arena_new(a, &scopes, w->nodes.len));
+    for (size_t i = 0; i < w->nodes.len; i++)
+        scopes[i] = w->nodes.data[i]->scope;
+    *out = scopes;
+    return NULL;
+}
+
+/* The order, with what else is known of its nodes and data. */
+static lz_err *compile_with(lz_ctx *c, lz_order *o, lz_recipe **out)
+{
+    lz_arena a;
+    lz_arena_init(&a);
+    lz_err *e = find_dying(&c->syncer->walk, &a, &o->dying);
+    if (!e && c->options.scopes_in_graph)
+        e = find_scopes(&c->syncer->walk, &a, &o->origins.scopes);
+    if (!e)
+        e = lz_recipe_compile(o, out);
+    if (e && lz_err_code(e) != LZ_ERR_MEMORY) {
+        /* The job finds out which results it is that cannot be had. */
+        lz_err_free(e);
+        e = lz_recipe_shell(o, out);
+    }
+    lz_arena_deinit(&a);
+    return e;
 }
 
 static lz_err *compile(lz_ctx *c, lz_loc at, lz_recipe **out)
@@ -212,21 +325,24 @@ static lz_err *compile(lz_ctx *c, lz_loc at, lz_recipe **out)
     lz_syncer *s = c->syncer;
     uint64_t start = lz_clock_ns(), lower = 0;
     lz_order o = { .words = s->walk.flat.words,
-                   .locs = s->walk.locs.data,
+                   .origins = { s->walk.locs.data, NULL },
                    .forced = s->forced,
                    .keep = s->walk.flat.n,
                    .lower_ns = &lower };
-    LZ_TRY(explain(c, at));
+    bool first = lz_log_on(LZ_LOG_INFO) || (c->forbidden & LZ_COMPILE);
+    if (first)
+        LZ_TRY(explain_first(c, at));
     LZ_TRY(forbidden_fallback(c, &o, at));
     count(c, LZ_COUNT_UNCACHED, 1);
-    lz_err *e = lz_recipe_compile(&o, out);
-    if (e && lz_err_code(e) == LZ_ERR_MEMORY)
-        return e;
+    LZ_TRY(compile_with(c, &o, out));
+    /* only now: the memory of the compilation is free again */
+    lz_err *e = first ? NULL : remember_missed(c);
     if (e) {
-        /* The job finds out which results it is that cannot be had. */
-        lz_err_free(e);
-        LZ_TRY(lz_recipe_shell(&o, out));
+        lz_recipe_release(*out);
+        *out = NULL;
+        return e;
     }
+    lz_watch_compiled(c, at);
     lz_series_add(c->shared->lower, (int64_t)lower);
     lz_series_add(c->shared->compile, (int64_t)(lz_clock_ns() - start - lower));
     return NULL;
@@ -249,7 +365,9 @@ lz_err *lz_sync_recipe(lz_ctx *c, lz_loc at, lz_recipe **out)
     LZ_TRY(walk_roots(c));
     for (int detours = 0; detours < DETOURS; detours++) {
         LZ_TRY(lz_cache_find(c->shared->cache, &s->walk.flat, s->walk.locs.data, s->order.data, &t));
+        s->watch.dropped = t.again;
         if (t.recipe) {
+            s->watch.hit = at;
             count(c, LZ_COUNT_CACHED, 1);
             *out = t.recipe;
             return NULL;
@@ -353,7 +471,9 @@ static lz_err *reap_oldest(lz_ctx *c)
     lz_job *j = s->oldest;
     if (!lz_job_is_done(j)) {
         uint64_t start = lz_clock_ns();
+        lz_span span = lz_span_begin();
         lz_job_wait(j);
+        lz_span_end(&span, &(lz_span_note){ .phase = LZ_PHASE_WAIT });
         lz_series_add_since(c->shared->lock_wait, start);
     }
     lz_err *e = j->error;
@@ -400,12 +520,11 @@ static lz_err *run_graph(lz_ctx *c, lz_loc at)
     lz_recipe *p;
     lz_queue *q = NULL;
     lz_job *j;
+    lz_ctx_uses(c, c->syncer->device);
     if (c->options.async)
         LZ_TRY(lz_runtime_queue(c->shared, c->syncer->device, &q));
     LZ_TRY(lz_sync_recipe(c, at, &p));
-    lz_err *e = p->nfallbacks && (c->forbidden & LZ_FALLBACK)
-                    ? lz_ctx_allows(c, LZ_FALLBACK, "the graph has operators that the device cannot run", at)
-                    : NULL;
+    lz_err *e = forbidden_stages(c, p, at);
     if (!e)
         e = lz_save_graph(c, p, at);
     if (!e)
@@ -438,19 +557,27 @@ lz_err *lz_ctx_sync(lz_ctx *c, lz_alias *const *roots, size_t n, lz_sync_cause w
 {
     if (!c->syncer)
         return lz_errf(LZ_ERR_NOT_FOUND, "the context has no device");
+    static const lz_sync_extent extents[] = { [LZ_CAUSE_STEP] = LZ_SYNC_ALL,
+                                              [LZ_CAUSE_TRIM] = LZ_SYNC_ALL,
+                                              [LZ_CAUSE_READ] = LZ_SYNC_LIVE,
+                                              [LZ_CAUSE_SYNC] = LZ_SYNC_SHARED };
     uint64_t start = lz_clock_ns();
-    bool all = why == LZ_CAUSE_STEP || why == LZ_CAUSE_TRIM;
-    lz_err *e = lz_sync_collect(c, roots, all ? 0 : n, all);
+    lz_watch_tensors(c, at);
+    lz_span span = lz_span_begin();
+    lz_err *e = lz_sync_collect(c, roots, n, extents[why]);
     if (!e && c->syncer->roots.len)
         e = lz_ctx_allows(c, LZ_SYNC, causes[why], at);
     for (bool more = !e && c->syncer->roots.len; more; more = !e && lz_sync_next(c))
         e = run_graph(c, at);
+    if (why == LZ_CAUSE_SYNC)
+        lz_watch_rest(c, at);
     if (why == LZ_CAUSE_TRIM && !e) {
         count(c, LZ_COUNT_TRIM, 1);
         lz_logf(LZ_LOG_WARN, "TrimIrGraph: %s:%d: the trace grew to its limit and was run",
                 at.file ? at.file : "?", at.line);
     }
     e = lz_err_first(e, why == LZ_CAUSE_READ ? await(c, roots, n) : lz_sync_reap(c, false));
+    lz_span_end(&span, &(lz_span_note){ .phase = LZ_PHASE_SYNC, .name = causes[why], .at = at });
     lz_series_add_since(c->shared->sync, start);
     return e;
 }

@@ -8,6 +8,7 @@
 #include "lazy/ctx.h"
 #include "lazy/job.h"
 #include "lazy/walk.h"
+#include "lazy/watch.h"
 
 typedef struct lz_root {
     lz_alias *cell;
@@ -18,7 +19,9 @@ typedef struct lz_root {
 typedef LZ_VEC(lz_root) lz_roots;
 typedef struct lz_closures lz_closures;
 
-/* The graph that lz_graph_hash was asked about last. */
+enum { LZ_MOST_ASKED = 256 };
+
+/* A graph that lz_graph_hash was asked about, and what lz_run_cached has to know of it. */
 typedef struct lz_asked {
     lz_hash key;
     LZ_VEC(lz_scalar) numbers;
@@ -48,13 +51,41 @@ typedef struct lz_syncer {
     char *forced; /* operators that must not run on the device; NULL: none */
     uint64_t fence;
     lz_missed missed;
-    lz_asked asked;
+    lz_watch watch;
+    uint32_t drops;         /* graphs that were compiled again */
+    lz_text explained;      /* what lz_explain gave out last */
+    LZ_VEC(lz_asked) asked; /* the latest LZ_MOST_ASKED graphs, each once */
+    size_t oldest_asked;    /* once there are so many */
     lz_counted *counted;
     lz_closures *closures;
+    lz_ir_builder builder; /* the backend's, completed, if it has one */
+    uint32_t used;         /* bit i: the context has work on devices of type i */
 } lz_syncer;
 
+static inline void lz_ctx_uses(lz_ctx *c, lz_device d)
+{
+    if (c->syncer)
+        c->syncer->used |= (uint32_t)1 << d.type;
+}
+
+/* Waits for the context's jobs, then for the devices that it used. */
+LZ_MUST_USE lz_err *lz_ctx_finish(lz_ctx *c);
+
+/* What a sync computes besides what it is asked for. Nothing that is wanted may be computed again by
+ * each later sync, so a program that only reads runs all it has recorded, as lz_mark_step does. */
+typedef enum lz_sync_extent {
+    LZ_SYNC_THESE,  /* nothing */
+    LZ_SYNC_SHARED, /* if other tensors need some of it: those of LZ_SYNC_LIVE */
+    LZ_SYNC_LIVE,   /* if anything is asked for: all that is pending, except what lz_passes_by says */
+    LZ_SYNC_ALL     /* all that is pending */
+} lz_sync_extent;
+
 /* Roots of one device, sorted by structure; those that are data already become held at once. */
-LZ_MUST_USE lz_err *lz_sync_collect(lz_ctx *c, lz_alias *const *roots, size_t n, bool all);
+LZ_MUST_USE lz_err *lz_sync_collect(lz_ctx *c, lz_alias *const *roots, size_t n, lz_sync_extent extent);
+/* An element-wise step on the way from held data to something else, which only the innermost scope keeps:
+ * most likely nobody will ask for it, and to write it to memory would cost more than to compute it once
+ * again. Says so once of each node, so that a chain of them does not grow. */
+bool lz_passes_by(const lz_alias *a);
 /* Walks the graph of the collected roots, in the order in which it is compiled. */
 LZ_MUST_USE lz_err *lz_sync_walk(lz_ctx *c);
 /* The graph of the collected roots: a walk, and its recipe if it has one or may be compiled. */

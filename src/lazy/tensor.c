@@ -3,8 +3,11 @@
 #include "core/convert.h"
 #include "core/device.h"
 #include "core/strides.h"
-#include "lazy/ctx.h"
+#include "lazy/debug.h"
+#include "lazy/registry.h"
+#include "lazy/sync.h"
 #include <lazuli/autograd.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- life ---- */
@@ -47,6 +50,8 @@ lz_err *lz_tensor_create(lz_alias *a, const lz_spec *s, int64_t offset, lz_tenso
     a->refs++;
     link_view(t);
     lz_scope_add(c->scope, t);
+    if (c->debug)
+        lz_debug_made(t);
     lz_ctx_count(c, LZ_COUNT_CREATE);
     *out = t;
     return NULL;
@@ -71,13 +76,26 @@ void lz_tensor_destroy(lz_tensor *t)
     unlink_view(t);
     lz_node_release(c->nodes, (lz_node *)t->value.node);
     let_go(t->alias);
-    lz_slab_give(&c->tensors, t);
+    if (c->debug)
+        lz_debug_released(t);
+    else
+        lz_slab_give(&c->tensors, t);
     lz_ctx_count(c, LZ_COUNT_DESTROY);
+}
+
+/* NULL, of a call that failed, or released. `what` uses it. */
+static bool is_inert(const lz_tensor *t, lz_loc at, const char *what)
+{
+    if (t && t->alias)
+        return false;
+    if (t && t->ctx->debug)
+        lz_debug_use(t, at, what);
+    return true;
 }
 
 lz_tensor *lz_retain(lz_tensor *t)
 {
-    if (t && t->alias)
+    if (!is_inert(t, (lz_loc){ 0 }, "lz_retain"))
         t->count++;
     return t;
 }
@@ -92,12 +110,16 @@ static uint32_t counts_of_scopes(const lz_tensor *t)
 
 void lz_release(lz_tensor *t)
 {
-    if (!t || !t->alias)
+    if (is_inert(t, (lz_loc){ 0 }, "lz_release"))
+        return;
+    lz_ctx *c = t->ctx;
+    if (!lz_ctx_enter(c, (lz_loc){ 0 }))
         return;
     if (--t->count == 0)
         lz_tensor_destroy(t);
     else if (t->extras && t->count < counts_of_scopes(t))
         lz_scope_unshare(t);
+    lz_ctx_leave(c);
 }
 
 void lz_tensor_look(lz_tensor *t, lz_alias *a, const lz_spec *s, int64_t offset)
@@ -142,8 +164,6 @@ lz_err *lz_tensor_of_data(lz_ctx *c, const lz_spec *s, lz_device d, lz_data *dat
     a->data = data;
     e = lz_tensor_create(a, s, 0, out);
     lz_alias_release(a);
-    if (!e) /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without an error there is a tensor */
-        data->tensor_id = (*out)->id;
     return e;
 }
 
@@ -163,17 +183,9 @@ static lz_err *upload(lz_ctx *c, const lz_host_tensor *h, bool *taken, lz_tensor
     return lz_tensor_of_data(c, s, c->device, d, out);
 }
 
-/* Whether all went well. */
-static bool told(lz_ctx *c, lz_err *e)
+static lz_tensor *give(lz_ctx *c, lz_loc at, lz_err *e, lz_tensor *t)
 {
-    bool ok = !e;
-    lz_ctx_fail(c, (lz_loc){ 0 }, NULL, e);
-    return ok;
-}
-
-static lz_tensor *give(lz_ctx *c, lz_err *e, lz_tensor *t)
-{
-    return told(c, e) ? t : c->inert;
+    return lz_ctx_told(c, at, e) ? t : c->inert;
 }
 
 static lz_err *check_memory(lz_dtype d, lz_ints sizes, const void *data)
@@ -186,10 +198,13 @@ static lz_err *check_memory(lz_dtype d, lz_ints sizes, const void *data)
     return data || numel == 0 ? NULL : lz_errf(LZ_ERR_ARG, "no memory is given");
 }
 
-lz_tensor *lz_from_memory(lz_ctx *c, lz_dtype d, lz_ints sizes, const void *data)
+lz_tensor *lz_from_memory_at(lz_ctx *c, lz_loc at, lz_dtype d, lz_ints sizes, const void *data)
 {
     lz_tensor *t = NULL;
     lz_shape strides;
+    if (!lz_ctx_enter(c, at))
+        return c->inert;
+    c->at = at;
     lz_err *e = check_memory(d, sizes, data);
     if (!e)
         e = lz_strides_contiguous(sizes, &strides);
@@ -197,15 +212,28 @@ lz_tensor *lz_from_memory(lz_ctx *c, lz_dtype d, lz_ints sizes, const void *data
         lz_host_tensor h = { { d, sizes }, lz_shape_ints(&strides), (void *)data, NULL, NULL };
         e = upload(c, &h, NULL, &t);
     }
-    return give(c, e, t);
+    t = give(c, at, e, t);
+    lz_ctx_leave(c);
+    return t;
 }
 
-lz_tensor *lz_from_foreign(lz_ctx *c, lz_dtype d, lz_ints sizes, lz_ints strides, void *data,
-                           void (*drop)(void *owner), void *owner)
+lz_tensor *(lz_from_memory)(lz_ctx *c, lz_dtype d, lz_ints sizes, const void *data)
+{
+    return lz_from_memory_at(c, (lz_loc){ 0 }, d, sizes, data);
+}
+
+lz_tensor *lz_from_foreign_at(lz_ctx *c, lz_loc at, lz_dtype d, lz_ints sizes, lz_ints strides, void *data,
+                              void (*drop)(void *owner), void *owner)
 {
     lz_tensor *t = NULL;
     lz_shape dense;
     bool taken = false;
+    if (!lz_ctx_enter(c, at)) {
+        if (drop)
+            drop(owner);
+        return c->inert;
+    }
+    c->at = at;
     lz_err *e = check_memory(d, sizes, data);
     if (!e && !strides.v) {
         e = lz_strides_contiguous(sizes, &dense);
@@ -219,14 +247,22 @@ lz_tensor *lz_from_foreign(lz_ctx *c, lz_dtype d, lz_ints sizes, lz_ints strides
     }
     if (!taken && drop)
         drop(owner);
-    return give(c, e, t);
+    t = give(c, at, e, t);
+    lz_ctx_leave(c);
+    return t;
+}
+
+lz_tensor *(lz_from_foreign)(lz_ctx *c, lz_dtype d, lz_ints sizes, lz_ints strides, void *data,
+                             void (*drop)(void *owner), void *owner)
+{
+    return lz_from_foreign_at(c, (lz_loc){ 0 }, d, sizes, strides, data, drop, owner);
 }
 
 /* ---- to memory ---- */
 
-static lz_err *fetch_data(lz_data *d, const lz_spec *s, lz_array *out)
+static lz_err *fetch_data(lz_ctx *c, lz_data *d, const lz_spec *s, lz_array *out)
 {
-    LZ_TRY(lz_array_init(out, NULL, (lz_dtype)s->dtype, lz_spec_sizes(s)));
+    LZ_TRY(lz_array_init(out, c->host_memory, (lz_dtype)s->dtype, lz_spec_sizes(s)));
     lz_host_tensor h = {
         { out->dtype, lz_array_sizes(out) }, lz_array_strides(out), out->buffer->data, NULL, NULL
     };
@@ -236,10 +272,19 @@ static lz_err *fetch_data(lz_data *d, const lz_spec *s, lz_array *out)
     return e;
 }
 
+/* A read runs what else is pending. Where something of that failed and this did not, it is told, and the
+ * read goes on. */
 static lz_err *hold(lz_alias *a, lz_loc at)
 {
     bool wait = a->ctx->options.async; /* a failure is told by the read that meets it, not again later */
-    return a->value.node || wait ? lz_ctx_sync(a->ctx, &a, 1, LZ_CAUSE_READ, at) : NULL;
+    lz_err *e = a->value.node || wait ? lz_ctx_sync(a->ctx, &a, 1, LZ_CAUSE_READ, at) : NULL;
+    if (!e || !a->data)
+        return e;
+    lz_err *own = lz_data_wait(a->data);
+    if (!own)
+        (void)lz_ctx_told(a->ctx, at, e);
+    lz_err_free(own);
+    return own ? e : NULL;
 }
 
 /* A view of something large is computed where it is. */
@@ -257,7 +302,7 @@ static lz_err *fetch_part(lz_tensor *t, lz_loc at, lz_array *out)
     a->device = t->alias->device;
     lz_err *e = hold(a, at);
     if (!e)
-        e = fetch_data(a->data, dense, out);
+        e = fetch_data(t->ctx, a->data, dense, out);
     lz_alias_release(a);
     return e;
 }
@@ -266,7 +311,7 @@ static lz_err *fetch_part(lz_tensor *t, lz_loc at, lz_array *out)
 static lz_err *fetch_view(lz_tensor *t, lz_array *out)
 {
     lz_array base;
-    LZ_TRY(fetch_data(t->alias->data, t->alias->spec, &base));
+    LZ_TRY(fetch_data(t->ctx, t->alias->data, t->alias->spec, &base));
     lz_err *e = lz_array_init_view(out, base.buffer, base.dtype, lz_spec_sizes(t->spec),
                                    lz_spec_strides(t->spec), t->offset);
     lz_array_deinit(&base);
@@ -290,13 +335,13 @@ lz_err *lz_tensor_fetch(lz_tensor *t, lz_loc at, lz_array *out)
         return lz_array_init(out, NULL, (lz_dtype)t->spec->dtype, lz_spec_sizes(t->spec));
     LZ_TRY(hold(a, at));
     if (lz_tensor_is_base(t))
-        return fetch_data(a->data, a->spec, out);
+        return fetch_data(t->ctx, a->data, a->spec, out);
     if (a->spec->contiguous && a->spec->numel <= SMALL)
         return fetch_view(t, out);
     return fetch_part(t, at, out);
 }
 
-static lz_err *read_all(lz_tensor *t, void *data, size_t size)
+static lz_err *read_elements(lz_tensor *t, lz_loc at, void *data, size_t size)
 {
     lz_array from, to;
     lz_buffer *memory;
@@ -308,7 +353,7 @@ static lz_err *read_all(lz_tensor *t, void *data, size_t size)
     if (!data && need)
         return lz_errf(LZ_ERR_ARG, "no memory is given");
     LZ_TRY(lz_strides_contiguous(lz_spec_sizes(t->spec), &strides));
-    LZ_TRY(lz_tensor_fetch(t, (lz_loc){ 0 }, &from));
+    LZ_TRY(lz_tensor_fetch(t, at, &from));
     lz_err *e = lz_buffer_wrap(data, need, false, NULL, NULL, &memory);
     if (!e) {
         e = lz_array_init_view(&to, memory, from.dtype, lz_array_sizes(&from), lz_shape_ints(&strides), 0);
@@ -322,33 +367,89 @@ static lz_err *read_all(lz_tensor *t, void *data, size_t size)
     return e;
 }
 
-bool lz_read(lz_tensor *t, void *data, size_t size)
+/* Whether it went well; the error is the context's. */
+static bool read_all(lz_tensor *t, lz_loc at, void *data, size_t size)
 {
-    if (!t || !t->alias)
+    lz_ctx *c = t->ctx;
+    if (!lz_ctx_enter(c, at))
         return false;
-    return told(t->ctx, read_all(t, data, size));
+    bool ok = lz_ctx_told(c, at, read_elements(t, at, data, size));
+    lz_ctx_leave(c);
+    return ok;
 }
 
-lz_scalar lz_item(lz_tensor *t)
+bool lz_read_at(lz_tensor *t, lz_loc at, void *data, size_t size)
+{
+    if (is_inert(t, at, "lz_read"))
+        return false;
+    return read_all(t, at, data, size);
+}
+
+bool(lz_read)(lz_tensor *t, void *data, size_t size)
+{
+    return lz_read_at(t, (lz_loc){ 0 }, data, size);
+}
+
+/* Both numbers of a real one, whatever its kind. */
+static lz_scalar fill_item(lz_scalar s)
+{
+    if (s.kind == LZ_SCALAR_BOOL || s.kind == LZ_SCALAR_INT)
+        s.re = (double)s.i;
+    else if (s.re >= -0x1p63 && s.re < 0x1p63)
+        s.i = (int64_t)s.re;
+    else if (!isnan(s.re))
+        s.i = s.re < 0 ? INT64_MIN : INT64_MAX;
+    return s;
+}
+
+lz_scalar lz_item_at(lz_tensor *t, lz_loc at)
 {
     char element[16];
-    if (!t || !t->alias)
-        return lz_scalar_none();
-    lz_err *e = t->spec->numel == 1
-                    ? read_all(t, element, sizeof element)
-                    : lz_errf(LZ_ERR_ARG, "a Tensor with %lld elements cannot be converted to Scalar",
-                              (long long)t->spec->numel);
-    return told(t->ctx, e) ? lz_element_get((lz_dtype)t->spec->dtype, element) : lz_scalar_none();
+    const lz_scalar nothing = { LZ_SCALAR_NONE, 0, NAN, NAN };
+    if (is_inert(t, at, "lz_item"))
+        return nothing;
+    if (t->spec->numel != 1) {
+        lz_ctx_fail(t->ctx, at, NULL,
+                    lz_errf(LZ_ERR_ARG, "a Tensor with %lld elements cannot be converted to Scalar",
+                            (long long)t->spec->numel));
+        return nothing;
+    }
+    return read_all(t, at, element, sizeof element)
+               ? fill_item(lz_element_get((lz_dtype)t->spec->dtype, element))
+               : nothing;
 }
 
-const char *lz_print(lz_tensor *t)
+double lz_item_double_at(lz_tensor *t, lz_loc at)
 {
-    lz_array a;
-    if (!t || !t->alias)
-        return "";
+    return lz_item_at(t, at).re;
+}
+
+int64_t lz_item_int_at(lz_tensor *t, lz_loc at)
+{
+    return lz_item_at(t, at).i;
+}
+
+lz_scalar(lz_item)(lz_tensor *t)
+{
+    return lz_item_at(t, (lz_loc){ 0 });
+}
+
+double(lz_item_double)(lz_tensor *t)
+{
+    return lz_item_double_at(t, (lz_loc){ 0 });
+}
+
+int64_t(lz_item_int)(lz_tensor *t)
+{
+    return lz_item_int_at(t, (lz_loc){ 0 });
+}
+
+static bool print(lz_tensor *t, lz_loc at)
+{
     lz_ctx *c = t->ctx;
+    lz_array a;
     lz_text_clear(&c->printed);
-    lz_err *e = lz_tensor_fetch(t, (lz_loc){ 0 }, &a);
+    lz_err *e = lz_tensor_fetch(t, at, &a);
     if (!e) {
         e = lz_array_print(&a, NULL, &c->printed);
         lz_array_deinit(&a);
@@ -356,69 +457,97 @@ const char *lz_print(lz_tensor *t)
     lz_text_putc(&c->printed, '\0');
     if (!e)
         e = lz_text_check(&c->printed);
-    return told(c, e) ? c->printed.ptr : "";
+    return lz_ctx_told(c, at, e);
+}
+
+const char *lz_print_at(lz_tensor *t, lz_loc at)
+{
+    if (is_inert(t, at, "lz_print") || !lz_ctx_enter(t->ctx, at))
+        return "";
+    lz_ctx *c = t->ctx;
+    const char *text = print(t, at) ? c->printed.ptr : "";
+    lz_ctx_leave(c);
+    return text;
+}
+
+const char *(lz_print)(lz_tensor *t)
+{
+    return lz_print_at(t, (lz_loc){ 0 });
 }
 
 /* ---- what it looks like ---- */
 
+/* What sizes and strides of an inert tensor point to. */
+static const int64_t zeros[LZ_MAX_DIMS];
+
+static const lz_spec *spec_of(const lz_tensor *t)
+{
+    return t ? t->spec : NULL;
+}
+
+static lz_alias *storage_of(const lz_tensor *t)
+{
+    return t ? t->alias : NULL;
+}
+
 lz_dtype lz_tensor_dtype(const lz_tensor *t)
 {
-    return t->spec ? (lz_dtype)t->spec->dtype : LZ_DTYPE_NONE;
+    return spec_of(t) ? (lz_dtype)t->spec->dtype : LZ_DTYPE_NONE;
 }
 
 int64_t lz_tensor_ndim(const lz_tensor *t)
 {
-    return t->spec ? t->spec->ndim : 0;
+    return spec_of(t) ? t->spec->ndim : 0;
 }
 
 lz_ints lz_tensor_sizes(const lz_tensor *t)
 {
-    return t->spec ? lz_spec_sizes(t->spec) : (lz_ints){ NULL, 0 };
+    return spec_of(t) ? lz_spec_sizes(t->spec) : (lz_ints){ zeros, 0 };
 }
 
 lz_ints lz_tensor_strides(const lz_tensor *t)
 {
-    return t->spec ? lz_spec_strides(t->spec) : (lz_ints){ NULL, 0 };
+    return spec_of(t) ? lz_spec_strides(t->spec) : (lz_ints){ zeros, 0 };
 }
 
 int64_t lz_tensor_offset(const lz_tensor *t)
 {
-    return t->offset;
+    return t ? t->offset : 0;
 }
 
 int64_t lz_tensor_numel(const lz_tensor *t)
 {
-    return t->spec ? t->spec->numel : 0;
+    return spec_of(t) ? t->spec->numel : 0;
 }
 
 lz_device lz_tensor_device(const lz_tensor *t)
 {
-    return t->alias ? t->alias->device : LZ_DEVICE_NONE;
+    return storage_of(t) ? t->alias->device : LZ_DEVICE_NONE;
 }
 
 lz_ctx *lz_tensor_ctx(const lz_tensor *t)
 {
-    return t->ctx;
+    return t ? t->ctx : NULL;
 }
 
 int64_t lz_tensor_id(const lz_tensor *t)
 {
-    return t->id;
+    return t ? t->id : 0;
 }
 
 bool lz_tensor_is_inert(const lz_tensor *t)
 {
-    return !t->alias;
+    return !storage_of(t);
 }
 
 bool lz_tensor_is_held(const lz_tensor *t)
 {
-    return t->alias && t->alias->data;
+    return storage_of(t) && t->alias->data;
 }
 
 bool lz_is_alias_of(const lz_tensor *a, const lz_tensor *b)
 {
-    return a->alias && a->alias == b->alias;
+    return storage_of(a) && a->alias == storage_of(b);
 }
 
 /* ---- elsewhere ---- */
@@ -429,11 +558,11 @@ static lz_err *spec_in(lz_ctx *c, const lz_spec *s, const lz_spec **out)
     return lz_spec_get(c->specs, (lz_dtype)s->dtype, lz_spec_sizes(s), lz_spec_strides(s), out);
 }
 
-static lz_err *share(lz_ctx *to, lz_tensor *t, lz_tensor **out)
+static lz_err *share(lz_ctx *to, lz_loc at, lz_tensor *t, lz_tensor **out)
 {
     const lz_spec *base, *view;
     lz_tensor *whole;
-    LZ_TRY(hold(t->alias, t->ctx->at));
+    LZ_TRY(hold(t->alias, at));
     LZ_TRY(spec_in(to, t->alias->spec, &base));
     LZ_TRY(spec_in(to, t->spec, &view));
     LZ_TRY(lz_tensor_of_data(to, base, t->alias->device, lz_data_retain(t->alias->data), &whole));
@@ -445,26 +574,32 @@ static lz_err *share(lz_ctx *to, lz_tensor *t, lz_tensor **out)
     return e;
 }
 
-lz_tensor *lz_share(lz_ctx *to, lz_tensor *held)
+lz_tensor *lz_share_at(lz_ctx *to, lz_loc at, lz_tensor *held)
 {
     lz_tensor *t = NULL;
-    if (!held || !held->alias)
+    if (is_inert(held, at, "lz_share"))
         return to->inert;
-    lz_err *e = share(to, held, &t);
-    return give(to, e, t);
+    lz_err *e = share(to, at, held, &t);
+    return give(to, at, e, t);
+}
+
+lz_tensor *(lz_share)(lz_ctx *to, lz_tensor *held)
+{
+    return lz_share_at(to, (lz_loc){ 0 }, held);
 }
 
 /* A whole storage: the backend may know a way that does not lead through the host. */
-static lz_err *copy_base(lz_tensor *t, const lz_backend *b, lz_device d, lz_data **out)
+static lz_err *copy_base(lz_tensor *t, lz_loc at, const lz_backend *b, lz_device d, lz_data **out)
 {
-    LZ_TRY(hold(t->alias, t->ctx->at));
+    LZ_TRY(hold(t->alias, at));
     return lz_data_copy(t->alias->data, b, d, out);
 }
 
-static lz_err *copy_elements(lz_ctx *c, lz_tensor *t, const lz_backend *b, lz_device d, lz_data **out)
+static lz_err *copy_elements(lz_ctx *c, lz_loc at, lz_tensor *t, const lz_backend *b, lz_device d,
+                             lz_data **out)
 {
     lz_array a;
-    LZ_TRY(lz_tensor_fetch(t, t->ctx->at, &a));
+    LZ_TRY(lz_tensor_fetch(t, at, &a));
     lz_host_tensor h = { { a.dtype, lz_array_sizes(&a) },
                          lz_array_strides(&a),
                          (char *)a.buffer->data + (size_t)a.offset * lz_dtype_size(a.dtype),
@@ -476,7 +611,7 @@ static lz_err *copy_elements(lz_ctx *c, lz_tensor *t, const lz_backend *b, lz_de
 }
 
 /* A tensor of its own with the same elements on device d. */
-static lz_err *copy_to(lz_ctx *c, lz_tensor *t, lz_device d, lz_tensor **out)
+static lz_err *copy_to(lz_ctx *c, lz_loc at, lz_tensor *t, lz_device d, lz_tensor **out)
 {
     lz_data *data = NULL;
     const lz_spec *s;
@@ -484,36 +619,44 @@ static lz_err *copy_to(lz_ctx *c, lz_tensor *t, lz_device d, lz_tensor **out)
     if (!b)
         return lz_errf(LZ_ERR_NOT_FOUND, "no backend serves devices of type %d", (int)d.type);
     LZ_TRY(check_copy(c));
+    lz_ctx_uses(c, d);
     LZ_TRY(lz_spec_get(c->specs, (lz_dtype)t->spec->dtype, lz_spec_sizes(t->spec), (lz_ints){ NULL, 0 }, &s));
     bool whole = lz_tensor_is_base(t) && t->spec->numel > 0 && t->alias->device.type == d.type;
-    LZ_TRY(whole && b->copy_data ? copy_base(t, b, d, &data) : copy_elements(c, t, b, d, &data));
+    LZ_TRY(whole && b->copy_data ? copy_base(t, at, b, d, &data) : copy_elements(c, at, t, b, d, &data));
     return lz_tensor_of_data(c, s, d, data, out);
 }
 
 /* Gradients go through it. */
-static lz_tensor *same_elements(lz_ctx *c, lz_tensor *t)
+static lz_tensor *same_elements(lz_ctx *c, lz_loc at, lz_tensor *t)
 {
     const lz_value in = lz_value_tensor(t);
     lz_value out = lz_value_tensor(c->inert);
-    lz_record(c, &lz_op_table[LZ_OP_alias], c->at, &in, &out);
+    lz_record(c, &lz_op_table[LZ_OP_alias], at, &in, &out);
     return out.tensor;
 }
 
-lz_tensor *lz_copy_to(lz_ctx *c, lz_tensor *t, lz_device d)
+lz_tensor *lz_copy_to_at(lz_ctx *c, lz_loc at, lz_tensor *t, lz_device d)
 {
     lz_tensor *out = NULL;
-    if (!t || !t->alias)
+    if (is_inert(t, at, "lz_copy_to"))
         return c->inert;
-    d.index = d.index < 0 ? 0 : d.index;
+    lz_err *e = lz_backend_device_of(d, &d);
+    if (e)
+        return give(c, at, e, NULL);
     bool here = lz_device_eq(d, t->alias->device);
     if (here && t->ctx != c)
-        return lz_share(c, t);
+        return lz_share_at(c, at, t);
     if (here && c->tape)
-        return same_elements(c, t);
-    lz_err *e = here ? lz_tensor_create(t->alias, t->spec, t->offset, &out) : copy_to(c, t, d, &out);
+        return same_elements(c, at, t);
+    e = here ? lz_tensor_create(t->alias, t->spec, t->offset, &out) : copy_to(c, at, t, d, &out);
     if (!e && here)
         lz_tensor_shows(out, t, 0);
-    return give(c, e, out);
+    return give(c, at, e, out);
+}
+
+lz_tensor *(lz_copy_to)(lz_ctx *c, lz_tensor *t, lz_device d)
+{
+    return lz_copy_to_at(c, (lz_loc){ 0 }, t, d);
 }
 
 static lz_err *check_data(const lz_tensor *t, const lz_tensor *data)
@@ -533,7 +676,7 @@ bool lz_set_data(lz_tensor *t, lz_tensor *data)
         return false;
     lz_err *e = check_data(t, data);
     if (e)
-        return told(t->ctx, e);
+        return lz_ctx_told(t->ctx, (lz_loc){ 0 }, e);
     lz_tensor_look(t, data->alias, data->spec, data->offset);
     return true;
 }

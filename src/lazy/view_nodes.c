@@ -7,15 +7,24 @@
 
 enum { BUCKETS = 1 << 10, MOST = 1 << 12 };
 
+/* A node to be made, but for its operands. */
+typedef struct made {
+    lz_node_form form;
+    const lz_scalar *numbers;
+} made;
+
 typedef struct move {
-    lz_node_form there, back;
+    made there, back;
     bool needs_old; /* going back needs what the step is applied to */
 } move;
+
+typedef enum path_kind { FIXED, MOVES_READ, MOVES_WRITE } path_kind;
 
 typedef struct path {
     struct path *next;
     const lz_spec *base, *view;
     int64_t offset;
+    path_kind kind;
     move *moves;
     size_t n, reach; /* steps to be made forward before a write can go back */
 } path;
@@ -66,25 +75,28 @@ static lz_err *save(lz_arena *a, const void *from, size_t n, const void **out)
     return NULL;
 }
 
-/* A node of this operator with these arguments; tensors among them are any pointers. */
-static lz_err *make_form(lz_views *v, lz_op op, const lz_value *args, const lz_spec *result,
-                         lz_node_form *out)
+/* A node of this operator with these arguments; tensors among them are any pointers, numbers that are
+ * scalars are given at run time. */
+static lz_err *make_form(lz_views *v, lz_op op, const lz_value *args, const lz_spec *result, made *out)
 {
-    const void *slots, *fixed, *specs;
+    const void *slots, *fixed, *specs, *numbers;
     lz_call *c = &v->call;
-    LZ_TRY(lz_call_pack(c, &lz_op_table[op], args, true));
+    LZ_TRY(lz_call_pack(c, &lz_op_table[op], args, false));
     LZ_TRY(save(&v->arena, c->slots, c->nslots * sizeof *c->slots, &slots));
     LZ_TRY(save(&v->arena, c->words.data, c->words.len * sizeof *c->words.data, &fixed));
     LZ_TRY(save(&v->arena, &result, sizeof result, &specs));
-    *out = (lz_node_form){ .op = c->op,
-                           .slots = slots,
-                           .fixed = fixed,
-                           .specs = specs,
-                           .nfixed = (uint32_t)c->words.len,
-                           .nslots = (uint16_t)c->nslots,
-                           .nin = (uint16_t)c->tensors.len,
-                           .nout = 1 };
-    out->hash = lz_node_form_hash(out);
+    LZ_TRY(save(&v->arena, c->numbers, c->nnumbers * sizeof *c->numbers, &numbers));
+    out->numbers = numbers;
+    out->form = (lz_node_form){ .op = c->op,
+                                .slots = slots,
+                                .fixed = fixed,
+                                .specs = specs,
+                                .nfixed = (uint32_t)c->words.len,
+                                .nslots = (uint16_t)c->nslots,
+                                .nin = (uint16_t)c->tensors.len,
+                                .nnumbers = (uint16_t)c->nnumbers,
+                                .nout = 1 };
+    out->form.hash = lz_node_form_hash(&out->form);
     return NULL;
 }
 
@@ -96,7 +108,14 @@ typedef struct stepping {
     const lz_spec *before, *after;
     move *out;
     lz_value self;
+    bool moves;
 } stepping;
+
+/* Where a view begins or ends. */
+static lz_value offset_value(const stepping *s, int64_t v)
+{
+    return s->moves ? lz_value_scalar(lz_scalar_int(v)) : lz_value_integer(v);
+}
 
 static lz_err *there(const stepping *s, lz_op op, const lz_value *args)
 {
@@ -126,8 +145,8 @@ static lz_err *view_forms(const stepping *s)
 
 static lz_err *slice_forms(const stepping *s)
 {
-    lz_value dim = lz_value_integer(s->step->dim), start = lz_value_integer(s->step->start);
-    lz_value end = lz_value_integer(s->step->end), step = lz_value_integer(s->step->step);
+    lz_value dim = lz_value_integer(s->step->dim), start = offset_value(s, s->step->start);
+    lz_value end = offset_value(s, s->step->end), step = lz_value_integer(s->step->step);
     s->out->needs_old = true;
     LZ_TRY(there(s, LZ_OP_slice_Tensor, (lz_value[]){ s->self, dim, start, end, step }));
     return back(s, LZ_OP_slice_scatter, (lz_value[]){ s->self, s->self, dim, start, end, step });
@@ -135,7 +154,7 @@ static lz_err *slice_forms(const stepping *s)
 
 static lz_err *select_forms(const stepping *s)
 {
-    lz_value dim = lz_value_integer(s->step->dim), index = lz_value_integer(s->step->start);
+    lz_value dim = lz_value_integer(s->step->dim), index = offset_value(s, s->step->start);
     s->out->needs_old = true;
     LZ_TRY(there(s, LZ_OP_select_int, (lz_value[]){ s->self, dim, index }));
     return back(s, LZ_OP_select_scatter, (lz_value[]){ s->self, s->self, dim, index });
@@ -160,7 +179,7 @@ static lz_err *expand_forms(const stepping *s)
 static lz_err *strided_forms(const stepping *s)
 {
     lz_value sizes = lz_value_ints(s->step->sizes), strides = lz_value_ints(s->step->list);
-    lz_value offset = lz_value_integer(s->step->start);
+    lz_value offset = offset_value(s, s->step->start);
     s->out->needs_old = true;
     LZ_TRY(there(s, LZ_OP_as_strided, (lz_value[]){ s->self, sizes, strides, offset }));
     return back(s, LZ_OP_as_strided_scatter, (lz_value[]){ s->self, s->self, sizes, strides, offset });
@@ -179,7 +198,9 @@ static forms_fn *const forms[LZ_STEP_KINDS] = {
 static lz_err *make_moves(lz_views *v, path *p, const lz_steps *steps)
 {
     lz_dtype d = (lz_dtype)p->base->dtype;
-    stepping s = { .v = v, .self = lz_value_tensor((lz_tensor *)(void *)&some_tensor) };
+    stepping s = { .v = v,
+                   .self = lz_value_tensor((lz_tensor *)(void *)&some_tensor),
+                   .moves = p->kind != FIXED };
     LZ_TRY(lz_arena_new(&v->arena, &p->moves, steps->n + 1));
     LZ_TRY(lz_spec_get(v->specs, d, lz_spec_sizes(p->base), (lz_ints){ NULL, 0 }, &s.after));
     p->n = steps->n;
@@ -195,15 +216,36 @@ static lz_err *make_moves(lz_views *v, path *p, const lz_steps *steps)
     return NULL;
 }
 
-static lz_err *make_path(lz_views *v, const lz_window *w, path **out)
+/* Steps that leave elements out, and none that shows one twice. */
+static bool leaves_out_often(const lz_steps *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        lz_step_kind k = s->v[i].kind;
+        if (k == LZ_STEP_EXPAND)
+            return false;
+        n += k == LZ_STEP_SLICE || k == LZ_STEP_SELECT || k == LZ_STEP_STRIDED;
+    }
+    return n > 1;
+}
+
+static lz_err *find_steps(lz_views *v, const lz_window *w, path_kind kind, lz_steps *out)
+{
+    lz_ints sizes = lz_spec_sizes(w->view), strides = lz_spec_strides(w->view);
+    LZ_TRY(lz_view_steps_find(&v->scratch, w->base, sizes, strides, w->offset, out));
+    if (kind == MOVES_WRITE && leaves_out_often(out))
+        return lz_view_steps_strided(&v->scratch, w->base, sizes, strides, w->offset, out);
+    return NULL;
+}
+
+static lz_err *make_path(lz_views *v, const lz_window *w, path_kind kind, path **out)
 {
     lz_steps steps;
     lz_arena_mark mark = lz_arena_save(&v->scratch), kept = lz_arena_save(&v->arena);
     lz_err *e = lz_arena_new(&v->arena, out, 1);
     if (!e) {
-        **out = (path){ .base = w->base, .view = w->view, .offset = w->offset };
-        e = lz_view_steps_find(&v->scratch, w->base, lz_spec_sizes(w->view), lz_spec_strides(w->view),
-                               w->offset, &steps);
+        **out = (path){ .base = w->base, .view = w->view, .offset = w->offset, .kind = kind };
+        e = find_steps(v, w, kind, &steps);
     }
     if (!e)
         e = make_moves(v, *out, &steps);
@@ -220,10 +262,10 @@ static path **bucket_of(lz_views *v, const lz_window *w)
     return &v->buckets[h >> 32 & (BUCKETS - 1)];
 }
 
-static lz_err *find_path(lz_views *v, const lz_window *w, const path **out)
+static lz_err *find_path(lz_views *v, const lz_window *w, path_kind kind, const path **out)
 {
     path **bucket = bucket_of(v, w), *p = *bucket;
-    while (p && (p->base != w->base || p->view != w->view || p->offset != w->offset))
+    while (p && (p->base != w->base || p->view != w->view || p->offset != w->offset || p->kind != kind))
         p = p->next;
     if (!p) {
         if (v->n >= MOST) {
@@ -232,7 +274,7 @@ static lz_err *find_path(lz_views *v, const lz_window *w, const path **out)
             lz_arena_init(&v->arena);
             v->n = 0;
         }
-        LZ_TRY(make_path(v, w, &p));
+        LZ_TRY(make_path(v, w, kind, &p));
         p->next = *bucket;
         *bucket = p;
         v->n++;
@@ -243,11 +285,10 @@ static lz_err *find_path(lz_views *v, const lz_window *w, const path **out)
 
 /* ---- going along them ---- */
 
-static lz_err *apply(lz_views *v, const lz_window *w, const lz_node_form *f, const lz_output *in,
-                     lz_output *out)
+static lz_err *apply(lz_views *v, const lz_window *w, const made *m, const lz_output *in, lz_output *out)
 {
     lz_node *n;
-    lz_err *e = lz_node_make(v->nodes, f, in, NULL, w->at, w->scope, &n);
+    lz_err *e = lz_node_make(v->nodes, &m->form, in, m->numbers, w->at, w->scope, &n);
     if (!e)
         *out = (lz_output){ n, 0 };
     return e;
@@ -269,7 +310,7 @@ lz_err *lz_views_read(lz_views *v, const lz_window *w, lz_output base, lz_output
     const path *p;
     lz_output value, next = { NULL, 0 };
     lz_err *e = NULL;
-    LZ_TRY(find_path(v, w, &p));
+    LZ_TRY(find_path(v, w, w->moves ? MOVES_READ : FIXED, &p));
     value = hold(base);
     for (size_t i = 0; !e && i < p->n; i++) {
         e = apply(v, w, &p->moves[i].there, &value, &next);
@@ -304,7 +345,7 @@ lz_err *lz_views_write(lz_views *v, const lz_window *w, lz_output base, lz_outpu
     lz_output *old;
     size_t n = 1;
     lz_err *e = NULL;
-    LZ_TRY(find_path(v, w, &p));
+    LZ_TRY(find_path(v, w, w->moves ? MOVES_WRITE : FIXED, &p));
     lz_arena_mark mark = lz_arena_save(&v->scratch);
     LZ_TRY(lz_arena_new(&v->scratch, &old, p->reach + 1));
     old[0] = hold(base);

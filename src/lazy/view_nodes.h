@@ -3,7 +3,11 @@
  * Reading applies the steps of view_steps.h to the value of the base. Writing applies them as
  * far as the last one that leaves elements out, then goes back: what was left out comes from
  * the old value (slice_scatter, select_scatter, as_strided_scatter), and a map that shows all
- * elements needs no old value at all. How steps look for a base and a map is remembered. */
+ * elements needs no old value at all. How steps look for a base and a map is remembered.
+ *
+ * Where a view begins is fixed, or a run-time number of its nodes (`moves`): then views of one shape at
+ * any offset are the same graph. A write that moves and would need old values of several steps is one
+ * as_strided_scatter: nobody has to copy the parts between. */
 #ifndef LZ_LAZY_VIEW_NODES_H
 #define LZ_LAZY_VIEW_NODES_H
 
@@ -17,6 +21,7 @@ void lz_views_destroy(lz_views *v);
 typedef struct lz_window {
     const lz_spec *base, *view;
     int64_t offset; /* of the view, in the storage */
+    bool moves;     /* the offset is no part of the graph */
     lz_loc at;
     const char *scope;
 } lz_window;

@@ -371,6 +371,15 @@ lz_err *lz_view_steps_find(lz_arena *a, const lz_spec *base, lz_ints sizes, lz_i
     return NULL;
 }
 
+lz_err *lz_view_steps_strided(lz_arena *a, const lz_spec *base, lz_ints sizes, lz_ints strides,
+                              int64_t offset, lz_steps *out)
+{
+    finding f = { .arena = a, .base = base, .sizes = sizes, .strides = strides, .offset = offset };
+    LZ_TRY(find_strided(&f));
+    *out = (lz_steps){ f.steps, f.n };
+    return NULL;
+}
+
 /* ---- and back ---- */
 
 static void compose_permute(const lz_step *s, lz_map_of *m)

@@ -38,6 +38,10 @@ typedef struct lz_steps {
 LZ_MUST_USE lz_err *lz_view_steps_find(lz_arena *a, const lz_spec *base, lz_ints sizes, lz_ints strides,
                                        int64_t offset, lz_steps *out);
 
+/* The same by as_strided alone, behind a permute where the base is not row-major. */
+LZ_MUST_USE lz_err *lz_view_steps_strided(lz_arena *a, const lz_spec *base, lz_ints sizes, lz_ints strides,
+                                          int64_t offset, lz_steps *out);
+
 /* Where the elements that the steps lead to lie in the storage. *ok false: a view step would
  * have to copy. */
 typedef struct lz_map_of {

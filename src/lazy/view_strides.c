@@ -1,5 +1,5 @@
 #include "lazy/view_strides.h"
-#include "op/op_table.h"
+#include "lazy/layout.h"
 
 typedef struct viewing {
     const lz_call *c;
@@ -65,11 +65,16 @@ static bool same(const viewing *v)
     return true;
 }
 
+static void multiply(int64_t *stride, int64_t step)
+{
+    *stride = lz_stride_times(*stride, step);
+}
+
 static bool slice(const viewing *v)
 {
     copy_self(v);
     if (v->self->ndim)
-        v->out->v[dim_arg(v, 1)] *= arg(v, 4).integer;
+        multiply(&v->out->v[dim_arg(v, 1)], arg(v, 4).integer);
     return true;
 }
 
@@ -138,7 +143,7 @@ static bool unfold(const viewing *v)
     int64_t n = v->self->ndim, dim = dim_arg(v, 1);
     copy_self(v);
     if (n)
-        v->out->v[dim] *= arg(v, 3).integer;
+        multiply(&v->out->v[dim], arg(v, 3).integer);
     insert_dim(v->out, n, n ? v->self->strides[dim] : 1);
     return true;
 }
@@ -149,7 +154,7 @@ static bool diagonal(const viewing *v)
     copy_self(v);
     remove_dim(v->out, a > b ? a : b);
     remove_dim(v->out, a > b ? b : a);
-    insert_dim(v->out, v->out->n, v->self->strides[a] + v->self->strides[b]);
+    insert_dim(v->out, v->out->n, lz_stride_plus(v->self->strides[a], v->self->strides[b]));
     return true;
 }
 
@@ -236,65 +241,35 @@ static bool flatten(const viewing *v)
 
 /* ---- which ---- */
 
-typedef struct rule {
-    uint16_t op;
-    strides_fn *fn;
-} rule;
-
-static const rule rules[] = {
-    { LZ_OP_positive, same },
-    { LZ_OP_alias, same },
-    { LZ_OP_detach, same },
-    { LZ_OP_lift_fresh, same },
-    { LZ_OP_contiguous, same },
-    { LZ_OP_to_dtype, same },
-    { LZ_OP_to_other, same },
-    { LZ_OP_to_device, same },
-    { LZ_OP_to_dtype_layout, same },
-    { LZ_OP_narrow, same },
-    { LZ_OP_split_Tensor, same },
-    { LZ_OP_split_with_sizes, same },
-    { LZ_OP_split_sizes, same },
-    { LZ_OP_chunk, same },
-    { LZ_OP_slice_Tensor, slice },
-    { LZ_OP_expand, expand },
-    { LZ_OP_expand_as, expand },
-    { LZ_OP_broadcast_to, expand },
-    { LZ_OP_select_int, select },
-    { LZ_OP_unbind_int, select },
-    { LZ_OP_unsqueeze, unsqueeze },
-    { LZ_OP_squeeze, squeeze },
-    { LZ_OP_squeeze_dim, squeeze_dim },
-    { LZ_OP_squeeze_dims, squeeze_dims },
-    { LZ_OP_unfold, unfold },
-    { LZ_OP_diagonal, diagonal },
-    { LZ_OP_transpose_int, transpose },
-    { LZ_OP_swapaxes, transpose },
-    { LZ_OP_swapdims, transpose },
-    { LZ_OP_t, swap_last },
-    { LZ_OP_mT, swap_last },
-    { LZ_OP_adjoint, swap_last },
-    { LZ_OP_numpy_T, reverse },
-    { LZ_OP_permute, permute },
-    { LZ_OP_movedim_int, movedim },
-    { LZ_OP_moveaxis_int, movedim },
-    { LZ_OP_movedim_intlist, movedims },
-    { LZ_OP_moveaxis_intlist, movedims },
-    { LZ_OP_view, view },
-    { LZ_OP_view_as, view },
-    { LZ_OP_reshape, view },
-    { LZ_OP_unflatten_int, view },
-    { LZ_OP_ravel, view },
-    { LZ_OP_flatten_using_ints, flatten },
+/* By lz_stride_rule; NULL: a rule for results that are new. */
+static strides_fn *const rules[LZ_STRIDE_RULE_COUNT] = {
+    [LZ_STRIDES_same] = same,
+    [LZ_STRIDES_parts] = same,
+    [LZ_STRIDES_slice] = slice,
+    [LZ_STRIDES_narrow] = same,
+    [LZ_STRIDES_expand] = expand,
+    [LZ_STRIDES_select] = select,
+    [LZ_STRIDES_unsqueeze] = unsqueeze,
+    [LZ_STRIDES_squeeze] = squeeze,
+    [LZ_STRIDES_squeeze_dim] = squeeze_dim,
+    [LZ_STRIDES_squeeze_dims] = squeeze_dims,
+    [LZ_STRIDES_unfold] = unfold,
+    [LZ_STRIDES_diagonal] = diagonal,
+    [LZ_STRIDES_transpose] = transpose,
+    [LZ_STRIDES_swap_last] = swap_last,
+    [LZ_STRIDES_reverse] = reverse,
+    [LZ_STRIDES_permute] = permute,
+    [LZ_STRIDES_movedim] = movedim,
+    [LZ_STRIDES_movedims] = movedims,
+    [LZ_STRIDES_view] = view,
+    [LZ_STRIDES_flatten] = flatten,
 };
 
 bool lz_view_strides(const lz_call *c, const lz_spec *self, lz_ints sizes, lz_shape *out)
 {
     viewing v = { c, self, sizes, out };
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (c->op == &lz_op_table[rules[i].op])
-            return rules[i].fn(&v) && out->n == sizes.n;
-    return false;
+    strides_fn *fn = rules[lz_layout_of(c->op)->strides];
+    return fn && fn(&v) && out->n == sizes.n;
 }
 
 /* ---- where nothing begins ---- */
@@ -307,9 +282,9 @@ static int64_t clamp(int64_t x, int64_t most)
 bool lz_view_offset(const lz_call *c, const lz_spec *self, int64_t *out)
 {
     viewing v = { .c = c, .self = self };
-    bool cuts = c->op == &lz_op_table[LZ_OP_slice_Tensor] || c->op == &lz_op_table[LZ_OP_narrow]
-                || c->op == &lz_op_table[LZ_OP_select_int];
-    if (!cuts || self->ndim == 0)
+    int rule = lz_layout_of(c->op)->strides;
+    bool cuts = rule == LZ_STRIDES_slice || rule == LZ_STRIDES_narrow || rule == LZ_STRIDES_select;
+    if (!cuts || self->ndim == 0 || c->op->nargs < 3)
         return false;
     int64_t dim = dim_arg(&v, 1), n = self->sizes[dim];
     lz_value start = arg(&v, 2);

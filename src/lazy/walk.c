@@ -17,10 +17,16 @@ void lz_walk_deinit(lz_walk *w)
     *w = (lz_walk){ 0 };
 }
 
-static void begin(lz_walk *w)
+static uint32_t next_number(lz_walk *w)
 {
     if (++w->number == 0) /* 0 is the mark of a new node */
         w->number = 1;
+    return w->number;
+}
+
+static void begin(lz_walk *w)
+{
+    next_number(w);
     w->stack.len = w->nodes.len = w->leaves.len = w->leaf_place.len = w->locs.len = 0;
     w->results.len = w->result_of.len = w->first.len = w->others.len = w->words.len = 0;
     w->nnumbers = 0;
@@ -137,6 +143,42 @@ static lz_err *add_results(lz_walk *w, const lz_output *roots, size_t n)
         LZ_TRY(add_result(w, roots[i]));
     for (size_t i = 0; i < w->results.len; i++)
         LZ_TRY(lz_vec_push(&w->words, lz_flat_ref(w->results.data[i].node->index, w->results.data[i].index)));
+    return NULL;
+}
+
+/* ---- what two graphs share ---- */
+
+/* Marks all operators below n with the walk's number, until one has the mark `other`; 0: none has. */
+static lz_err *mark_below(lz_walk *w, lz_node *n, uint32_t other, bool *met)
+{
+    LZ_TRY(lz_vec_push(&w->stack, (lz_walk_step){ n, 0 }));
+    while (w->stack.len && !*met) {
+        lz_node *x = w->stack.data[--w->stack.len].node;
+        *met = other && x->op && x->mark == other;
+        if (!x->op || x->mark == w->number)
+            continue;
+        x->mark = w->number;
+        for (uint32_t i = 0; i < x->nin && !*met; i++)
+            if (x->in[i].node)
+                LZ_TRY(lz_vec_push(&w->stack, (lz_walk_step){ (lz_node *)x->in[i].node, 0 }));
+    }
+    return NULL;
+}
+
+lz_err *lz_walk_shares(lz_walk *w, const lz_output *roots, size_t na, size_t n, bool *out)
+{
+    uint32_t first = 0, number = next_number(w);
+    bool met = false;
+    w->stack.len = 0;
+    for (size_t i = 0; i < n && !met; i++) {
+        if (i == na) {
+            first = number;
+            next_number(w);
+        }
+        LZ_TRY(mark_below(w, (lz_node *)roots[i].node, first, &met));
+    }
+    w->stack.len = 0;
+    *out = met;
     return NULL;
 }
 

@@ -3,6 +3,8 @@
 #include "core/strides.h"
 #include "lazy/eager.h"
 #include "lazy/functional_table.h"
+#include "lazy/ir.h"
+#include "lazy/layout.h"
 #include "lazy/record_impl.h"
 #include "op/op_table.h"
 #include <string.h>
@@ -79,19 +81,6 @@ static lz_err *find_written(writing *w, bool *ok)
 
 /* ---- what may be written ---- */
 
-/* These write the same everywhere, or leave it to the user which of several wins. */
-static const char *const lenient[] = { "fill_",          "zero_",      "masked_fill_",
-                                       "index_fill_",    "index_put_", "_index_put_impl_",
-                                       "masked_scatter_" };
-
-static bool is_lenient(const lz_op_row *op)
-{
-    for (size_t i = 0; i < sizeof lenient / sizeof *lenient; i++)
-        if (lz_str_is((lz_str){ op->name, op->base }, lenient[i]))
-            return true;
-    return false;
-}
-
 /* Two dense views of one storage that share elements, but not each with its like; as PyTorch
  * has it, also strides that are never walked must be equal. */
 static bool overlap_shifted(const lz_tensor *a, const lz_tensor *b)
@@ -102,6 +91,31 @@ static bool overlap_shifted(const lz_tensor *a, const lz_tensor *b)
     if (a->offset == b->offset && a->spec->numel == b->spec->numel)
         return !lz_shape_eq(lz_spec_strides(a->spec), lz_spec_strides(b->spec));
     return a->offset < b->offset + b->spec->numel && b->offset < a->offset + a->spec->numel;
+}
+
+static bool overlap_at_all(const lz_tensor *a, const lz_tensor *b)
+{
+    return a->alias == b->alias && a->spec->dense && b->spec->dense && a->spec->numel && b->spec->numel
+           && a->offset < b->offset + b->spec->numel && b->offset < a->offset + a->spec->numel;
+}
+
+/* Of an operator that wants its arguments, but for self, apart from what it writes. */
+static bool reads_written(const writing *w, const lz_tensor *t)
+{
+    bool found = false;
+    if (!(lz_layout_of(w->op)->memory & LZ_MEMORY_APART))
+        return false;
+    for (uint32_t i = 1; !found && i < w->kin->nargs; i++)
+        found =
+            w->args[i].kind == LZ_KIND_TENSOR && w->args[i].tensor && overlap_at_all(t, w->args[i].tensor);
+    return found;
+}
+
+static lz_err *shared_element(void)
+{
+    return lz_errf(LZ_ERR_ARG, "unsupported operation: some elements of the input tensor and the written-to "
+                               "tensor refer to a single memory location. Please clone() the tensor before "
+                               "performing the operation.");
 }
 
 /* x.copy_(x) does nothing, whatever x is, also by another name. */
@@ -116,7 +130,7 @@ static bool copies_itself(const writing *w)
 static lz_err *check_overlap(const writing *w)
 {
     const lz_call *call = &w->c->call;
-    bool strict = !is_lenient(w->op) && !copies_itself(w);
+    bool strict = !(lz_layout_of(w->op)->memory & LZ_MEMORY_OVERLAP) && !copies_itself(w);
     for (uint32_t i = 0; strict && i < w->nwritten; i++) {
         const lz_tensor *t = w->written[i].t;
         if (!t->spec->dense
@@ -127,27 +141,49 @@ static lz_err *check_overlap(const writing *w)
                 "single memory location. Please clone() the tensor before performing the operation.");
         for (size_t j = 0; j < call->tensors.len; j++)
             if (call->tensors.data[j] && overlap_shifted(t, call->tensors.data[j]))
-                return lz_errf(LZ_ERR_ARG,
-                               "unsupported operation: some elements of the input tensor and the written-to "
-                               "tensor refer to a single memory location. Please clone() the tensor before "
-                               "performing the operation.");
+                return shared_element();
+        if (reads_written(w, t))
+            return shared_element();
     }
     return NULL;
+}
+
+/* An out tensor that an elementwise operator also reads keeps its sizes. */
+static bool may_resize(const writing *w, const lz_tensor *t)
+{
+    bool may = w->op->kind == LZ_SCHEMA_OUT;
+    bool iterates = lz_layout_of(w->kin)->strides == LZ_STRIDES_operands;
+    for (uint32_t i = 0; may && iterates && i < w->kin->nargs; i++)
+        may = w->args[i].kind != LZ_KIND_TENSOR || w->args[i].tensor != t;
+    return may;
 }
 
 static lz_err *check_fits(const writing *w, const lz_tensor *t, const lz_spec *s)
 {
     char a[LZ_SHAPE_CHARS], b[LZ_SHAPE_CHARS];
-    if (w->op->kind != LZ_SCHEMA_OUT && !lz_shape_eq(lz_spec_sizes(t->spec), lz_spec_sizes(s)))
+    if (!may_resize(w, t) && !lz_shape_eq(lz_spec_sizes(t->spec), lz_spec_sizes(s)))
         return lz_errf(LZ_ERR_ARG, "output with shape %s doesn't match the broadcast shape %s",
                        lz_shape_print(lz_spec_sizes(t->spec), a), lz_shape_print(lz_spec_sizes(s), b));
-    return t->spec->dtype == s->dtype ? NULL
-                                      : lz_dtype_check_cast((lz_dtype)s->dtype, (lz_dtype)t->spec->dtype);
+    if (t->spec->dtype == s->dtype)
+        return NULL;
+    lz_dtype due = (lz_dtype)s->dtype, found = (lz_dtype)t->spec->dtype;
+    if (w->op->kind == LZ_SCHEMA_OUT && !(lz_layout_of(w->op)->memory & LZ_MEMORY_CAST_OUT))
+        return lz_errf(LZ_ERR_ARG, "Expected out tensor to have dtype %s, but got %s instead",
+                       lz_dtype_get(due)->name, lz_dtype_get(found)->name);
+    return lz_dtype_check_cast(due, found);
 }
 
 static lz_err *not_written(void)
 {
     return lz_errf(LZ_ERR_UNSUPPORTED, "the operator gives nothing to be written");
+}
+
+/* Of an out form that computes first and copies then: what it resizes becomes row-major. */
+static lz_err *resized(const writing *w, const lz_spec **s)
+{
+    if (w->op->kind != LZ_SCHEMA_OUT || lz_layout_of(w->op)->strides != LZ_STRIDES_contiguous)
+        return NULL;
+    return lz_spec_get(w->c->specs, (lz_dtype)(*s)->dtype, lz_spec_sizes(*s), (lz_ints){ NULL, 0 }, s);
 }
 
 /* What the i-th written tensor becomes. */
@@ -171,6 +207,12 @@ static lz_err *result_of(const writing *w, uint32_t i, const lz_spec **spec)
 static lz_err *cast(lz_ctx *c, lz_output v, const lz_spec *to, lz_node **out)
 {
     lz_value none = lz_value_none(), self = lz_value_tensor(c->inert);
+    lz_output built;
+    if (c->builder) {
+        LZ_TRY(c->builder->make_cast(c->backend->self, lz_ir_of(c), v, (lz_dtype)to->dtype, &built));
+        *out = (lz_node *)built.node;
+        return NULL;
+    }
     lz_value args[] = { self, lz_value_dtype((lz_dtype)to->dtype), none, none, none, lz_value_truth(false),
                         none };
     return lz_node_op_create(c->nodes, &lz_op_table[LZ_OP__to_copy], args, &v, 1, &to, 1, c->at, out);
@@ -237,6 +279,7 @@ static lz_err *write_all(writing *w)
         lz_output v = { NULL, 0 };
         LZ_TRY(result_of(w, i, &s));
         LZ_TRY(value_of(w, i, &v));
+        LZ_TRY(resized(w, &s));
         LZ_TRY(write_one(w->c, w->written[i].t, s, v));
         lz_tensor_written(w->written[i].t, w->op, w->c->at);
     }

@@ -213,6 +213,7 @@ lz_module *lz_layer_make(lz_module *parent, lz_loc at, const char *name, const l
         if (e)
             take_back(m);
     }
+    parent->lacks_layer |= e != NULL;
     return lz_told(parent->ctx, at, e) ? m : &parent->tree->inert;
 }
 
@@ -238,6 +239,7 @@ lz_module *lz_nn_custom_at(lz_module *parent, lz_loc at, const char *name, const
         cls->drop(data);
     if (!e)
         return parent;
+    parent->lacks_layer = true;
     (void)lz_told(parent->ctx, at, e);
     return &parent->tree->inert;
 }
@@ -260,9 +262,11 @@ lz_tensor *lz_forward_at(lz_module *m, lz_loc at, lz_tensor *x)
     if (!m)
         return NULL;
     m->at = at;
-    if (m->cls->forward)
+    if (m->cls->forward && !m->lacks_layer)
         return m->cls->forward(m, x);
-    return lz_refuse(m->ctx, at, lz_errf(LZ_ERR_ARG, "lz_forward: '%s' only holds other modules", m->path));
+    return lz_refuse(m->ctx, at,
+                     lz_errf(LZ_ERR_ARG, "lz_forward: %s'%s' %s", m->cls->forward ? "a layer of " : "",
+                             m->path, m->cls->forward ? "could not be made" : "only holds other modules"));
 }
 
 void lz_module_set_dtype(lz_module *m, lz_dtype d)

@@ -45,6 +45,7 @@ struct lz_module {
     lz_loc at;             /* of the call that is being made */
     lz_dtype dtype;
     bool training;
+    bool lacks_layer; /* one of its layers could not be made: it computes nothing */
 };
 
 typedef struct lz_tree {

@@ -75,19 +75,36 @@ lz_tensor *lz_find_tensor(lz_named_tensors list, const char *name)
 
 /* ---- copying into what is there ---- */
 
-lz_err *lz_check_sizes(const char *name, const lz_tensor *have, const lz_tensor *given)
+static bool same_sizes(const lz_tensor *have, const lz_tensor *given)
 {
     lz_ints a = lz_tensor_sizes(have), b = lz_tensor_sizes(given);
-    if (a.n == b.n && (a.n == 0 || !memcmp(a.v, b.v, (size_t)a.n * sizeof *a.v)))
+    return a.n == b.n && (a.n == 0 || !memcmp(a.v, b.v, (size_t)a.n * sizeof *a.v));
+}
+
+static void put_sizes(lz_text *t, const lz_tensor *x)
+{
+    lz_ints sizes = lz_tensor_sizes(x);
+    lz_text_puts(t, "[");
+    for (int64_t i = 0; i < sizes.n; i++)
+        lz_text_printf(t, "%s%lld", i ? ", " : "", (long long)sizes.v[i]);
+    lz_text_puts(t, "]");
+}
+
+static void put_mismatch(lz_text *t, const char *name, const lz_tensor *have, const lz_tensor *given)
+{
+    lz_text_printf(t, "size mismatch for '%s': ", name);
+    put_sizes(t, given);
+    lz_text_puts(t, " is given, but it is ");
+    put_sizes(t, have);
+}
+
+lz_err *lz_check_sizes(const char *name, const lz_tensor *have, const lz_tensor *given)
+{
+    if (same_sizes(have, given))
         return NULL;
     lz_text t = { 0 };
-    lz_text_printf(&t, "size mismatch for '%s': [", name);
-    for (int64_t i = 0; i < b.n; i++)
-        lz_text_printf(&t, "%s%lld", i ? ", " : "", (long long)b.v[i]);
-    lz_text_printf(&t, "] is given, but it is [");
-    for (int64_t i = 0; i < a.n; i++)
-        lz_text_printf(&t, "%s%lld", i ? ", " : "", (long long)a.v[i]);
-    lz_err *e = lz_errf(LZ_ERR_ARG, "%.*s]", LZ_FMT(lz_text_view(&t)));
+    put_mismatch(&t, name, have, given);
+    lz_err *e = lz_errf(LZ_ERR_ARG, "%.*s", LZ_FMT(lz_text_view(&t)));
     lz_text_deinit(&t);
     return e;
 }
@@ -123,7 +140,7 @@ typedef struct loading {
     lz_map given; /* names without the prefix */
     LZ_VEC(lz_tensor *) to;
     LZ_VEC(lz_tensor *) from;
-    lz_text missing, unexpected;
+    lz_text missing, unexpected, mismatched;
 } loading;
 
 static lz_err *list_given(loading *l, const char *prefix, lz_named_tensors from)
@@ -147,11 +164,14 @@ static lz_err *take(loading *l, const char *name, lz_tensor *have)
         add_name(&l->missing, name);
         return NULL;
     }
-    LZ_TRY(lz_check_sizes(name, have, t));
-    LZ_TRY(lz_vec_push(&l->to, have));
-    LZ_TRY(lz_vec_push(&l->from, t));
     lz_map_remove(&l->given, lz_str_of(name));
-    return NULL;
+    if (!same_sizes(have, t)) {
+        lz_text_puts(&l->mismatched, l->mismatched.len ? "; " : "");
+        put_mismatch(&l->mismatched, name, have, t);
+        return NULL;
+    }
+    LZ_TRY(lz_vec_push(&l->to, have));
+    return lz_vec_push(&l->from, t);
 }
 
 static lz_err *match(loading *l, lz_module *m)
@@ -165,37 +185,62 @@ static lz_err *match(loading *l, lz_module *m)
     return NULL;
 }
 
-static lz_err *complain(const loading *l)
+/* "missing 'a', 'b'; unexpected 'c'; size mismatch for 'd': ..." */
+static lz_err *put_findings(const loading *l, lz_text *out)
 {
-    LZ_TRY(lz_text_check(&l->missing));
-    LZ_TRY(lz_text_check(&l->unexpected));
-    if (l->missing.len == 0 && l->unexpected.len == 0)
-        return NULL;
-    return lz_errf(LZ_ERR_NOT_FOUND, "the state does not fit: %s%.*s%s%s%.*s",
-                   l->missing.len ? "missing " : "", LZ_FMT(lz_text_view(&l->missing)),
-                   l->missing.len && l->unexpected.len ? "; " : "", l->unexpected.len ? "unexpected " : "",
-                   LZ_FMT(lz_text_view(&l->unexpected)));
+    const struct {
+        const char *word;
+        const lz_text *names;
+    } findings[] = { { "missing ", &l->missing }, { "unexpected ", &l->unexpected }, { "", &l->mismatched } };
+    for (size_t i = 0; i < sizeof findings / sizeof *findings; i++) {
+        LZ_TRY(lz_text_check(findings[i].names));
+        if (findings[i].names->len)
+            lz_text_printf(out, "%s%s%.*s", out->len ? "; " : "", findings[i].word,
+                           LZ_FMT(lz_text_view(findings[i].names)));
+    }
+    return lz_text_check(out);
 }
 
-static lz_err *load(loading *l, lz_module *m, const char *prefix, lz_named_tensors from, bool partial)
+/* Other sizes are an error even of a partial load: such a parameter cannot be what was meant. */
+static lz_err *complain(const loading *l, const lz_text *findings, bool partial)
+{
+    if (partial ? l->mismatched.len == 0 : findings->len == 0)
+        return NULL;
+    bool names = l->missing.len || l->unexpected.len;
+    return lz_errf(names ? LZ_ERR_NOT_FOUND : LZ_ERR_ARG, "the state does not fit: %.*s",
+                   LZ_FMT(lz_text_view(findings)));
+}
+
+static lz_err *load(loading *l, lz_module *m, const char *prefix, lz_named_tensors from, bool partial,
+                    lz_text *findings)
 {
     LZ_TRY(list_given(l, prefix, from));
     LZ_TRY(match(l, m));
-    if (!partial)
-        LZ_TRY(complain(l));
+    LZ_TRY(put_findings(l, findings));
+    LZ_TRY(complain(l, findings, partial));
     return lz_copy_all(m->ctx, l->to.data, l->from.data, l->to.len);
 }
 
-bool lz_module_load_state(lz_module *m, const char *prefix, lz_named_tensors from, bool partial)
+lz_err *lz_state_into(lz_module *m, const char *prefix, lz_named_tensors from, bool partial,
+                      lz_text *findings)
 {
     loading l = { 0 };
-    if (!m)
-        return false;
-    lz_err *e = load(&l, m, prefix, from, partial);
+    lz_err *e = load(&l, m, prefix, from, partial, findings);
     lz_map_deinit(&l.given);
     lz_vec_deinit(&l.to);
     lz_vec_deinit(&l.from);
     lz_text_deinit(&l.missing);
     lz_text_deinit(&l.unexpected);
+    lz_text_deinit(&l.mismatched);
+    return e;
+}
+
+bool lz_module_load_state(lz_module *m, const char *prefix, lz_named_tensors from, bool partial)
+{
+    lz_text findings = { 0 };
+    if (!m)
+        return false;
+    lz_err *e = lz_state_into(m, prefix, from, partial, &findings);
+    lz_text_deinit(&findings);
     return lz_told(m->ctx, LZ_HERE, e);
 }

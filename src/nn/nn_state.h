@@ -3,6 +3,7 @@
 #define LZ_NN_STATE_H
 
 #include "base/err.h"
+#include "base/text.h"
 #include <lazuli/optim.h>
 
 /* Under prefix + name + end, once. */
@@ -11,6 +12,10 @@ LZ_MUST_USE lz_err *lz_state_put(lz_state *s, const char *prefix, const char *na
 LZ_MUST_USE lz_err *lz_check_sizes(const char *name, const lz_tensor *have, const lz_tensor *given);
 /* Without the tape; a sync. Tensors of other contexts are shared. */
 LZ_MUST_USE lz_err *lz_copy_all(lz_ctx *c, lz_tensor *const *to, lz_tensor *const *from, size_t n);
+
+/* lz_module_load_state; adds to the text what is missing, unexpected or of other sizes. */
+LZ_MUST_USE lz_err *lz_state_into(lz_module *m, const char *prefix, lz_named_tensors from, bool partial,
+                                  lz_text *findings);
 
 /* Model and optimiser (may be NULL) of a run, "model." and "optim.". To be freed; NULL on failure. */
 lz_state *lz_run_state(lz_module *m, lz_optim *o);

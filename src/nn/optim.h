@@ -83,6 +83,6 @@ struct lz_optim {
 };
 
 /* A held tensor like p, in which all elements are v. */
-LZ_MUST_USE lz_err *lz_optim_held(lz_ctx *c, const lz_tensor *p, double v, lz_tensor **out);
+LZ_MUST_USE lz_err *lz_optim_held(lz_ctx *c, lz_loc at, const lz_tensor *p, double v, lz_tensor **out);
 
 #endif

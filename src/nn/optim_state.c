@@ -157,7 +157,7 @@ static lz_err *load_state(lz_optim *o, const place *p, const char *name, lz_tens
     if (!l->for_good)
         return NULL;
     if (!*state)
-        LZ_TRY(lz_optim_held(o->ctx, p->param->p, 0, state));
+        LZ_TRY(lz_optim_held(o->ctx, LZ_HERE, p->param->p, 0, state));
     LZ_TRY(lz_vec_push(&l->to, *state));
     return lz_vec_push(&l->from, t);
 }

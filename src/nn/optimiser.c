@@ -134,7 +134,7 @@ static lz_err *add_params(lz_optim *o, lz_module *m, const lz_optim_options *opt
 }
 
 /* What was recorded to make parameters and buffers is run, and no part of the first step. */
-static lz_err *settle(lz_module *m)
+static lz_err *settle(lz_module *m, lz_loc at)
 {
     lz_named_tensors lists[2] = { lz_module_params(m), lz_module_buffers(m) };
     size_t n = 0;
@@ -149,16 +149,16 @@ static lz_err *settle(lz_module *m)
     return ok ? NULL : lz_errf(LZ_ERR_ARG, "parameters cannot be computed");
 }
 
-static lz_err *add_module(lz_optim *o, lz_module *m, const lz_optim_options *options)
+static lz_err *add_module(lz_optim *o, lz_loc at, lz_module *m, const lz_optim_options *options)
 {
     LZ_TRY(add_params(o, m, options));
-    return settle(m);
+    return settle(m, at);
 }
 
 bool lz_optim_add_module(lz_optim *o, lz_module *m, const lz_optim_options *options)
 {
     return o && !lz_module_is_inert(m)
-           && lz_told(o->ctx, m->at, add_module(o, m, options ? options : &o->rule->defaults));
+           && lz_told(o->ctx, m->at, add_module(o, m->at, m, options ? options : &o->rule->defaults));
 }
 
 lz_optim *lz_optim_of_at(lz_optim_kind kind, lz_loc at, lz_module *m, const lz_optim_options *options)
@@ -166,7 +166,7 @@ lz_optim *lz_optim_of_at(lz_optim_kind kind, lz_loc at, lz_module *m, const lz_o
     lz_optim *o = lz_module_is_inert(m) ? NULL : lz_optim_create(m->ctx, kind);
     if (!o)
         return NULL;
-    if (lz_told(m->ctx, at, add_module(o, m, options)))
+    if (lz_told(m->ctx, at, add_module(o, at, m, options)))
         return o;
     lz_optim_free(o);
     return NULL;
@@ -200,7 +200,7 @@ double lz_optim_lr(const lz_optim *o)
 
 /* ---- steps ---- */
 
-lz_err *lz_optim_held(lz_ctx *c, const lz_tensor *p, double v, lz_tensor **out)
+lz_err *lz_optim_held(lz_ctx *c, lz_loc at, const lz_tensor *p, double v, lz_tensor **out)
 {
     enum { WIDEST = 16 };
     void *zeros = lz_mem_zalloc((size_t)lz_tensor_numel(p) + 1, WIDEST);
@@ -216,13 +216,13 @@ lz_err *lz_optim_held(lz_ctx *c, const lz_tensor *p, double v, lz_tensor **out)
     return NULL;
 }
 
-static lz_err *need_states(const lz_optim *o, const lz_optim_options *options, lz_optim_param *s)
+static lz_err *need_states(const lz_optim *o, lz_loc at, const lz_optim_options *options, lz_optim_param *s)
 {
     s->is_new = false;
     for (int k = 0; k < LZ_OPTIM_STATES; k++)
         if (!s->state[k] && o->rule->states[k] && o->rule->needs(options, k)) {
             double v = o->rule->begin ? o->rule->begin(options, k) : 0;
-            LZ_TRY(lz_optim_held(o->ctx, s->p, v, &s->state[k]));
+            LZ_TRY(lz_optim_held(o->ctx, at, s->p, v, &s->state[k]));
             s->is_new = true;
         }
     return NULL;
@@ -235,7 +235,7 @@ static lz_err *step_group(lz_optim *o, lz_optim_group_data *g, lz_loc at)
         lz_tensor *grad = lz_grad_of(s->p);
         if (!grad)
             continue;
-        LZ_TRY(need_states(o, &g->o, s));
+        LZ_TRY(need_states(o, at, &g->o, s));
         s->steps++;
         o->rule->update(o->ctx, at, &g->o, s, grad);
     }

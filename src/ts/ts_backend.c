@@ -1,11 +1,11 @@
 #include "ts/ts_backend.h"
 #include "base/env.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "core/dtype.h"
 #include "exec/op_lower.h"
 #include "ts/ts_computation.h"
 #include "ts/ts_device.h"
-#include <stdio.h>
 #include <unistd.h>
 
 enum { KEEP = 1 << 30 }; /* bytes of free buffers */
@@ -20,7 +20,7 @@ typedef struct crew {
 /* What all devices share: pools of threads, one of memory. They are there as long as there
  * are data or computations, which are counted. */
 typedef struct backend {
-    pthread_mutex_t lock;
+    lz_lock lock;
     lz_buffer_pool *memory;
     crew *crews;
     atomic_size_t users;
@@ -30,7 +30,7 @@ typedef struct backend {
     atomic_size_t predicted; /* with what was held before it: the most of all graphs so far */
 } backend;
 
-static backend the_backend = { .lock = PTHREAD_MUTEX_INITIALIZER };
+static backend the_backend = { .lock = LZ_LOCK_INIT };
 
 /* ---- life ---- */
 
@@ -65,24 +65,24 @@ static lz_err *hire(backend *b, int threads, crew **out)
 /* What a run takes, while somebody uses the backend. */
 static lz_err *get_env(backend *b, int threads, lz_ts_env *out)
 {
-    pthread_mutex_lock(&b->lock);
+    lz_lock_take(&b->lock);
     crew *c = b->crews;
     while (c && c->threads != threads)
         c = c->next;
     lz_err *e = c ? NULL : hire(b, threads, &c);
     *out = (lz_ts_env){ .memory = b->memory, .threads = c ? c->pool : NULL };
-    pthread_mutex_unlock(&b->lock);
+    lz_lock_give(&b->lock);
     return e;
 }
 
 /* One more, where there may be none yet. */
 static lz_err *enter(backend *b)
 {
-    pthread_mutex_lock(&b->lock);
+    lz_lock_take(&b->lock);
     lz_err *e = b->memory ? NULL : lz_buffer_pool_create(KEEP, &b->memory);
     if (!e)
         atomic_fetch_add(&b->users, 1);
-    pthread_mutex_unlock(&b->lock);
+    lz_lock_give(&b->lock);
     return e;
 }
 
@@ -90,18 +90,17 @@ static void leave(backend *b)
 {
     if (atomic_fetch_sub(&b->users, 1) != 1)
         return;
-    pthread_mutex_lock(&b->lock);
+    lz_lock_take(&b->lock);
     if (atomic_load(&b->users) == 0)
         stop(b);
-    pthread_mutex_unlock(&b->lock);
+    lz_lock_give(&b->lock);
 }
 
+/* A type that this machine lacks is no reason to fail: who opens the default device is told. */
 static lz_err *initialize_aten_bindings(void *self)
 {
     backend *b = self;
-    int8_t type = lz_ts_device_chosen();
-    LZ_TRY(lz_ts_device_check(type));
-    atomic_store(&b->type, type);
+    atomic_store(&b->type, lz_ts_device_chosen());
     return NULL;
 }
 
@@ -125,6 +124,7 @@ static lz_err *make_computation_data_from_tensor(void *self, const lz_host_tenso
 {
     backend *b = self;
     lz_ts_data *made;
+    LZ_TRY(lz_ts_device_exists(d));
     LZ_TRY(enter(b));
     lz_err *e = lz_ts_data_upload(b->memory, t, d, &made);
     if (e) {
@@ -140,6 +140,7 @@ static lz_err *make_computation_data_from_scalar(void *self, lz_scalar value, lz
 {
     backend *b = self;
     lz_ts_data *made;
+    LZ_TRY(lz_ts_device_exists(d));
     LZ_TRY(enter(b));
     lz_err *e = lz_ts_data_of_scalar(b->memory, value, d, &made);
     if (e)
@@ -173,9 +174,9 @@ static lz_err *copy_data(void *self, void *data, lz_backend_device from, lz_back
     backend *b = self;
     lz_ts_data *made;
     (void)from;
+    LZ_TRY(lz_ts_device_exists(to));
     LZ_TRY(lz_ts_data_create(lz_buffer_retain(d->buffer), lz_ts_data_type(d), to, &made));
     atomic_fetch_add(&b->users, 1);
-    made->scalar = d->scalar;
     *out = made;
     return NULL;
 }
@@ -189,7 +190,7 @@ static void release_computation(void *self, void *computation)
         leave(self);
 }
 
-static lz_err *compile_one(backend *b, const lz_lowering *l, void **out)
+static lz_err *compile_one(backend *b, lz_lowering *l, void **out)
 {
     lz_ts_computation *c;
     LZ_TRY(enter(b));
@@ -216,9 +217,9 @@ static lz_err *compile(void *self, lz_lowering *const *instances, size_t n, void
 
 static lz_buffer_stats stats_of(backend *b)
 {
-    pthread_mutex_lock(&b->lock);
+    lz_lock_take(&b->lock);
     lz_buffer_stats s = b->memory ? lz_buffer_pool_stats(b->memory) : (lz_buffer_stats){ 0 };
-    pthread_mutex_unlock(&b->lock);
+    lz_lock_give(&b->lock);
     return s;
 }
 
@@ -237,6 +238,7 @@ static lz_err *execute_computation(void *self, void *computation, const lz_execu
     atomic_fetch_add_explicit(&b->run, 1, memory_order_relaxed);
     lz_ts_figures f;
     lz_ts_env env;
+    LZ_TRY(lz_ts_device_exists(x->device));
     LZ_TRY(get_env(b, x->threads, &env));
     size_t held = stats_of(b).live;
     lz_err *e = lz_ts_execute(computation, &env, x, &f);
@@ -253,6 +255,12 @@ static const char *get_computation_backend_text(void *self, void *computation)
 {
     (void)self;
     return lz_ts_computation_text(computation);
+}
+
+static size_t get_computation_bytes(void *self, void *computation)
+{
+    (void)self;
+    return lz_ts_computation_bytes(computation);
 }
 
 static bool serves(lz_dtype d)
@@ -278,10 +286,10 @@ static bool supports(void *self, const lz_node *n)
 
 static lz_err *get_backend_devices(void *self, lz_backend_device *out, size_t room, size_t *n)
 {
-    backend *b = self;
+    (void)self;
     *n = 1;
     if (room)
-        out[0] = (lz_backend_device){ (int8_t)atomic_load(&b->type), 0 };
+        out[0] = (lz_backend_device){ LZ_TS_CPU, 0 };
     return NULL;
 }
 
@@ -312,10 +320,10 @@ static lz_err *set_default_device_ordinal(void *self, int64_t ordinal)
 
 static lz_err *get_backend_device(void *self, lz_device virtual_device, lz_backend_device *out)
 {
-    int64_t ordinal = virtual_device.index < 0 ? get_default_device_ordinal(self) : virtual_device.index;
-    if (ordinal != 0)
-        return lz_errf(LZ_ERR_NOT_FOUND, "there is one device, number 0, not %lld", (long long)ordinal);
-    *out = (lz_backend_device){ get_default_device_type(self), ordinal };
+    (void)self;
+    if (virtual_device.index != 0)
+        return lz_errf(LZ_ERR_NOT_FOUND, "there is one device, number 0, not %d", virtual_device.index);
+    *out = (lz_backend_device){ LZ_TS_CPU, 0 };
     return NULL;
 }
 
@@ -323,6 +331,18 @@ static const char *device_type_name(void *self, int8_t type)
 {
     (void)self;
     return lz_ts_device_name(type);
+}
+
+static bool takes_offsets(void *self)
+{
+    (void)self;
+    return true;
+}
+
+static const char *device_description(void *self, lz_backend_device d)
+{
+    (void)self;
+    return d.type == LZ_TS_CPU ? lz_ts_cpu_description() : "";
 }
 
 /* ---- reports ---- */
@@ -347,18 +367,6 @@ static size_t get_metrics(void *self, lz_metric_value *out, size_t room)
     for (size_t i = 0; i < n && i < room; i++)
         out[i] = all[i];
     return n;
-}
-
-static const char *create_metric_report(void *self)
-{
-    static _Thread_local char text[512];
-    lz_metric_value v[16];
-    size_t n = get_metrics(self, v, 16), at = 0;
-    for (size_t i = 0; i < n && at < sizeof text; i++) {
-        int k = snprintf(text + at, sizeof text - at, "%s: %lld\n", v[i].name, (long long)v[i].value);
-        at += k > 0 ? (size_t)k : 0;
-    }
-    return text;
 }
 
 static lz_err *get_memory_info(void *self, lz_backend_device d, lz_memory_info *out)
@@ -394,6 +402,7 @@ static const lz_backend table = {
     .copy_data = copy_data,
     .supports = supports,
     .get_computation_backend_text = get_computation_backend_text,
+    .get_computation_bytes = get_computation_bytes,
     .get_default_device_type = get_default_device_type,
     .set_default_device_type = set_default_device_type,
     .get_default_device_ordinal = get_default_device_ordinal,
@@ -401,9 +410,10 @@ static const lz_backend table = {
     .eager_fallback_device_type = get_default_device_type,
     .get_backend_device = get_backend_device,
     .device_type_name = device_type_name,
-    .create_metric_report = create_metric_report,
     .get_metrics = get_metrics,
     .get_memory_info = get_memory_info,
+    .device_description = device_description,
+    .takes_offsets = takes_offsets,
 };
 
 const lz_backend *lz_ts_backend(uint32_t host_abi)

@@ -1,8 +1,8 @@
 /* ts_backend.h - the TorchScript backend: graphs of aten:: operators, run by the engine.
  *
- * It reaches the lazy layer through <lazuli/backend.h> alone. Its devices are of type CPU
- * or CUDA, whichever is the default type: LAZULI_TS_CUDA, or LTC_TS_CUDA as the original
- * has it, or set_default_device_type choose CUDA, and a machine that has none says so. */
+ * It reaches the lazy layer through <lazuli/backend.h> alone. It has one device, CPU0.
+ * LAZULI_TS_CUDA, or LTC_TS_CUDA as the original has it, makes CUDA the default type: as long
+ * as there is no such device, whoever opens the default device is told so, and nobody else. */
 #ifndef LZ_TS_TS_BACKEND_H
 #define LZ_TS_TS_BACKEND_H
 

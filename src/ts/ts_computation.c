@@ -1,5 +1,6 @@
 #include "ts/ts_computation.h"
 #include "base/cpu.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "core/dtype.h"
 #include "core/shape.h"
@@ -7,6 +8,7 @@
 #include "exec/xtensor.h"
 #include "jit/codes.h"
 #include "pass/pass.h"
+#include "ts/ts_device.h"
 #include <string.h>
 
 enum {
@@ -51,7 +53,7 @@ static lz_err *make_ready(lz_ts_computation *c)
     return lz_executor_create(c->graph.graph, &c->executor);
 }
 
-static lz_err *compile(lz_ts_computation *c, const lz_lowering *l)
+static lz_err *compile(lz_ts_computation *c, lz_lowering *l)
 {
     const lz_output *results;
     c->n_outputs = lz_lowering_results(l, &results);
@@ -61,13 +63,13 @@ static lz_err *compile(lz_ts_computation *c, const lz_lowering *l)
     return make_ready(c);
 }
 
-lz_err *lz_ts_compile(const lz_lowering *l, lz_ts_computation **out)
+lz_err *lz_ts_compile(lz_lowering *l, lz_ts_computation **out)
 {
     lz_ts_computation *c = lz_mem_zalloc(1, sizeof *c);
     if (!c)
         return lz_err_oom();
     c->stamp = STAMP;
-    pthread_mutex_init(&c->lock, NULL);
+    lz_lock_init(&c->lock);
     lz_err *e = compile(c, l);
     if (e)
         lz_ts_computation_destroy(c);
@@ -85,8 +87,15 @@ void lz_ts_computation_destroy(lz_ts_computation *c)
     lz_ts_graph_deinit(&c->graph);
     lz_mem_free(c->inputs);
     lz_mem_free(c->text);
-    pthread_mutex_destroy(&c->lock);
+    lz_lock_deinit(&c->lock);
     lz_mem_free(c);
+}
+
+/* A graph that the executor runs makes its plans later: they are not known yet. */
+size_t lz_ts_computation_bytes(const lz_ts_computation *c)
+{
+    return sizeof *c + c->graph.graph->arena.total + c->n_inputs * sizeof *c->inputs
+           + (c->straight ? lz_straight_bytes(c->straight) : 0);
 }
 
 static char *print(lz_graph *g)
@@ -104,11 +113,11 @@ static char *print(lz_graph *g)
 
 const char *lz_ts_computation_text(lz_ts_computation *c)
 {
-    pthread_mutex_lock(&c->lock);
+    lz_lock_take(&c->lock);
     if (!c->text)
         c->text = print(c->graph.graph);
     const char *text = c->text ? c->text : "";
-    pthread_mutex_unlock(&c->lock);
+    lz_lock_give(&c->lock);
     return text;
 }
 
@@ -125,8 +134,10 @@ static lz_err *wrong_argument(const lz_ts_data *d, const lz_straight_input *in, 
 }
 
 /* A dead input may be written to if its buffer is nobody else's, which the run looks at. */
-static lz_err *take_argument(const lz_ts_computation *c, const lz_argument *a, size_t i, lz_straight_arg *out)
+static lz_err *take_argument(const lz_ts_computation *c, const lz_execution *x, size_t i,
+                             lz_straight_arg *out)
 {
+    const lz_argument *a = &x->arguments[i];
     const lz_straight_input *in = &c->inputs[i];
     const lz_ts_data *d = a->data;
     *out = (lz_straight_arg){ .number = a->number };
@@ -136,6 +147,9 @@ static lz_err *take_argument(const lz_ts_computation *c, const lz_argument *a, s
                    : lz_errf(LZ_ERR_ARG, "argument %zu is a number of another kind", i);
     if (!d || d->dtype != in->dtype || !lz_shape_eq((lz_ints){ d->sizes, d->ndim }, in->sizes))
         return wrong_argument(d, in, i);
+    lz_err *e = lz_ts_device_reads(x->device, d->device);
+    if (e)
+        return lz_err_wrap(e, "argument %zu", i);
     out->buffer = d->buffer;
     out->donate = a->donated;
     out->constant = true; /* data of tensors are never written to otherwise */
@@ -208,7 +222,7 @@ static lz_err *run_straight(const lz_ts_computation *c, const lz_ts_env *env, co
                                  .failed = &failed,
                                  .planned = &figures->planned };
     for (size_t i = 0; i < c->n_inputs; i++)
-        LZ_TRY(take_argument(c, &x->arguments[i], i, &args[i]));
+        LZ_TRY(take_argument(c, x, i, &args[i]));
     LZ_TRY(make_results(c, x));
     lz_err *e = lz_straight_run(c->straight, &run, buffers);
     for (size_t i = 0; e && i < c->n_inputs; i++)
@@ -240,7 +254,7 @@ static lz_err *execute_straight(const lz_ts_computation *c, const lz_ts_env *env
 
 /* ---- running by the executor ---- */
 
-static lz_err *take_value(const lz_argument *a, lz_scalar_kind number, lz_gv *out)
+static lz_err *take_value(const lz_argument *a, lz_scalar_kind number, lz_backend_device device, lz_gv *out)
 {
     const lz_ts_data *d = a->data;
     lz_shape dense;
@@ -251,6 +265,7 @@ static lz_err *take_value(const lz_argument *a, lz_scalar_kind number, lz_gv *ou
                                           : lz_gv_int(a->number.i);
         return NULL;
     }
+    LZ_TRY(lz_ts_device_reads(device, d->device));
     lz_ints sizes = { d->sizes, d->ndim };
     LZ_TRY(lz_strides_contiguous(sizes, &dense));
     LZ_TRY(lz_xstorage_create(lz_buffer_retain(d->buffer), &storage));
@@ -280,7 +295,7 @@ static lz_err *run_values(lz_ts_computation *c, const lz_ts_env *env, const lz_e
 {
     lz_exec_env exec = { .threads = env->threads, .memory = env->memory };
     for (size_t i = 0; i < c->n_inputs; i++)
-        LZ_TRY(take_value(&x->arguments[i], c->inputs[i].number, &in[i]));
+        LZ_TRY(take_value(&x->arguments[i], c->inputs[i].number, x->device, &in[i]));
     LZ_TRY(lz_executor_run(c->executor, in, c->n_inputs, &exec, out));
     for (size_t i = 0; i < c->n_outputs; i++)
         LZ_TRY(wrap_value(out[i], env->memory, x->device, &x->results[i]));

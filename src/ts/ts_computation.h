@@ -6,6 +6,7 @@
 #ifndef LZ_TS_TS_COMPUTATION_H
 #define LZ_TS_TS_COMPUTATION_H
 
+#include "base/lock.h"
 #include "base/pool.h"
 #include "exec/executor.h"
 #include "exec/straight.h"
@@ -20,8 +21,8 @@ typedef struct lz_ts_computation {
     lz_executor *executor;
     lz_straight_input *inputs; /* sizes lie in the graph's types */
     size_t n_inputs, n_outputs;
-    atomic_bool ran;      /* once at least */
-    pthread_mutex_t lock; /* of the text */
+    atomic_bool ran; /* once at least */
+    lz_lock lock;    /* of the text */
     char *text;
 } lz_ts_computation;
 
@@ -37,11 +38,13 @@ typedef struct lz_ts_figures {
     size_t planned; /* bytes taken at once, as was known before the run; 0: it could not be known */
 } lz_ts_figures;
 
-LZ_MUST_USE lz_err *lz_ts_compile(const lz_lowering *l, lz_ts_computation **out);
+LZ_MUST_USE lz_err *lz_ts_compile(lz_lowering *l, lz_ts_computation **out);
 void lz_ts_computation_destroy(lz_ts_computation *c); /* NULL does nothing */
 
 LZ_MUST_USE lz_err *lz_ts_execute(lz_ts_computation *c, const lz_ts_env *env, const lz_execution *x,
                                   lz_ts_figures *out);
+
+size_t lz_ts_computation_bytes(const lz_ts_computation *c);
 
 /* The graph's text; belongs to the computation. "" when memory is out. */
 const char *lz_ts_computation_text(lz_ts_computation *c);

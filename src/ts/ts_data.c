@@ -16,7 +16,6 @@ lz_err *lz_ts_data_create(lz_buffer *buffer, lz_data_type type, lz_backend_devic
         return e;
     }
     d->buffer = buffer;
-    d->scalar = lz_scalar_none();
     d->device = device;
     d->dtype = type.dtype;
     d->ndim = type.sizes.n;
@@ -154,9 +153,7 @@ lz_err *lz_ts_data_of_scalar(lz_buffer_pool *memory, lz_scalar v, lz_backend_dev
     lz_data_type type = { dtype_of(v.kind), { NULL, 0 } };
     lz_buffer *buffer;
     LZ_TRY(fill_one(memory, type.dtype, v, &buffer));
-    LZ_TRY(lz_ts_data_create(buffer, type, device, out));
-    (*out)->scalar = v;
-    return NULL;
+    return lz_ts_data_create(buffer, type, device, out);
 }
 
 /* ---- to the host ---- */

@@ -1,7 +1,7 @@
-/* ts_data.h - elements on a device of the TorchScript backend: a tensor or a number.
+/* ts_data.h - elements on a device of the TorchScript backend.
  *
  * Dense and row-major, in a buffer that is never written once the data is there; so several
- * may share it. A number has a buffer too, with its one element. */
+ * may share it. A number is a tensor without dimensions. */
 #ifndef LZ_TS_TS_DATA_H
 #define LZ_TS_TS_DATA_H
 
@@ -10,7 +10,6 @@
 
 typedef struct lz_ts_data {
     lz_buffer *buffer; /* one count */
-    lz_scalar scalar;  /* LZ_SCALAR_NONE: a tensor */
     lz_backend_device device;
     lz_dtype dtype;
     int64_t ndim, numel;

@@ -1,12 +1,56 @@
 #include "ts/ts_device.h"
+#include "base/cpu.h"
 #include "base/dl.h"
 #include "base/env.h"
 #include "ts/ts_backend.h"
+#include <pthread.h>
+#include <stdio.h>
 
 const char *lz_ts_device_name(int8_t type)
 {
     static const char *const names[] = { [LZ_TS_CPU] = "CPU", [LZ_TS_CUDA] = "CUDA" };
     return type == LZ_TS_CPU || type == LZ_TS_CUDA ? names[type] : "Unknown";
+}
+
+static bool is_own(lz_backend_device d)
+{
+    return d.type == LZ_TS_CPU && d.ordinal == 0;
+}
+
+lz_err *lz_ts_device_exists(lz_backend_device d)
+{
+    if (is_own(d) || lz_backend_device_exists(d))
+        return NULL;
+    return lz_errf(LZ_ERR_NOT_FOUND, "no such device: %s%lld (type %d)", lz_ts_device_name(d.type),
+                   (long long)d.ordinal, d.type);
+}
+
+/* Who leaves its work to this backend may keep the data on CPU0 and still say its own device. */
+lz_err *lz_ts_device_reads(lz_backend_device on, lz_backend_device of)
+{
+    if ((on.type == of.type && on.ordinal == of.ordinal) || (is_own(of) && !is_own(on)))
+        return NULL;
+    return lz_errf(LZ_ERR_ARG, "data on %s%lld (type %d), and the graph runs on %s%lld (type %d)",
+                   lz_ts_device_name(of.type), (long long)of.ordinal, of.type, lz_ts_device_name(on.type),
+                   (long long)on.ordinal, on.type);
+}
+
+static char cpu[64];
+
+static void describe_cpu(void)
+{
+    lz_text t = { 0 };
+    lz_cpu_name(&t);
+    if (!t.failed)
+        snprintf(cpu, sizeof cpu, "%.*s", (int)t.len, t.ptr);
+    lz_text_deinit(&t);
+}
+
+const char *lz_ts_cpu_description(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, describe_cpu);
+    return cpu;
 }
 
 /* Set to anything is enough, as in the original. */

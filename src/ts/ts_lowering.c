@@ -8,7 +8,7 @@
 enum { TYPES = 64 }; /* of results, remembered */
 
 typedef struct lowerer {
-    const lz_lowering *l;
+    lz_lowering *l;
     lz_ts_graph *out;
     lz_graph *g;
     lz_arena scratch;
@@ -396,6 +396,7 @@ static lz_err *lower_op(lowerer *w, const lz_node *n, const lz_ir_node **made)
     LZ_TRY(result_types(w, n, types, &in_list));
     LZ_TRY(append(w, &spec, &made_here));
     made_here->op = op;
+    made_here->recorded = (uint32_t)lz_lowering_index(w->l, n) + 1;
     *made = made_here;
     if (random >= 0)
         LZ_TRY(lz_ir_attr_add(w->g, made_here, LZ_STR(LZ_STRAIGHT_RANDOM), NULL, lz_gv_int(random)));
@@ -414,7 +415,9 @@ static lz_err *lower_nodes(lowerer *w)
         bool leaf = lz_node_kind_of(nodes[i]) == LZ_NODE_DATA;
         lz_ir_value *param = leaf ? w->params[w->first_value[i]] : NULL;
         w->first_value[i] = (uint32_t)w->values.len;
+        lz_lowering_set_emission(w->l, nodes[i], LZ_EMITTING);
         LZ_TRY(leaf ? lz_vec_push(&w->values, param) : lower_op(w, nodes[i], &w->out->made[i]));
+        lz_lowering_set_emission(w->l, nodes[i], LZ_EMITTED);
     }
     return NULL;
 }
@@ -458,7 +461,7 @@ static lz_err *lower(lowerer *w)
     return add_results(w);
 }
 
-lz_err *lz_ts_lower(const lz_lowering *l, lz_ts_graph *out)
+lz_err *lz_ts_lower(lz_lowering *l, lz_ts_graph *out)
 {
     lowerer w = { .l = l, .out = out };
     *out = (lz_ts_graph){ 0 };

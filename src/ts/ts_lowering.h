@@ -15,7 +15,8 @@ typedef struct lz_ts_graph {
     size_t n;
 } lz_ts_graph;
 
-LZ_MUST_USE lz_err *lz_ts_lower(const lz_lowering *l, lz_ts_graph *out);
+/* After an error the node that could not be lowered is LZ_EMITTING. */
+LZ_MUST_USE lz_err *lz_ts_lower(lz_lowering *l, lz_ts_graph *out);
 void lz_ts_graph_deinit(lz_ts_graph *g);
 
 #endif

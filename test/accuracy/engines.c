@@ -134,7 +134,7 @@ void engine_run(void *user, void *out, void *x, void *y, int n)
     bool two = e->kernel->ir.access.len == 3;
     lz_kaccess access[3] = { { x, 0, strides }, { y, 0, strides } };
     lz_kaccess *store = &access[two ? 2 : 1];
-    lz_kernel_args args = { extents, access, NULL };
+    lz_kernel_args args = { .extents = extents, .access = access };
     *store = (lz_kaccess){ out, 0, strides };
     lz_err *err = lz_kernel_run(e->kernel, &args, NULL);
     store->base = beside;

@@ -16,7 +16,7 @@ fail() {
 cp -r "$source/ops" .
 natives=$(for file in ops/*.yaml; do
     case $file in
-    ops/tags.yaml | ops/derivatives.yaml | ops/lazy.yaml) ;;
+    ops/tags.yaml | ops/derivatives.yaml) ;;
     *) printf ' --native %s' "$file" ;;
     esac
 done)

@@ -22,3 +22,10 @@ for line in 'lint: format failed' 'lint: tidy failed' 'lint: layers ok' 'lint: f
     *) die "does not say '$line': $said" ;;
     esac
 done
+
+# One step alone, and a step that does not exist.
+fails 'lint: failed: format' "$tree/tools/lint.sh" format
+case $said in
+*"lint: tidy"*) die "format alone ran tidy: $said" ;;
+esac
+fails "there is no step 'colour'" "$tree/tools/lint.sh" colour

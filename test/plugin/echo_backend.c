@@ -263,6 +263,14 @@ static lz_err *execute_computation(void *self, void *computation_, const lz_exec
 }
 
 /* What the CPU cannot do, we cannot. */
+/* Its graphs are the CPU's. */
+static bool takes_offsets(void *self)
+{
+    (void)self;
+    const lz_backend *cpu = lz_get_backend("cpu");
+    return cpu && cpu->takes_offsets(cpu->self);
+}
+
 static bool supports(void *self, const lz_node *n)
 {
     const lz_backend *cpu = lz_get_backend("cpu");
@@ -307,6 +315,7 @@ static const lz_backend table = {
     .release_computation = release_computation,
     .copy_data = copy_data,
     .supports = supports,
+    .takes_offsets = takes_offsets,
     .device_type_name = device_type_name,
     .get_memory_info = get_memory_info,
 };

@@ -138,8 +138,11 @@ static lz_err *compile_one(fake_backend *f, lz_lowering *l, computation **out)
     c->nparameters = f->last_parameters = np;
     c->results = (size_t *)(c->steps + n);
     c->parameters = c->results + nr;
-    for (size_t i = 0; !e && i < n; i++)
+    for (size_t i = 0; !e && i < n; i++) {
         e = compile_node(f, l, nodes[i], &c->steps[i]);
+        if (e && f->names_unknown)
+            lz_lowering_set_emission(l, nodes[i], LZ_EMITTING);
+    }
     for (size_t i = 0; i < nr; i++)
         c->results[i] = lz_lowering_index(l, results[i].node);
     for (size_t i = 0; i < np; i++)

@@ -15,6 +15,7 @@ typedef struct fake_backend {
     const char *fails;   /* "mul.Tensor": fails when it is run; NULL: none does */
     bool fails_silently; /* without saying which node it was */
     const char *unknown; /* fails when it is compiled */
+    bool names_unknown;  /* and says which node it was */
     const char *refuses; /* supports says no */
     atomic_int delay_us; /* each run takes at least as long */
     size_t last_nodes, last_parameters, last_results; /* of the last compilation */

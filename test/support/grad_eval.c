@@ -43,6 +43,8 @@ static lz_err *add_output(problem *p, small_tape *t, const lz_lv *v, uint64_t *d
     LZ_TRY(lz_arena_new(p->arena, &w, (size_t)n + 1));
     for (int64_t k = 0; k < n; k++)
         w[k] = p->ones ? 1 : problem_roll(dice);
+    if (p->outs && p->nouts < p->outs->len && !p->outs->items[p->nouts++].i)
+        return NULL;
     out->weights[out->n] = w;
     out->y[out->n] = *v;
     lz_lv *gy = &out->gy[out->n++];
@@ -75,10 +77,11 @@ static lz_err *evaluate_on(problem *p, small_tape *t, int order, double *value, 
     outputs out = { .n = 0 };
     uint64_t dice = 7;
     double room[ELEMENTS];
+    p->nouts = 0;
     LZ_TRY(problem_args(p, t, args, leaves));
     LZ_TRY(p->in_place ? call_in_place(p, t, args, results) : small_tape_call(t, p->number, args, results));
     for (int i = 0; i < p->op->nreturns; i++)
-        if (lz_grad_table[p->number].results >> i & 1)
+        if (p->outs || lz_grad_table[p->number].results >> i & 1)
             LZ_TRY(add_output(p, t, &results[i], &dice, &out));
     *value = 0;
     for (size_t i = 0; order == 0 && i < out.n; i++) {

@@ -1,6 +1,7 @@
 #include "grad_problem.h"
 #include "autograd/grad_table.h"
 #include "core/convert.h"
+#include "core/device.h"
 #include "core/dtype.h"
 #include <math.h>
 #include <string.h>
@@ -96,6 +97,13 @@ lz_err *problem_read(problem *p)
     return NULL;
 }
 
+void problem_weigh(problem *p, uint64_t seed)
+{
+    for (size_t i = 0; i < p->nleaves; i++)
+        for (int64_t k = 0; p->leaves[i].dtype == LZ_F64 && k < p->leaves[i].numel; k++)
+            p->leaves[i].weights[k] = problem_roll(&seed);
+}
+
 typedef struct reading {
     problem *p;
     small_tape *t;
@@ -142,6 +150,14 @@ static lz_dtype any_dtype(const problem *p, lz_str name)
     return lz_dtype_is_float(d) && !p->as_is ? LZ_F64 : d;
 }
 
+static lz_memory_format format_of(lz_str name)
+{
+    return lz_str_is(name, "preserve_format")    ? LZ_PRESERVE
+           : lz_str_is(name, "channels_last")    ? LZ_CHANNELS_LAST
+           : lz_str_is(name, "channels_last_3d") ? LZ_CHANNELS_LAST_3D
+                                                 : LZ_CONTIGUOUS;
+}
+
 static lz_err *read_value(reading *r, const lz_arg_row *arg, const lz_json *v, lz_lv *out)
 {
     *out = lz_lv_none();
@@ -165,6 +181,13 @@ static lz_err *read_value(reading *r, const lz_arg_row *arg, const lz_json *v, l
         *out = lz_lv_str(x->str);
     if (lz_str_is(key, "dt"))
         *out = lz_lv_dtype(any_dtype(r->p, x->str));
+    if (lz_str_is(key, "mf"))
+        *out = lz_lv_memory_format(format_of(x->str));
+    if (lz_str_is(key, "dev")) {
+        lz_device d;
+        LZ_TRY(lz_device_parse(x->str, &d));
+        *out = lz_lv_device(d);
+    }
     return NULL;
 }
 

@@ -33,9 +33,12 @@ typedef struct problem {
     leaf leaves[LEAVES];
     size_t nleaves;
     uint64_t dice;
-    bool in_place; /* the operator that writes to its first argument is called, on a copy of it */
-    bool ones;     /* the linear function is the sum */
-    bool as_is;    /* tensors have the dtypes that were recorded; nothing is compared then */
+    bool in_place;       /* the operator that writes to its first argument is called, on a copy of it */
+    bool ones;           /* the linear function is the sum */
+    bool as_is;          /* tensors have the dtypes that were recorded; nothing is compared then */
+    const lz_json *outs; /* for each floating-point result 1 if the linear function uses it; NULL: all that
+                            have gradients */
+    size_t nouts;        /* floating-point results so far */
 } problem;
 
 /* -1 to 1. */
@@ -45,6 +48,8 @@ double problem_dot(const double *x, const double *y, int64_t n);
 
 /* The tensors, from the case. */
 LZ_MUST_USE lz_err *problem_read(problem *p);
+/* Gives all leaves new weights, drawn from the seed in the order of the arguments. */
+void problem_weigh(problem *p, uint64_t seed);
 /* Arguments for a call on the tape, of the tensors as they are now; leaves: their values. */
 LZ_MUST_USE lz_err *problem_args(problem *p, small_tape *t, lz_lv *args, lz_lv *leaves);
 

@@ -712,6 +712,54 @@ static lz_err *eval_sort(lz_eval *e, const lz_ln *n, const lz_cell *const *in, l
     return NULL;
 }
 
+/* The element that so many others come before. */
+static lz_err *eval_rank(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    const lz_ln *x = n->in[0];
+    int64_t len = x->ndim ? x->sizes[x->ndim - 1] : 1, rank = ((const int64_t *)n->attr)[0];
+    (void)e;
+    for (int64_t row = 0; row < n->numel; row++)
+        for (int64_t i = 0; i < len; i++) {
+            const lz_cell *v = in[0] + row * len;
+            int64_t found = 0;
+            for (int64_t k = 0; k < len; k++)
+                found += before(x, v[k], v[i]) || (k < i && !before(x, v[i], v[k]));
+            if (found == rank)
+                out[row].i = i;
+        }
+    return NULL;
+}
+
+static lz_err *eval_contains(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    const lz_ln *x = n->in[0], *set = n->in[1];
+    (void)e;
+    for (int64_t i = 0; i < n->numel; i++) {
+        out[i].i = 0;
+        for (int64_t k = 0; k < set->numel; k++)
+            out[i].i |= is_float(x) ? in[0][i].f == in[1][k].f : in[0][i].i == in[1][k].i;
+    }
+    return NULL;
+}
+
+static lz_err *eval_count(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+{
+    (void)e;
+    for (int64_t i = 0; i < n->numel; i++)
+        out[i].i = 0;
+    for (int64_t i = 0; i < n->in[0]->numel; i++)
+        out[in[0][i].i].i++;
+    return NULL;
+}
+
+/* Whether a binary search goes on behind that element. */
+static bool is_behind(const lz_ln *x, lz_cell element, lz_cell v, bool right)
+{
+    if (is_float(x))
+        return right ? !(element.f > v.f) : !(element.f >= v.f);
+    return right ? element.i <= v.i : element.i < v.i;
+}
+
 static lz_err *eval_search(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
 {
     const lz_ln *seq = n->in[0], *v = n->in[1];
@@ -720,10 +768,14 @@ static lz_err *eval_search(lz_eval *e, const lz_ln *n, const lz_cell *const *in,
     (void)e;
     for (int64_t i = 0; i < n->numel; i++) {
         const lz_cell *row = in[0] + (seq->ndim == 1 ? 0 : i / cols * len);
-        int64_t k = 0;
-        while (k < len && (right ? !before(v, in[1][i], row[k]) : before(v, row[k], in[1][i])))
-            k++;
-        out[i].i = k;
+        int64_t begin = 0, end = len;
+        while (begin < end) {
+            int64_t middle = begin + (end - begin) / 2;
+            bool behind = is_behind(v, row[middle], in[1][i], right);
+            begin = behind ? middle + 1 : begin;
+            end = behind ? end : middle;
+        }
+        out[i].i = begin;
     }
     return NULL;
 }
@@ -737,7 +789,11 @@ static lz_err *eval_scatter(lz_eval *e, const lz_ln *n, const lz_cell *const *in
     memcpy(out, in[0], (size_t)n->numel * sizeof *out);
     for (int64_t i = 0; i < index->numel; i++) {
         unflatten(i, index->sizes, index->ndim, at);
-        at[p[1]] = in[1][i].i;
+        int64_t size = n->ndim ? n->sizes[p[1]] : 1, k = in[1][i].i;
+        if (p[2] && (k < (p[4] ? -size : 0) || k >= size))
+            return lz_errf(LZ_ERR_ARG, "index %lld is out of bounds for dimension %lld with size %lld",
+                           (long long)k, (long long)p[3], (long long)size);
+        at[p[1]] = k < 0 ? k + size : k;
         lz_cell *to = &out[flatten(at, n->sizes, n->ndim)], v = in[2][i];
         static const lz_kop ops[] = { LZ_K_ADD, LZ_K_ADD, LZ_K_MUL, LZ_K_MIN, LZ_K_MAX };
         if (p[0] == LZ_SCATTER_SET) {
@@ -757,10 +813,13 @@ static lz_err *eval_scatter(lz_eval *e, const lz_ln *n, const lz_cell *const *in
 static lz_err *eval_call(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
 {
     static eval_fn *const calls[LZ_CALLS] = {
-        [LZ_CALL_MATMUL] = eval_matmul,    [LZ_CALL_CONV] = eval_conv,       [LZ_CALL_CONV_INPUT] = eval_conv,
-        [LZ_CALL_CONV_WEIGHT] = eval_conv, [LZ_CALL_SORT] = eval_sort,       [LZ_CALL_TOPK] = eval_sort,
-        [LZ_CALL_SEARCH] = eval_search,    [LZ_CALL_SCATTER] = eval_scatter, [LZ_CALL_POOL_MAX] = eval_pool,
-        [LZ_CALL_POOL_AT] = eval_pool,
+        [LZ_CALL_MATMUL] = eval_matmul,   [LZ_CALL_CONV] = eval_conv,
+        [LZ_CALL_CONV_INPUT] = eval_conv, [LZ_CALL_CONV_WEIGHT] = eval_conv,
+        [LZ_CALL_SORT] = eval_sort,       [LZ_CALL_TOPK] = eval_sort,
+        [LZ_CALL_SEARCH] = eval_search,   [LZ_CALL_SCATTER] = eval_scatter,
+        [LZ_CALL_POOL_MAX] = eval_pool,   [LZ_CALL_POOL_AT] = eval_pool,
+        [LZ_CALL_RANK] = eval_rank,       [LZ_CALL_CONTAINS] = eval_contains,
+        [LZ_CALL_COUNT] = eval_count,
     };
     return calls[n->op](e, n, in, out);
 }

@@ -22,12 +22,12 @@ run() {
 
 command=$1
 names=$("$command" bench | awk '{ print $1 }')
-for suite in record sync fused softmax layernorm sum0 sum1 matmul start shapes compile mlp lenet gpt; do
+for suite in record sync fused softmax layernorm sum0 sum1 matmul ops start shapes compile mlp lenet gpt; do
     printf '%s\n' "$names" | grep -qx "$suite" || fail "$suite is not listed"
 done
 for suite in $names; do
     case $suite in
-        mlp | lenet | gpt) ;;
+        mlp | lenet | gpt | ops) ;;
         *) run "$suite" ;;
     esac
 done
@@ -48,6 +48,13 @@ for case in add mul relu tanh add_ view_depth_400; do
         grep -q "\"name\":\"$case\",\"metric\":\"per_op\",.*\"unit\":\"ns\",\"ratio\":[0-9.e+-]*,\"against\":\"plain C\"" ||
         fail "record: nothing about $case"
 done
+run ops
+for case in sort_1e6 topk5_1e6 index_add_rows conv3x3 isin lerp; do
+    printf '%s\n' "$lines" | grep -q "\"name\":\"$case\",\"metric\":\"time\"" || fail "ops: nothing about $case"
+done
+run ops --only topk
+printf '%s\n' "$lines" | grep -vq '"name":"topk' && fail "ops --only topk measures other rows"
+[ "$(printf '%s\n' "$lines" | wc -l)" = 3 ] || fail "ops --only topk measures $lines"
 
 # Refused, with a word in what is said
 refuse() {
@@ -68,3 +75,6 @@ refuse other fused other
 refuse --what fused --what
 refuse such-file fused --n 10 --loops ./no-such-file.so
 refuse 16384 matmul --n 20000
+refuse 32768 ops --n 40000
+refuse no-such-row ops --n 2 --only no-such-row
+refuse 'no rows' fused --n 10 --only x

@@ -81,6 +81,34 @@ expect 1 'shapes.ir:5:3: The size of tensor a (3) must match the size of tensor 
     graph shapes.ir --run --input '{1, 2, 3}' --input 1 --input '{1, 2}'
 expect 1 'aten::add(%y, %w, %k) # net.py:8:4' graph shapes.ir --run --input '{1, 2, 3}' --input 1 --input '{1, 2}'
 
+# A loop that appends costs what it appends; one that doubles a string ends at the stated bound.
+cat >append.ir <<'END'
+graph(%x : Tensor):
+  %n : int = prim::Constant[value=300000]()
+  %t : bool = prim::Constant[value=1]()
+  %l : Tensor[] = prim::ListConstruct()
+  prim::Loop(%n, %t)
+    block0(%i : int):
+      %b : Tensor[] = aten::append(%l, %x)
+      -> (%t)
+  %k : int = aten::len(%l)
+  return (%k)
+END
+expect 0 300000 graph append.ir --run --input '{1, 2}'
+cat >double.ir <<'END'
+graph(%x : str):
+  %n : int = prim::Constant[value=40]()
+  %t : bool = prim::Constant[value=1]()
+  %s : str = prim::Loop(%n, %t, %x)
+    block0(%i : int, %a : str):
+      %b : str = aten::add(%a, %a)
+      -> (%t, %b)
+  %k : int = aten::len(%s)
+  return (%k)
+END
+expect 1 'a string of 134217728 bytes: a string of a graph has at most 67108864' \
+    graph double.ir --run --input '"ab"'
+
 # Wrong use.
 expect 2 "--threads takes a number from 1 to 1024, not 'many'" graph scale.ir --run --threads many
 expect 2 '--stats is for --run' graph scale.ir --stats

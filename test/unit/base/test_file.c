@@ -21,7 +21,8 @@ static struct {
     const char *call;
     int error, times;
     bool piecemeal;
-    bool race; /* someone else takes the next new file's name just before */
+    bool nameless; /* the file system has files without names */
+    bool race;     /* someone else takes the next new file's name just before */
     char taken[256];
 } fault;
 
@@ -53,6 +54,8 @@ ssize_t read(int fd, void *buf, size_t nbytes)
 
 static void take(const char *path)
 {
+    if (!fault.race)
+        return;
     long fd = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT, 0600);
     assert_true(fd >= 0);
     assert_int_equal(syscall(SYS_write, fd, "theirs", 6), 6);
@@ -65,9 +68,14 @@ int open(const char *file, int oflag, ...)
 {
     va_list ap;
     va_start(ap, oflag);
-    int mode = oflag & O_CREAT ? va_arg(ap, int) : 0;
+    bool nameless = (oflag & O_TMPFILE) == O_TMPFILE;
+    int mode = oflag & O_CREAT || nameless ? va_arg(ap, int) : 0;
     va_end(ap);
-    if (fault.race && oflag & O_CREAT)
+    if (nameless && !fault.nameless) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    if (oflag & O_CREAT)
         take(file);
     return hit("open") ? -1 : (int)syscall(SYS_openat, AT_FDCWD, file, oflag, mode);
 }
@@ -80,6 +88,12 @@ int fsync(int fd)
 int rename(const char *old, const char *new)
 {
     return hit("rename") ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, old, AT_FDCWD, new, 0);
+}
+
+int linkat(int fromfd, const char *from, int tofd, const char *to, int flags)
+{
+    take(to);
+    return hit("linkat") ? -1 : (int)syscall(SYS_linkat, fromfd, from, tofd, to, flags);
 }
 
 int close(int fd)
@@ -181,6 +195,23 @@ static lz_err *test_read_takes_pipes(void)
     lz_err *e = read_and_compare(path, SIZE_MAX, lz_str_sub(noise(), 0, 20000));
     close(ends[0]);
     return e;
+}
+
+/* Nobody writes to it, so whoever opens it to read would wait for ever. */
+static lz_err *test_named_pipes_are_refused(void)
+{
+    char *got;
+    bool wrote;
+    int lock;
+    unlink("fifo");
+    assert_int_equal(mkfifo("fifo", 0600), 0);
+    LZ_TRY(lz_check_err(lz_file_read("fifo", 9, NULL, &got), LZ_ERR_IO,
+                        "open fifo: a named pipe; expected a file"));
+    LZ_TRY(lz_check_err(lz_file_update("fifo", LZ_STR("x"), 0600, 0, &wrote), LZ_ERR_IO,
+                        "open fifo: a named pipe"));
+    LZ_TRY(lz_file_lock("fifo", LZ_FILE_SHARED, &lock));
+    lz_file_unlock(lock);
+    return NULL;
 }
 
 static lz_err *test_read_keeps_to_the_limit(void)
@@ -308,10 +339,11 @@ static lz_err *test_replace_writes_all_in_spite_of_the_system(void)
     return e;
 }
 
-static lz_err *test_replace_passes_over_taken_names(void)
+static lz_err *passes_over_taken_names(bool nameless)
 {
     const char *path = only_f(LZ_STR("old"));
     fault.race = true;
+    fault.nameless = nameless;
     fault.taken[0] = '\0';
     lz_err *e = lz_file_replace(path, LZ_STR("new"), 0600, 0);
     fault.race = false;
@@ -324,19 +356,30 @@ static lz_err *test_replace_passes_over_taken_names(void)
     return NULL;
 }
 
+static lz_err *test_replace_passes_over_taken_names(void)
+{
+    LZ_TRY(passes_over_taken_names(false));
+    return passes_over_taken_names(true);
+}
+
 static lz_err *test_failed_replace_leaves_the_old_file_alone(void)
 {
     static const struct {
         const char *call, *text;
         int error;
+        bool nameless;
     } cases[] = {
-        { "open", "create ", EROFS },     { "write", "write ", ENOSPC }, { "fsync", "sync ", EIO },
-        { "rename", "replace ", EACCES }, { "close", "close ", EDQUOT },
+        { "open", "create ", EROFS, false },    { "write", "write ", ENOSPC, false },
+        { "fsync", "sync ", EIO, false },       { "rename", "replace ", EACCES, false },
+        { "close", "close ", EDQUOT, false },   { "write", "write ", ENOSPC, true },
+        { "fsync", "sync ", EIO, true },        { "linkat", "create ", EDQUOT, true },
+        { "rename", "replace ", EACCES, true }, { "close", "close ", EDQUOT, true },
     };
     const char *path = only_f(LZ_STR("old"));
     lz_err *e = NULL;
     for (size_t i = 0; !e && i < sizeof cases / sizeof *cases; i++) {
         fault.call = cases[i].call, fault.error = cases[i].error, fault.times = 1;
+        fault.nameless = cases[i].nameless;
         e = lz_file_replace(path, LZ_STR("new"), 0600, 0);
         fault.times = 0;
         if (lz_err_code(e) == LZ_ERR_IO) {
@@ -350,13 +393,13 @@ static lz_err *test_failed_replace_leaves_the_old_file_alone(void)
     return e;
 }
 
-/* The kernel itself writes short here, then refuses. */
+/* The kernel itself writes short here, then refuses. The signal that it sends would end this process. */
 static lz_err *test_full_disk_leaves_the_old_file_alone(void)
 {
     const char *path = only_f(LZ_STR("old"));
     struct rlimit old, small;
+    sigset_t pending;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
-    signal(SIGXFSZ, SIG_IGN);
     small = (struct rlimit){ 1000, old.rlim_max };
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
     lz_err *e = lz_file_replace(path, noise(), 0600, 0);
@@ -364,7 +407,94 @@ static lz_err *test_full_disk_leaves_the_old_file_alone(void)
     e = lz_check_err(e, LZ_ERR_IO, "File too large");
     assert_holds(path, LZ_STR("old"));
     assert_nothing_else();
+    sigpending(&pending);
+    assert_false(sigismember(&pending, SIGXFSZ));
     return e;
+}
+
+/* A program that has blocked the signal keeps one that was pending before. */
+static lz_err *test_a_signal_of_the_program_stays(void)
+{
+    sigset_t limit, old, pending;
+    const struct timespec at_once = { 0 };
+    int fd = open("/dev/full", O_WRONLY);
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &limit, &old);
+    pthread_kill(pthread_self(), SIGXFSZ);
+    assert_int_equal(lz_fd_write(fd, LZ_STR("x")), ENOSPC);
+    fault.call = "write", fault.error = EFBIG, fault.times = 1;
+    assert_int_equal(lz_fd_write(fd, LZ_STR("x")), EFBIG);
+    sigpending(&pending);
+    assert_true(sigismember(&pending, SIGXFSZ));
+    assert_int_equal(sigtimedwait(&limit, NULL, &at_once), SIGXFSZ);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    close(fd);
+    return NULL;
+}
+
+static void assert_link(const char *path, const char *to)
+{
+    char got[256] = "";
+    assert_int_equal(readlink(path, got, sizeof got - 1), (ssize_t)strlen(to));
+    assert_string_equal(got, to);
+}
+
+/* The links stay, and what they lead to is replaced or made: in another folder, over two links, relative to
+ * the folder of each. */
+static lz_err *test_replace_writes_through_links(void)
+{
+    static const char *const links[][2] = { { "links/first", "../links/second" },
+                                            { "links/second", "deep/file" } };
+    mkdir("links", 0700);
+    mkdir("links/deep", 0700);
+    unlink("links/deep/file");
+    for (size_t i = 0; i < 2; i++) {
+        unlink(links[i][0]);
+        assert_int_equal(symlink(links[i][1], links[i][0]), 0);
+    }
+    for (int round = 0; round < 2; round++) { /* there is no file yet; there is one */
+        lz_str data = lz_str_sub(noise(), 0, 100 + (size_t)round);
+        LZ_TRY(lz_file_replace("links/first", data, 0600, LZ_FILE_SYNC_FOLDER));
+        assert_holds("links/deep/file", data);
+        for (size_t i = 0; i < 2; i++)
+            assert_link(links[i][0], links[i][1]);
+    }
+    unlink("loop");
+    assert_int_equal(symlink("loop", "loop"), 0);
+    return lz_check_err(lz_file_replace("loop", LZ_STR("x"), 0600, 0), LZ_ERR_IO,
+                        "create loop: Too many levels");
+}
+
+/* A process that is killed while it writes leaves no file, where the file system has files without names. */
+static lz_err *test_killed_writer_leaves_nothing(void)
+{
+    const char *path = only_f(LZ_STR("old"));
+    int ends[2], fd = (int)syscall(SYS_openat, AT_FDCWD, "only", O_WRONLY | O_TMPFILE, 0600);
+    char c;
+    fault.nameless = true;
+    if (fd < 0 || lz_check_failing())
+        return NULL; /* there are no such files here; or the child would fail instead */
+    close(fd);
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        lz_file_writer w;
+        lz_err *e = lz_file_writer_open(&w, path, 0600);
+        e = e ? e : lz_file_writer_put(&w, noise());
+        if (syscall(SYS_write, ends[1], e ? "n" : "y", 1) == 1)
+            pause();
+        _exit(1);
+    }
+    assert_int_equal(read(ends[0], &c, 1), 1);
+    assert_int_equal(c, 'y');
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    close(ends[0]);
+    close(ends[1]);
+    assert_nothing_else();
+    assert_holds(path, LZ_STR("old"));
+    return NULL;
 }
 
 static lz_err *test_replace_refuses_wrong_places(void)
@@ -635,6 +765,7 @@ int main(void)
         LZ_TEST(test_read_gives_every_byte),
         LZ_TEST(test_read_survives_interruption),
         LZ_TEST(test_read_takes_pipes),
+        LZ_TEST(test_named_pipes_are_refused),
         LZ_TEST(test_read_keeps_to_the_limit),
         LZ_TEST(test_read_errors_name_path_and_reason),
         LZ_TEST(test_map_shows_the_file),
@@ -645,6 +776,9 @@ int main(void)
         LZ_TEST(test_replace_passes_over_taken_names),
         LZ_TEST(test_failed_replace_leaves_the_old_file_alone),
         LZ_TEST(test_full_disk_leaves_the_old_file_alone),
+        LZ_TEST(test_a_signal_of_the_program_stays),
+        LZ_TEST(test_replace_writes_through_links),
+        LZ_TEST(test_killed_writer_leaves_nothing),
         LZ_TEST(test_replace_refuses_wrong_places),
         LZ_TEST(test_replace_takes_a_bare_name),
         LZ_TEST(test_replace_syncs_unless_told_otherwise),

@@ -1,5 +1,6 @@
 #include "base/once.h"
 #include "check.h"
+#include <pthread.h>
 #include <sched.h>
 #include <time.h>
 

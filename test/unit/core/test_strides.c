@@ -185,6 +185,19 @@ static lz_err *test_results_keep_the_order_of_dimensions(void)
     return e;
 }
 
+/* As torch.add gives them. */
+static lz_err *test_iterated(void)
+{
+    lz_shape out;
+    LZ_TRY(lz_strides_iterated(LZ_DIMS(2, 0, 3), (lz_ints[]){ LZ_DIMS(1, 2, 2) }, 1, &out));
+    check_ints(lz_shape_ints(&out), LZ_DIMS(1, 2, 0));
+    LZ_TRY(lz_strides_iterated(LZ_DIMS(2, 0, 3), (lz_ints[]){ LZ_DIMS(3, 3, 1), LZ_DIMS(1, 2, 2) }, 2, &out));
+    check_ints(lz_shape_ints(&out), LZ_DIMS(3, 6, 1));
+    LZ_TRY(lz_strides_iterated(LZ_DIMS(3, 2), (lz_ints[]){ LZ_DIMS(1, 8) }, 1, &out));
+    check_ints(lz_shape_ints(&out), LZ_DIMS(1, 3));
+    return NULL;
+}
+
 /* Sizes of a view, of the same number of elements. */
 static void random_split(int64_t n, lz_shape *out)
 {
@@ -263,6 +276,21 @@ static lz_err *test_expanding_repeats(void)
     }
     if (!e)
         check_ints(lz_shape_ints(&strides), LZ_DIMS(7));
+    return e;
+}
+
+/* As PyTorch does: torch.empty(1, 5).expand(1, 1, 5), torch.tensor(1.).expand(1, 1). */
+static lz_err *test_expanding_adds_dimensions_of_size_1(void)
+{
+    lz_shape sizes, strides;
+    lz_ints none = { NULL, 0 };
+    lz_err *e = lz_strides_expand(LZ_DIMS(1, 5), LZ_DIMS(5, 1), LZ_DIMS(1, 1, 5), &sizes, &strides);
+    if (!e) {
+        check_ints(lz_shape_ints(&strides), LZ_DIMS(5, 5, 1));
+        e = lz_strides_expand(none, none, LZ_DIMS(1, 1), &sizes, &strides);
+    }
+    if (!e)
+        check_ints(lz_shape_ints(&strides), LZ_DIMS(0, 0));
     return e;
 }
 
@@ -375,7 +403,27 @@ static lz_err *test_views_stay_inside_their_storage(void)
     if (!e)
         e = lz_check_err(lz_strides_check(LZ_DIMS(2), LZ_DIMS(INT64_MAX), 0, 8, SIZE_MAX / 2), LZ_ERR_ARG,
                          "out of bounds");
+    if (!e)
+        e = lz_check_err(lz_strides_check(LZ_DIMS(2), LZ_DIMS(INT64_MIN), 0, 8, SIZE_MAX / 2), LZ_ERR_ARG,
+                         "reach 9223372036854775808 elements before the storage");
     return e;
+}
+
+/* The stride of a size of 1 reaches no element, but walks add it and count it in bytes: UBSan would see it.
+ */
+static lz_err *test_strides_that_cannot_be_walked(void)
+{
+    static const int64_t far[] = { INT64_MAX, INT64_MIN, INT64_MAX / 8, -(1LL << 60) };
+    int64_t low, high;
+    for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
+        lz_ints sizes = LZ_DIMS(1, 3), strides = LZ_DIMS(far[i], 1);
+        LZ_TRY(
+            lz_check_err(lz_strides_check(sizes, strides, 0, 4, 12), LZ_ERR_LIMIT, "calculation overflowed"));
+        LZ_TRY(lz_check_err(lz_strides_extent(sizes, strides, 0, &low, &high), LZ_ERR_LIMIT, "overflowed"));
+    }
+    lz_ints many = LZ_DIMS(2, 2, 2, 2), spread = LZ_DIMS(1LL << 56, 1LL << 57, 1LL << 57, 1LL << 57);
+    LZ_TRY(lz_check_err(lz_strides_extent(many, spread, 0, &low, &high), LZ_ERR_LIMIT, "overflowed"));
+    return lz_strides_check(LZ_DIMS(1, 3), LZ_DIMS(1LL << 58, 1), 0, 4, 12);
 }
 
 /* By counting visits. A sure answer has to be right; MAYBE is for three dimensions and more. */
@@ -459,13 +507,16 @@ int main(void)
         LZ_TEST(test_contiguous_and_dense_by_their_meaning),
         LZ_TEST(test_the_suggested_format),
         LZ_TEST(test_results_keep_the_order_of_dimensions),
+        LZ_TEST(test_iterated),
         LZ_TEST(test_a_view_is_found_if_there_is_one),
         LZ_TEST(test_views_of_nothing),
         LZ_TEST(test_expanding_repeats),
+        LZ_TEST(test_expanding_adds_dimensions_of_size_1),
         LZ_TEST(test_what_cannot_expand_is_named),
         LZ_TEST(test_collapsing_keeps_the_walk),
         LZ_TEST(test_extents_are_first_and_last),
         LZ_TEST(test_views_stay_inside_their_storage),
+        LZ_TEST(test_strides_that_cannot_be_walked),
         LZ_TEST(test_overlap_by_counting),
         LZ_TEST(test_sharing_by_comparing_all),
     };

@@ -162,6 +162,57 @@ static lz_err *test_views_of_views(void)
                   "1 5 | 1 5 | 1 2 3");
 }
 
+/* Parts that begin at run-time numbers: of an input, of a part, of what was computed; and writes there. */
+static lz_err *test_parts_from_numbers(void)
+{
+    return expect(
+        (trial){ .text = "graph(%p0 : Tensor, %p1 : int, %p2 : int):\n"
+                         "  %0 : int = prim::Constant[value=0]()\n"
+                         "  %1 : int = prim::Constant[value=1]()\n"
+                         "  %a : Float(2) = aten::select(%p0, %0, %p1)\n"
+                         "  %b : Float(2, 2) = aten::slice(%p0, %0, %p1, %p2, %1)\n"
+                         "  %c : Float(2) = aten::select(%b, %1, %p1)\n"
+                         "  %d : Float(2) = aten::mul(%a, %c)\n"
+                         "  %m : Float(4, 2) = aten::mul(%p0, %p0)\n"
+                         "  %e : Float(2) = aten::select(%m, %0, %p2)\n"
+                         "  %f : Float(4, 2) = aten::select_scatter(%p0, %d, %0, %p2)\n"
+                         "  %g : Float(4, 2) = aten::slice_scatter(%f, %b, %0, %p1, %p2, %1)\n"
+                         "  return (%a, %d, %e, %g)\n",
+                 .in = { F32(4, 2), NUMBER(LZ_SCALAR_INT), NUMBER(LZ_SCALAR_INT) },
+                 .args = { [1].number = { LZ_SCALAR_INT, 1, 0, 0 }, [2].number = { LZ_SCALAR_INT, 3, 0, 0 } },
+                 .n = 3 },
+        "3 4 | 12 24 | 49 64 | 1 2 3 4 5 6 12 24");
+}
+
+/* A number that leads out of the tensor is refused before anything runs. */
+static lz_err *test_parts_that_leave_the_tensor(void)
+{
+    static const char text[] = "graph(%p0 : Tensor, %p1 : int):\n"
+                               "  %0 : int = prim::Constant[value=0]()\n"
+                               "  %1 : Float(2) = aten::select(%p0, %0, %p1)\n"
+                               "  %2 : Float(2) = aten::neg(%1)\n"
+                               "  return (%2)\n";
+    static const int64_t wrong[] = { -1, 4, INT64_MAX, INT64_MIN };
+    lz_straight_input in[2] = { F32(4, 2), NUMBER(LZ_SCALAR_INT) };
+    lz_straight_arg a[2] = { { 0 }, { 0 } };
+    lz_straight *x = NULL;
+    lz_graph *g;
+    lz_buffer *out;
+    LZ_TRY(lz_graph_parse(NULL, lz_str_of(text), &g));
+    lz_err *e = lz_straight_create(g, in, NULL, &x);
+    if (!e)
+        e = fill(in[0], &a[0].buffer);
+    for (size_t i = 0; !e && i < sizeof wrong / sizeof *wrong; i++) {
+        a[1].number = lz_scalar_int(wrong[i]);
+        e = lz_straight_run(x, &(lz_straight_run_args){ .in = a }, &out);
+        e = lz_check_err(e, LZ_ERR_ARG, "leaves the tensor");
+    }
+    lz_buffer_release(a[0].buffer);
+    lz_straight_destroy(x);
+    lz_graph_release(g);
+    return e;
+}
+
 static lz_err *test_lists(void)
 {
     return expect((trial){ .text = "graph(%p0 : Tensor):\n"
@@ -348,6 +399,8 @@ int main(void)
         LZ_TEST(test_operators_and_numbers),
         LZ_TEST(test_views_and_inputs_as_results),
         LZ_TEST(test_lists),
+        LZ_TEST(test_parts_from_numbers),
+        LZ_TEST(test_parts_that_leave_the_tensor),
         LZ_TEST(test_views_of_views),
         LZ_TEST(test_results_made_of_nothing),
         LZ_TEST(test_random_positions),

@@ -16,11 +16,16 @@ static lz_err *add_text(lzg_ops *ops, const char *text, bool own_fields, lzg_dia
     return lzg_ops_check(ops, d);
 }
 
-static lz_err *read_text(lzg_ops *ops, const char *text, lzg_diag *d)
+static lz_err *read_fields(lzg_ops *ops, const char *text, bool own_fields, lzg_diag *d)
 {
     lzg_diag_init(d);
     *ops = (lzg_ops){ 0 };
-    return add_text(ops, text, false, d);
+    return add_text(ops, text, own_fields, d);
+}
+
+static lz_err *read_text(lzg_ops *ops, const char *text, lzg_diag *d)
+{
+    return read_fields(ops, text, false, d);
 }
 
 static lz_err *done(lzg_ops *ops, lzg_diag *d, lz_err *e)
@@ -31,12 +36,12 @@ static lz_err *done(lzg_ops *ops, lzg_diag *d, lz_err *e)
 }
 
 /* want: what the printed findings contain, or NULL for none. */
-static lz_err *check(const char *text, const char *want)
+static lz_err *check_fields(const char *text, bool own_fields, const char *want)
 {
     lzg_ops ops;
     lzg_diag d;
     lz_text out = { 0 };
-    lz_err *e = read_text(&ops, text, &d);
+    lz_err *e = read_fields(&ops, text, own_fields, &d);
     if (!e) {
         lzg_diag_print(&d, &out);
         lz_text_putc(&out, '\0');
@@ -48,6 +53,11 @@ static lz_err *check(const char *text, const char *want)
         fail_msg("%s: '%s' instead of '%s'", text, out.ptr, want);
     lz_text_deinit(&out);
     return done(&ops, &d, e);
+}
+
+static lz_err *check(const char *text, const char *want)
+{
+    return check_fields(text, false, want);
 }
 
 typedef struct refusal {
@@ -107,6 +117,41 @@ static lz_err *test_fields_have_types(void)
         { F "  tags: [core, core]", NULL },
     };
     return CHECK_ALL(table);
+}
+
+static lz_err *test_layout_fields(void)
+{
+#define V "- func: v(Tensor(a) self) -> Tensor(a)\n"
+#define W                                                                                                    \
+    "- func: w_(Tensor(a!) self) -> Tensor(a!)\n  autogen: w, w.out\n  dispatch: "                           \
+    "{CompositeExplicitAutograd: w_}\n"
+    static const refusal table[] = {
+        { V "  memory: may_copy, may_return", NULL },
+        { V "  memory: row_major", NULL },
+        { V "  memory: [may_copy]", "f:2:11: memory must be a string, not a list" },
+        { V "  memory: may_copy, maycopy",
+          "f:2:21: memory is may_copy, may_share, may_return, row_major, overlap" },
+        { V "  memory: may_share", "may_share is for results that the schema does not mark" },
+        { V "  memory: overlap", "overlap, no_write and apart are for operators that write" },
+        { V "  memory: apart", "overlap, no_write and apart are for operators that write" },
+        { V "  memory: cast_out", "cast_out is for operators with an out argument" },
+        { F "  memory: may_share", NULL },
+        { F "  memory: may_copy", "may_copy and row_major are for results that the schema marks as views" },
+        { W "  memory: overlap", NULL },
+        { W "  memory: may_copy", "may_copy and row_major are for" },
+        { V "  strides: view", NULL },
+        { F "  strides: like self", NULL },
+        { F "  strides: lke self", "f:2:12: no rule for strides is called 'lke'" },
+        { F "  strides: like slef", "f:2:17: strides names 'slef', which is no argument" },
+        { F "  strides: like n", "f:2:17: strides names 'n', which is no tensor" },
+        { F "  strides: operands self, self, self, self, self", "strides names more than 4 arguments" },
+        { F "  strides: 5", "strides must be a string, not an integer" },
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        LZ_TRY(check_fields(table[i].text, true, table[i].want));
+    return NULL;
+#undef V
+#undef W
 }
 
 static lz_err *test_dispatch_tables(void)
@@ -382,6 +427,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         LZ_TEST(test_fields_have_types),
+        LZ_TEST(test_layout_fields),
         LZ_TEST(test_dispatch_tables),
         LZ_TEST(test_structured_entries),
         LZ_TEST(test_precomputed),

@@ -93,10 +93,11 @@ static void er_class(emit_run *r, int a)
     int64_t step;
     bool linear = er_linear(r->vec[a], r->n_vec, &step);
     bool still = !r->v.columns && u->vary == LZ_K_OUTER;
-    lz_run run = !linear              ? LZ_RUN_TABLE
-                 : step == er_size(u) ? LZ_RUN_NEXT
-                 : step == 0          ? LZ_RUN_SAME
-                                      : LZ_RUN_STEP;
+    lz_run run = !linear                             ? LZ_RUN_TABLE
+                 : step == er_size(u)                ? LZ_RUN_NEXT
+                 : step == 0                         ? LZ_RUN_SAME
+                 : step == -er_size(u) && !u->affine ? LZ_RUN_BACK
+                                                     : LZ_RUN_STEP;
     if (!still && r->n_vec <= 1)
         run = LZ_RUN_NEXT;
     if (!still && linear && r->dice && er_roll(r, 4))

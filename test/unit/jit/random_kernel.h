@@ -331,7 +331,7 @@ static inline lz_kernel *rk_make_of(random_kernel *r, const uint8_t *bytes, size
 
 __attribute__((unused)) static lz_kernel_args rk_args(const random_kernel *r)
 {
-    return (lz_kernel_args){ r->extents, r->access, r->params };
+    return (lz_kernel_args){ .extents = r->extents, .access = r->access, .params = r->params };
 }
 
 __attribute__((unused)) static void rk_free(random_kernel *r)

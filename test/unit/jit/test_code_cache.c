@@ -842,6 +842,56 @@ static lz_err *test_death(void)
     return NULL;
 }
 
+/* ---- a lock that is never given back ---- */
+
+static atomic_int naps, gave_up;
+
+int nanosleep(const struct timespec *requested_time, struct timespec *remaining)
+{
+    atomic_fetch_add(&naps, 1);
+    return (int)syscall(SYS_nanosleep, requested_time, remaining);
+}
+
+static void count_giving_up(void *user, lz_level level, const char *text)
+{
+    (void)user;
+    atomic_fetch_add(&gave_up, level == LZ_LOG_WARN && strstr(text, "without waiting") != NULL);
+}
+
+static void hold(const lz_cfolder *f, const char *key, lz_clatch *out)
+{
+    char name[LZ_ENTRY_NAME];
+    lz_entry_name(lz_str_of(key), name);
+    lz_clatch_init(f, lz_hash64(name, sizeof name), out);
+    assert_int_equal(lz_clatch_try(out), LZ_LOCK_MINE);
+}
+
+/* It holds up a process once, not for each kernel. The last test: this process has no patience left. */
+static lz_err *test_held_locks(void)
+{
+    lz_cfolder f;
+    lz_clatch locks[3];
+    if (!sure())
+        return NULL;
+    new_folder();
+    LZ_TRY(lz_cfolder_open(true, &f));
+    lz_log_set(count_giving_up, NULL, LZ_LOG_WARN);
+    hold(&f, "key0", &locks[0]);
+    hold(&f, "key1", &locks[1]);
+    hold(&f, "key2", &locks[2]);
+    atomic_store(&naps, 0);
+    assert_true(get_slowly(0, make));
+    assert_int_equal(atomic_exchange(&naps, 0), 4000);
+    assert_true(get_slowly(1, make) && get_slowly(2, make));
+    assert_int_equal(naps, 0);
+    assert_int_equal(gave_up, 1);
+    lz_log_set(listen, NULL, LZ_LOG_WARN);
+    for (int i = 0; i < 3; i++)
+        lz_clatch_deinit(&locks[i]);
+    lz_cfolder_close(&f);
+    return NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -863,6 +913,7 @@ int main(void)
         LZ_TEST(test_threads),
         LZ_TEST(test_crowd),
         LZ_TEST(test_death),
+        LZ_TEST(test_held_locks),
     };
     lz_log_set(listen, NULL, LZ_LOG_WARN);
     umask(022);

@@ -138,7 +138,7 @@ static int run_fake(lz_cframe *f)
         }
     }
     memset(f->scratch, 0x5a, 100);
-    lz_kernel_args args = { extents, access, f->params };
+    lz_kernel_args args = { .extents = extents, .access = access, .params = f->params };
     int rc = outcome_of(f, lz_program_run(fake.program, &args, NULL));
     for (int a = 0; a < n; a++) {
         if (side[a] && fake.ir.access.data[a].stores)
@@ -362,7 +362,7 @@ static void test_cuts(void **state)
     lz_kaccess access[] = {
         { memory, 0, dense }, { memory, 0, row }, { memory, 0, column }, { memory, 0, dense }
     };
-    lz_kernel_args args = { extents, access, NULL };
+    lz_kernel_args args = { .extents = extents, .access = access };
     lz_kernel *k = plain_kernel(2);
     assert_null(lz_ccut_make(k, &args, &cut));
     assert_int_equal(cut.vectors.total, 100);
@@ -419,7 +419,7 @@ static void test_large_outputs_stream(void **state)
         int64_t extents[] = { cases[i].rows, cases[i].length }, strides[] = { cases[i].length, 1 };
         lz_kaccess access[] = { { memory[0], 0, strides },
                                 { memory[!cases[i].in_place] + cases[i].from, 0, strides } };
-        lz_kernel_args args = { extents, access, NULL };
+        lz_kernel_args args = { .extents = extents, .access = access };
         assert_null(lz_ccut_make(k, &args, &cut));
         assert_int_equal(cut.variant.stream[1], cases[i].streams);
     }
@@ -453,7 +453,7 @@ static void run_long(const lz_kernel *k, float *x, float *y, float most[ROWS], i
     const lz_kaccess access[] = {
         { x, 0, strides }, { y, 0, strides }, { most, 0, outer }, { at, 0, outer }
     };
-    lz_kernel_args args = { extents, access, NULL };
+    lz_kernel_args args = { .extents = extents, .access = access };
     lz_pool *pool = NULL;
     assert_null(lz_pool_create(threads, &pool));
     assert_null(lz_program_run(k->program, &args, pool));
@@ -522,7 +522,7 @@ static void test_compiled_rows_are_shared(void **state)
         const lz_kaccess access[] = { { x, 0, one },
                                       { threads ? z : y, 0, one },
                                       { &sum[threads > 0], 0, none } };
-        lz_kernel_args args = { &n, access, NULL };
+        lz_kernel_args args = { .extents = &n, .access = access };
         lz_pool *pool = NULL;
         assert_null(lz_pool_create(threads ? threads : 1, &pool));
         lz_jit_mode_set(threads ? LZ_JIT_NOW : LZ_JIT_OFF);

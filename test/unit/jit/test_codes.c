@@ -81,7 +81,7 @@ static lz_err *run(const lz_kernel *k, int64_t n, int *out)
     static _Thread_local float y[N];
     const int64_t one[] = { 1 };
     const lz_kaccess access[] = { { (void *)zeros, 0, one }, { y, 0, one } };
-    lz_kernel_args args = { &n, access, NULL };
+    lz_kernel_args args = { .extents = &n, .access = access };
     memset(y, 0, sizeof y);
     LZ_TRY(lz_kernel_run(k, &args, NULL));
     *out = (int)y[0];

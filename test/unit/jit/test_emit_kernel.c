@@ -98,7 +98,7 @@ static void set_extents(bench *t, int64_t outer, int64_t row, int64_t gap)
 
 static lz_kernel_args bench_args(const bench *t)
 {
-    return (lz_kernel_args){ t->extents, t->access, t->params };
+    return (lz_kernel_args){ .extents = t->extents, .access = t->access, .params = t->params };
 }
 
 static void keep_wanted(bench *t, int64_t gap)
@@ -245,7 +245,7 @@ static void test_accesses(void **state)
     (void)state;
     static const int64_t gaps[LZ_RUNS] = { [LZ_RUN_NEXT] = 1, [LZ_RUN_STEP] = 3, [LZ_RUN_TABLE] = 2 };
     for (int run = LZ_RUN_NEXT; run < LZ_RUNS; run++) {
-        for (int half = 0; half < 2; half++) {
+        for (int half = 0; gaps[run] && half < 2; half++) {
             bench t;
             open_bench(&t, LZ_K_ROWS);
             lz_kv mask = input(&t, LZ_BOOL);
@@ -307,6 +307,64 @@ static void test_across(void **state)
         try_across(targets[i], 5, 70);
         try_across(targets[i], 70, 5);
         try_across(targets[i], 40, 64);
+    }
+}
+
+/* Rows from the last element to the first, of a load and of a store. */
+static void try_backwards(const lz_target *target, int dtype, int64_t row)
+{
+    static emit_run run;
+    bench t;
+    open_bench(&t, LZ_K_ROWS);
+    lz_kv x = input(&t, dtype);
+    output(&t, dtype, x);
+    output(&t, dtype, x);
+    finish(&t);
+    set_extents(&t, 3, row, 1);
+    for (int a = 0; a < 2; a++) {
+        t.access[a].offset = row - 1;
+        t.strides[a][1] = -1;
+    }
+    lz_kernel_args args = bench_args(&t);
+    lay_out(&t, &args, &run);
+    assert_int_equal(run.v.run[0], row > 1 ? LZ_RUN_BACK : LZ_RUN_NEXT);
+    assert_int_equal(run.v.run[1], row > 1 ? LZ_RUN_BACK : LZ_RUN_NEXT);
+    assert_int_equal(run.v.run[2], LZ_RUN_NEXT);
+    expect_run(&t, &run, target);
+}
+
+static void test_backwards(void **state)
+{
+    (void)state;
+    for (int i = 0; i < n_targets; i++) {
+        for (int d = 0; d < DTYPES; d++) {
+            for (const int64_t *row = lengths + 1; *row >= 0; row++)
+                try_backwards(targets[i], dtypes[d], *row);
+        }
+    }
+}
+
+/* Whole rows, each from where one index says. */
+static void test_gathered_rows(void **state)
+{
+    (void)state;
+    for (int i = 0; i < DTYPES; i++) {
+        bench t;
+        open_bench(&t, LZ_K_ROWS);
+        lz_kv at = lz_kb_load(t.b, add_access(&t, LZ_I64, LZ_K_OUTER, false));
+        lz_kv two = lz_kb_const_i(t.b, LZ_KI64, 2);
+        at = lz_kb_op2(t.b, LZ_K_SUB, lz_kb_const_i(t.b, LZ_KI64, 0),
+                       lz_kb_op2(t.b, LZ_K_REMAINDER, at, two)); /* 0 or 1 before */
+        lz_kv mask = input(&t, LZ_BOOL);
+        int one = add_access(&t, dtypes[i], LZ_K_ELEMENT, false);
+        int other = add_access(&t, dtypes[i], LZ_K_ELEMENT, false);
+        lz_kv first = lz_kb_affine(t.b, add_access(&t, LZ_I64, LZ_K_ELEMENT, false));
+        lz_kv inside = lz_kb_op2(t.b, LZ_K_GT, first, lz_kb_const_i(t.b, LZ_KI64, 0));
+        lz_kv x = lz_kb_gather(t.b, one, lz_kb_op2(t.b, LZ_K_MUL, at, at));
+        output(&t, dtypes[i], lz_kb_gather_if(t.b, other, at, lz_kb_op2(t.b, LZ_K_AND, mask, inside), x));
+        finish(&t);
+        try_shapes(&t, (shapes){ few, lengths, 1, 0 });
+        close_bench(&t);
     }
 }
 
@@ -615,14 +673,15 @@ int main(void)
     }
     n_targets = lz_target_all(targets);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_operations), cmocka_unit_test(test_casts),
-        cmocka_unit_test(test_accesses),   cmocka_unit_test(test_gathers),
-        cmocka_unit_test(test_across),     cmocka_unit_test(test_reductions),
-        cmocka_unit_test(test_scans),      cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_softmax),    cmocka_unit_test(test_random_numbers),
-        cmocka_unit_test(test_failures),   cmocka_unit_test(test_in_place),
-        cmocka_unit_test(test_row_stream), cmocka_unit_test(test_orc),
-        cmocka_unit_test(test_threads),    LZ_TEST(test_memory),
+        cmocka_unit_test(test_operations),    cmocka_unit_test(test_casts),
+        cmocka_unit_test(test_accesses),      cmocka_unit_test(test_gathers),
+        cmocka_unit_test(test_across),        cmocka_unit_test(test_backwards),
+        cmocka_unit_test(test_gathered_rows), cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_scans),         cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_softmax),       cmocka_unit_test(test_random_numbers),
+        cmocka_unit_test(test_failures),      cmocka_unit_test(test_in_place),
+        cmocka_unit_test(test_row_stream),    cmocka_unit_test(test_orc),
+        cmocka_unit_test(test_threads),       LZ_TEST(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,7 @@ static lz_err *test_softmax(void)
     LZ_TRY(softmax_kernel(&k));
     int64_t extents[] = { ROWS, LENGTH }, strides[] = { LENGTH, 1 };
     lz_kaccess access[] = { { x, 0, strides }, { y, 0, strides } };
-    lz_err *e = lz_kernel_run(k, &(lz_kernel_args){ extents, access, NULL }, NULL);
+    lz_err *e = lz_kernel_run(k, &(lz_kernel_args){ .extents = extents, .access = access }, NULL);
     for (int r = 0; !e && r < ROWS; r++)
         expect_softmax(x[r], y[r]);
     assert_true(lz_kernel_in_place(k, 0, 1));
@@ -126,7 +126,7 @@ static lz_err *test_several_stores_in_place(void)
         x[i] = (float)(i % 17);
         y[i] = (float)(i % 5) - 2;
     }
-    e = e ? e : lz_kernel_run(k, &(lz_kernel_args){ extents, access, NULL }, NULL);
+    e = e ? e : lz_kernel_run(k, &(lz_kernel_args){ .extents = extents, .access = access }, NULL);
     for (int i = 0; !e && i < N; i++) {
         assert_true(x[i] == (float)(i % 17) + (float)(i % 5) - 2);
         assert_true(y[i] == (float)(i % 17) * ((float)(i % 5) - 2));
@@ -170,7 +170,7 @@ static lz_err *test_columns_in_place(void)
     lz_err *e = columns_kernel(&k);
     if (!e)
         assert_true(lz_kernel_in_place(k, 0, 2));
-    e = e ? e : lz_kernel_run(k, &(lz_kernel_args){ extents, access, NULL }, NULL);
+    e = e ? e : lz_kernel_run(k, &(lz_kernel_args){ .extents = extents, .access = access }, NULL);
     for (int i = 0; !e && i < N; i++) {
         int rows = HIGH * (HIGH - 1) / 2 * (i % 5);
         float due = (float)rows + (float)(i % 17 + 1);
@@ -231,7 +231,7 @@ static lz_err *test_simpler_is_the_same(void)
         second[i] = x[i % N];
     }
     LZ_TRY(lz_kb_finish(b, &k));
-    lz_err *e = lz_kernel_run(k, &(lz_kernel_args){ extents, access, NULL }, NULL);
+    lz_err *e = lz_kernel_run(k, &(lz_kernel_args){ .extents = extents, .access = access }, NULL);
     for (int i = 0; !e && i < N * N; i++) {
         float got[SIMPLER];
         for (int j = 0; j < SIMPLER; j++)

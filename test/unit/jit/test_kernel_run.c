@@ -8,7 +8,8 @@ static const int64_t flat[] = { 0, 1 };
 static lz_err *run_once(lz_kernel *k, const int64_t *extents, const lz_kaccess *access,
                         const lz_kscalar *params)
 {
-    lz_err *e = lz_kernel_run(k, &(lz_kernel_args){ extents, access, params }, NULL);
+    lz_err *e =
+        lz_kernel_run(k, &(lz_kernel_args){ .extents = extents, .access = access, .params = params }, NULL);
     lz_kernel_release(k);
     return e;
 }

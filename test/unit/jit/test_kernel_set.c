@@ -42,7 +42,7 @@ static lz_err *test_comes_back(void)
         lz_kaccess access[] = { { x, 0, strides }, { y, 0, strides } };
         lz_kernel *k = NULL;
         LZ_TRY(scaled(7, LZ_K_ROWS, &k));
-        lz_err *e = lz_kernel_run(k, &(lz_kernel_args){ extents, access, NULL }, NULL);
+        lz_err *e = lz_kernel_run(k, &(lz_kernel_args){ .extents = extents, .access = access }, NULL);
         lz_kernel_release(k);
         LZ_TRY(e);
         assert_true(y[0] == 7 && y[1] == 14 && y[2] == 21);

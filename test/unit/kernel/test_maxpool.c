@@ -91,7 +91,7 @@ static lz_err *test_lines(void)
     enum { LINES = 3, SIZE = 5, N = 4 };
     double base[LINES * SIZE], source[LINES * N], out[LINES * SIZE], want[LINES * SIZE], one = 7;
     int64_t index[LINES * N], sizes[] = { LINES, SIZE }, dense[] = { SIZE, 1 }, still[] = { 0, 0 };
-    int64_t small[] = { LINES, N }, rows[] = { N, 1 }, params[] = { 1, 1 };
+    int64_t small[] = { LINES, N }, rows[] = { N, 1 }, params[] = { 1, 1, 0, 0, 0 };
     for (int64_t i = 0; i < LINES * SIZE; i++)
         base[i] = (double)i;
     for (int64_t i = 0; i < LINES * N; i++) {

@@ -3,6 +3,7 @@
 #include "core/convert.h"
 #include "kernel/kernels.h"
 #include <math.h>
+#include <string.h>
 
 static uint64_t seed = 5;
 static int64_t below(int64_t n)
@@ -132,7 +133,7 @@ static lz_err *scatter_one(lz_dtype d, int64_t mode, int64_t dim)
 {
     lz_array base = { 0 }, index = { 0 }, src = { 0 }, out = { 0 }, want = { 0 };
     lz_ints wide = LZ_DIMS(3, 4, 2), narrow = LZ_DIMS(3, 3, 2);
-    int64_t params[2] = { mode, dim }, at[LZ_MAX_DIMS];
+    int64_t params[5] = { mode, dim }, at[LZ_MAX_DIMS];
     lz_err *e = lz_array_init(&base, NULL, d, wide);
     e = e ? e : lz_array_init(&index, NULL, LZ_I64, narrow);
     e = e ? e : lz_array_init(&src, NULL, d, narrow);
@@ -195,7 +196,7 @@ static lz_err *scatter_rows(lz_pool *pool)
 {
     enum { ROWS = 64, KINDS = 5, WIDTH = 200 };
     static float base[KINDS][WIDTH], src[ROWS][WIDTH], out[KINDS][WIDTH], want[KINDS][WIDTH];
-    int64_t index[ROWS], params[2] = { ADD, 0 };
+    int64_t index[ROWS], params[5] = { ADD, 0 };
     for (int64_t i = 0; i < KINDS; i++)
         for (int64_t k = 0; k < WIDTH; k++)
             want[i][k] = base[i][k] = (float)below(1000) / 7;
@@ -218,6 +219,76 @@ static lz_err *scatter_rows(lz_pool *pool)
     return NULL;
 }
 
+/* Of rows of every dtype and mode, forward and backward in memory: what one element after the other gives. */
+static lz_err *rows_like_elements(lz_dtype d, int64_t mode)
+{
+    enum { ROWS = 9, KINDS = 4, WIDTH = 70 };
+    _Alignas(8) static char base[KINDS * WIDTH * 8], src[ROWS * WIDTH * 8], out[2][KINDS * WIDTH * 8];
+    int64_t index[ROWS], spread[ROWS * WIDTH], params[5] = { mode, 0 };
+    size_t size = lz_dtype_size(d);
+    for (size_t i = 0; i < KINDS * WIDTH; i++)
+        lz_element_set(d, lz_scalar_int(below(3)), base + i * size);
+    for (int64_t i = 0; i < ROWS * WIDTH; i++) {
+        lz_element_set(d, lz_scalar_int(below(3)), src + (size_t)i * size);
+        index[i / WIDTH] = i % WIDTH ? index[i / WIDTH] : below(KINDS);
+        spread[i] = index[i / WIDTH];
+    }
+    int64_t few[] = { KINDS, WIDTH }, many[] = { ROWS, WIDTH }, dense[] = { WIDTH, 1 }, same[] = { 1, 0 };
+    for (int rows = 0; rows < 2; rows++) {
+        lz_kcall c = { .in = { { base, d, 2, few, dense },
+                               { rows ? index : spread, LZ_I64, 2, many, rows ? same : dense },
+                               { src, d, 2, many, dense } },
+                       .out = { out[rows], d, 2, few, dense },
+                       .params = params };
+        LZ_TRY(lz_scatter_into(&c));
+    }
+    assert_memory_equal(out[0], out[1], KINDS * WIDTH * size);
+    return NULL;
+}
+
+static void test_scatter_rows_like_elements(void **state)
+{
+    static const lz_dtype dtypes[] = { LZ_F32, LZ_F64, LZ_F16, LZ_BF16, LZ_I64,
+                                       LZ_I32, LZ_I16, LZ_I8,  LZ_U8,   LZ_BOOL };
+    (void)state;
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+        for (int64_t mode = SET; mode <= MAX; mode++)
+            assert_null(rows_like_elements(dtypes[d], mode));
+}
+
+/* An index that the kernel checks: what is wrong is named, and nothing is written. */
+static lz_err *scatter_checked(int64_t bad, bool wrap, const char *message)
+{
+    float base[3] = { 1, 2, 3 }, src[4] = { 10, 20, 30, 40 }, out[3] = { -1, -1, -1 };
+    float want[3] = { wrap ? 11 : 31, 2 + 20 + (wrap ? 0 : 10), 3 + 40 + (wrap ? 30 : 0) };
+    int64_t index[4] = { wrap ? -3 : 1, wrap ? -2 : 1, wrap ? 2 : 0, 2 }, three = 3, four = 4, one = 1;
+    int64_t params[5] = { ADD, 0, 1, 5, wrap };
+    index[1] = bad ? bad : index[1];
+    lz_kcall c = { .in = { { base, LZ_F32, 1, &three, &one },
+                           { index, LZ_I64, 1, &four, &one },
+                           { src, LZ_F32, 1, &four, &one } },
+                   .out = { out, LZ_F32, 1, &three, &one },
+                   .params = params };
+    lz_err *e = lz_scatter_into(&c);
+    if (lz_err_code(e) == LZ_ERR_MEMORY || (e && !message))
+        return e;
+    if (message)
+        assert_string_equal(lz_err_text(e), message);
+    for (int i = 0; i < 3; i++)
+        assert_true(out[i] == (message ? -1 : want[i]));
+    lz_err_free(e);
+    return NULL;
+}
+
+static lz_err *test_scatter_checks(void)
+{
+    LZ_TRY(scatter_checked(0, false, NULL));
+    LZ_TRY(scatter_checked(0, true, NULL));
+    LZ_TRY(scatter_checked(3, false, "index 3 is out of bounds for dimension 5 with size 3"));
+    LZ_TRY(scatter_checked(-1, false, "index -1 is out of bounds for dimension 5 with size 3"));
+    return scatter_checked(-4, true, "index -4 is out of bounds for dimension 5 with size 3");
+}
+
 static lz_err *test_scatter_whole_rows(void)
 {
     lz_pool *pool;
@@ -226,22 +297,6 @@ static lz_err *test_scatter_whole_rows(void)
     e = e ? e : scatter_rows(NULL);
     lz_pool_destroy(pool);
     return e;
-}
-
-static lz_err *test_nonzero_lists_indices(void)
-{
-    lz_array x = { 0 };
-    int64_t found[24];
-    LZ_TRY(lz_array_init(&x, NULL, LZ_F32, LZ_DIMS(2, 3)));
-    for (int64_t i = 0; i < 6; i++)
-        lz_array_set(&x, i, lz_scalar_float(i % 2 ? (double)NAN : i == 0 ? -0.0 : 1));
-    lz_strided s = strided(&x);
-    assert_int_equal(lz_count_nonzero(&s), 5);
-    lz_list_nonzero(&s, found);
-    for (int64_t i = 0; i < 5; i++)
-        assert_int_equal(found[2 * i] * 3 + found[2 * i + 1], i + 1);
-    lz_array_deinit(&x);
-    return NULL;
 }
 
 int main(void)
@@ -253,7 +308,8 @@ int main(void)
         LZ_TEST(test_scatter_in_every_mode),
         cmocka_unit_test(test_scatter_every_dtype),
         LZ_TEST(test_scatter_whole_rows),
-        LZ_TEST(test_nonzero_lists_indices),
+        LZ_TEST(test_scatter_checks),
+        cmocka_unit_test(test_scatter_rows_like_elements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,6 +57,33 @@ static lz_err *least_recent_goes(desk *d, lz_cache *c)
     return NULL;
 }
 
+/* Graphs of the same size: when room is made for two and a half, the third drives out the first. */
+static lz_err *bytes_are_bounded(desk *d, lz_cache *c)
+{
+    size_t x, out, one = 0;
+    bool had;
+    LZ_TRY(desk_data(d, 1, &x));
+    lz_cache_set_limit(c, 100);
+    for (int i = 1; i <= 5; i++) {
+        LZ_TRY(chain(d, x, 3 + i % 3, &out));
+        LZ_TRY(look(d, c, &had));
+        assert_false(had);
+        if (i == 1)
+            one = lz_cache_bytes(c);
+        assert_true(one > 8 * d->walk.flat.n / 2);
+        lz_cache_set_bytes(c, 5 * one / 2);
+        assert_true(lz_cache_bytes(c) <= 5 * one / 2);
+        assert_in_range(lz_cache_size(c), 1, 2);
+    }
+    lz_cache_set_bytes(c, 1); /* the newest stays */
+    assert_int_equal(lz_cache_size(c), 1);
+    LZ_TRY(look(d, c, &had));
+    assert_true(had);
+    lz_cache_drop(c);
+    assert_int_equal(lz_cache_bytes(c), 0);
+    return NULL;
+}
+
 /* Equal hashes are not enough. */
 static lz_err *words_decide(desk *d, lz_cache *c)
 {
@@ -83,7 +110,7 @@ static lz_err *with_cache(cache_test *test)
     desk d;
     lz_cache *c = NULL;
     LZ_TRY(desk_open(&d));
-    lz_err *e = lz_cache_create(2, &c);
+    lz_err *e = lz_cache_create(2, SIZE_MAX, &c);
     if (!e)
         e = test(&d, c);
     lz_cache_destroy(c);
@@ -99,6 +126,11 @@ static lz_err *test_least_recent_goes(void)
 static lz_err *test_words_decide(void)
 {
     return with_cache(words_decide);
+}
+
+static lz_err *test_bytes_are_bounded(void)
+{
+    return with_cache(bytes_are_bounded);
 }
 
 /* ---- one compiles, the others wait ---- */
@@ -184,10 +216,8 @@ static lz_err *test_diamond(void)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LZ_TEST(test_least_recent_goes),
-        LZ_TEST(test_words_decide),
-        LZ_TEST(test_others_wait),
-        LZ_TEST(test_diamond),
+        LZ_TEST(test_least_recent_goes), LZ_TEST(test_words_decide), LZ_TEST(test_bytes_are_bounded),
+        LZ_TEST(test_others_wait),       LZ_TEST(test_diamond),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

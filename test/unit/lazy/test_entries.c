@@ -27,6 +27,7 @@
     X(supports)                                                                                              \
     X(get_compilation_devices)                                                                               \
     X(get_computation_backend_text)                                                                          \
+    X(get_computation_bytes)                                                                                 \
     X(get_default_device_ordinal)                                                                            \
     X(eager_fallback_device_type)                                                                            \
     X(get_backend_device)                                                                                    \
@@ -208,6 +209,14 @@ static const char *count_text(void *self, void *computation)
     return "the program";
 }
 
+static size_t count_bytes(void *self, void *computation)
+{
+    (void)self;
+    COUNT(get_computation_bytes);
+    assert_non_null(computation);
+    return 1000;
+}
+
 static int64_t count_ordinal(void *self)
 {
     (void)self;
@@ -276,6 +285,7 @@ static void make_counting(fake_backend *f)
     f->table.supports = count_supports;
     f->table.get_compilation_devices = count_compilation;
     f->table.get_computation_backend_text = count_text;
+    f->table.get_computation_bytes = count_bytes;
     f->table.get_default_device_ordinal = count_ordinal;
     f->table.eager_fallback_device_type = count_fallback;
     f->table.get_backend_device = count_device;

@@ -16,7 +16,7 @@ static const refusal refusals[] = {
     { "bad_2.so", LZ_ERR_MODEL, "24 bytes and ends before the required entries" },
     { "bad_3.so", LZ_ERR_MODEL, "required entry execute_computation is missing" },
     { "bad_4.so", LZ_ERR_NOT_FOUND, "it has no devices" },
-    { "bad_5.so", LZ_ERR_UNSUPPORTED, "gave no table for version 1.0" },
+    { "bad_5.so", LZ_ERR_UNSUPPORTED, "gave no table for version 1.1" },
     { "absent.so", LZ_ERR_NOT_FOUND, "absent.so" },
 };
 

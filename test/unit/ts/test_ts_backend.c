@@ -308,7 +308,6 @@ static lz_err *test_numbers(void)
     double got = 0;
     lz_host_tensor h = { .type = { LZ_F64, { NULL, 0 } }, .data = &got };
     LZ_TRY(lz_ts_data_of_scalar(NULL, lz_scalar_int(7), (lz_backend_device){ 0, 0 }, &d));
-    assert_int_equal(d->scalar.kind, LZ_SCALAR_INT);
     assert_int_equal(d->dtype, LZ_I64);
     lz_err *e = lz_ts_data_download(d, &h);
     assert_true(e || got == 7);
@@ -343,13 +342,40 @@ static lz_err *test_devices(void)
                         "one device");
 }
 
+/* Data goes to devices that some backend has, and to no others. */
+static lz_err *test_no_such_device(void)
+{
+    static const lz_backend_device bad[] = {
+        { LZ_TS_CUDA, 3 }, { 77, 0 }, { LZ_TS_CPU, 1 }, { LZ_TS_CPU, -1 }
+    };
+    static float elements[2] = { 1, 2 };
+    static const int64_t sizes[] = { 2 }, strides[] = { 1 };
+    const lz_backend *b = lz_ts_backend(LZ_BACKEND_ABI << 16);
+    lz_host_tensor h = { .type = { LZ_F32, { sizes, 1 } }, .strides = { strides, 1 }, .data = elements };
+    void *data, *copy;
+    LZ_TRY(b->make_computation_data_from_tensor(b->self, &h, (lz_backend_device){ LZ_TS_CPU, 0 }, &data));
+    lz_err *e = NULL;
+    for (size_t i = 0; !e && i < sizeof bad / sizeof *bad; i++) {
+        e = lz_check_err(b->make_computation_data_from_tensor(b->self, &h, bad[i], &copy), LZ_ERR_NOT_FOUND,
+                         "no such device");
+        if (!e)
+            e = lz_check_err(b->make_computation_data_from_scalar(b->self, lz_scalar_int(1), bad[i], &copy),
+                             LZ_ERR_NOT_FOUND, "no such device");
+        if (!e)
+            e = lz_check_err(b->copy_data(b->self, data, (lz_backend_device){ 0, 0 }, bad[i], &copy),
+                             LZ_ERR_NOT_FOUND, "no such device");
+    }
+    b->release_data(b->self, data);
+    return e;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         LZ_TEST(test_compiles_and_runs), LZ_TEST(test_text_is_the_graph),
         LZ_TEST(test_wrong_arguments),   LZ_TEST(test_sizes_that_elements_tell),
         LZ_TEST(test_foreign_memory),    LZ_TEST(test_numbers),
-        LZ_TEST(test_devices),
+        LZ_TEST(test_devices),           LZ_TEST(test_no_such_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

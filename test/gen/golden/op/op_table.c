@@ -371,6 +371,16 @@ const lz_op_row lz_op_table[LZ_OP_COUNT] = {
     },
 };
 
+const lz_layout_row lz_op_layout[LZ_OP_COUNT] = {
+    [LZ_OP_NONE] = { 0 },
+    [LZ_OP_add_Tensor] = { .strides = LZ_STRIDES_operands },
+    [LZ_OP_add__Tensor] = { .strides = LZ_STRIDES_operands },
+    [LZ_OP_add_out] = { .strides = LZ_STRIDES_operands },
+    [LZ_OP_sub_Tensor] = { .strides = LZ_STRIDES_operands },
+    [LZ_OP_relu] = { .strides = LZ_STRIDES_operands },
+    [LZ_OP_empty_memory_format_out] = { .strides = LZ_STRIDES_contiguous },
+};
+
 const lz_kin_row lz_op_kin[LZ_OP_COUNT] = {
     [LZ_OP_NONE] = { 0 },
     [LZ_OP_add_Tensor] = { .functional = LZ_OP_add_Tensor, .inplace = LZ_OP_add__Tensor, .out = LZ_OP_add_out },

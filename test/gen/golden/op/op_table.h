@@ -54,6 +54,7 @@ typedef enum lz_tag {
 
 /* By lz_op; row 0 is empty. */
 extern const lz_op_row lz_op_table[LZ_OP_COUNT];
+extern const lz_layout_row lz_op_layout[LZ_OP_COUNT];
 extern const lz_kin_row lz_op_kin[LZ_OP_COUNT];
 /* Every lz_op, sorted by name, then by namespace: overloads stand together. */
 extern const uint16_t lz_op_by_name[LZ_OP_COUNT];

@@ -1,0 +1,210 @@
+#include "kernel/radix.h"
+#include <string.h>
+
+enum { FEW = 48, DIGIT = 8, WIDE_DIGIT = 11, LONG = 8192, SHARED = 1 << 16 };
+
+/* Long arrays take wide digits: fewer passes, for more bins to clear and to add up. */
+static int digit_of(int64_t n)
+{
+    return n < LONG ? DIGIT : WIDE_DIGIT;
+}
+
+static int bits_of(uint64_t v)
+{
+    return v ? 64 - __builtin_clzll(v) : 0;
+}
+
+static uint64_t low_bits(int bits)
+{
+    return bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+}
+
+typedef struct range {
+    uint64_t least;
+    int bits; /* of a key from which `least` was subtracted */
+} range;
+
+static range range_of(const uint64_t *keys, int64_t n)
+{
+    uint64_t least = keys[0], greatest = keys[0];
+    for (int64_t i = 1; i < n; i++) {
+        least = keys[i] < least ? keys[i] : least;
+        greatest = keys[i] > greatest ? keys[i] : greatest;
+    }
+    return (range){ least, bits_of(greatest - least) };
+}
+
+/* ---- sorting words by some of their bits ---- */
+
+/* One pass moves each word to the place of its digit. Threads work on parts of equal length. */
+typedef struct pass {
+    const uint64_t *from;
+    uint64_t *to;
+    int64_t n, part;
+    int shift, bits;
+    int64_t *bins; /* for each part and digit: how many words, then where the next one goes */
+} pass;
+
+static int64_t part_end(const pass *p, int64_t part)
+{
+    int64_t end = (part + 1) * p->part;
+    return end < p->n ? end : p->n;
+}
+
+static lz_err *count_parts(void *user, int64_t begin, int64_t end, int worker)
+{
+    const pass *p = user;
+    const uint64_t mask = low_bits(p->bits);
+    (void)worker;
+    for (int64_t t = begin; t < end; t++) {
+        int64_t *bins = p->bins + (t << p->bits), last = part_end(p, t);
+        memset(bins, 0, sizeof *bins << p->bits);
+        for (int64_t i = t * p->part; i < last; i++)
+            bins[(p->from[i] >> p->shift) & mask]++;
+    }
+    return NULL;
+}
+
+static lz_err *move_parts(void *user, int64_t begin, int64_t end, int worker)
+{
+    const pass *p = user;
+    const uint64_t mask = low_bits(p->bits);
+    (void)worker;
+    for (int64_t t = begin; t < end; t++) {
+        int64_t *bins = p->bins + (t << p->bits), last = part_end(p, t);
+        for (int64_t i = t * p->part; i < last; i++)
+            p->to[bins[(p->from[i] >> p->shift) & mask]++] = p->from[i];
+    }
+    return NULL;
+}
+
+/* Counts become first places: digit by digit, and within a digit part by part. */
+static void place(const pass *p, int64_t parts)
+{
+    int64_t sum = 0;
+    for (int64_t d = 0; d < INT64_C(1) << p->bits; d++)
+        for (int64_t t = 0; t < parts; t++) {
+            int64_t *bin = &p->bins[(t << p->bits) + d], count = *bin;
+            *bin = sum;
+            sum += count;
+        }
+}
+
+static void sort_few(uint64_t *v, int64_t n, int shift)
+{
+    for (int64_t i = 1; i < n; i++) {
+        uint64_t w = v[i];
+        int64_t j = i;
+        for (; j > 0 && v[j - 1] >> shift > w >> shift; j--)
+            v[j] = v[j - 1];
+        v[j] = w;
+    }
+}
+
+typedef struct words {
+    uint64_t *v, *other; /* n words each; they change places */
+    int64_t *bins;
+    int64_t n, parts;
+    lz_pool *pool;
+} words;
+
+/* Stable, by the bits from `shift` on; above them a word has no others. */
+static lz_err *sort_words(words *w, int shift, int bits)
+{
+    if (w->n <= FEW) {
+        sort_few(w->v, w->n, shift);
+        return NULL;
+    }
+    int passes = (bits + digit_of(w->n) - 1) / digit_of(w->n);
+    for (int i = 0; i < passes; i++) {
+        int from = bits * i / passes, to = bits * (i + 1) / passes;
+        pass p = { w->v, w->other, w->n, (w->n + w->parts - 1) / w->parts, shift + from, to - from, w->bins };
+        LZ_TRY(lz_pool_for(w->pool, w->parts, 1, count_parts, &p));
+        place(&p, w->parts);
+        LZ_TRY(lz_pool_for(w->pool, w->parts, 1, move_parts, &p));
+        w->other = w->v;
+        w->v = p.to;
+    }
+    return NULL;
+}
+
+/* ---- orders ---- */
+
+static int64_t parts_of(int64_t n, const lz_pool *pool)
+{
+    return pool && n >= SHARED ? lz_pool_threads(pool) : 1;
+}
+
+size_t lz_order_room(int64_t n, const lz_pool *pool)
+{
+    return ((size_t)(2 * n) + ((size_t)parts_of(n, pool) << digit_of(n))) * sizeof(uint64_t);
+}
+
+/* A word is part of a key above a number. Where a whole key leaves no room for the number, its low bits are
+ * sorted first and its other bits after them. */
+lz_err *lz_order_by_keys(const uint64_t *keys, int64_t n, void *room, lz_pool *pool, int64_t *order)
+{
+    if (n == 0)
+        return NULL;
+    range r = range_of(keys, n);
+    int number = bits_of((uint64_t)n - 1), low = r.bits < 64 - number ? r.bits : 64 - number;
+    const uint64_t mask = low_bits(number);
+    words w = { room, (uint64_t *)room + n, (int64_t *)room + 2 * n, n, parts_of(n, pool), pool };
+    for (int64_t i = 0; i < n; i++)
+        w.v[i] = (keys[i] - r.least) << number | (uint64_t)i;
+    LZ_TRY(sort_words(&w, number, low));
+    if (r.bits > low) {
+        for (int64_t i = 0; i < n; i++) {
+            uint64_t at = w.v[i] & mask;
+            w.v[i] = (keys[at] - r.least) >> low << number | at;
+        }
+        LZ_TRY(sort_words(&w, number, r.bits - low));
+    }
+    for (int64_t i = 0; i < n; i++)
+        order[i] = (int64_t)(w.v[i] & mask);
+    return NULL;
+}
+
+/* ---- selecting ---- */
+
+static uint64_t select_few(uint64_t *keys, int64_t n, int64_t k, int64_t *less)
+{
+    sort_few(keys, n, 0);
+    *less = k;
+    while (*less > 0 && keys[*less - 1] == keys[k])
+        --*less;
+    return keys[k];
+}
+
+/* Of keys that are equal above `bits`, keeps those with the digit that has rank k: how many. */
+static int64_t keep_digit(uint64_t *keys, int64_t n, const range *r, int digit, int64_t *k)
+{
+    int64_t bins[1 << WIDE_DIGIT] = { 0 }, d = 0, kept = 0;
+    const int shift = r->bits - digit;
+    const uint64_t mask = low_bits(digit);
+    for (int64_t i = 0; i < n; i++)
+        bins[(keys[i] - r->least) >> shift & mask]++;
+    while (*k >= bins[d])
+        *k -= bins[d++];
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t key = keys[i];
+        keys[kept] = key;
+        kept += ((key - r->least) >> shift & mask) == (uint64_t)d;
+    }
+    return kept;
+}
+
+uint64_t lz_keys_select(uint64_t *keys, int64_t n, int64_t k, int64_t *less)
+{
+    if (n <= FEW)
+        return select_few(keys, n, k, less);
+    range r = range_of(keys, n);
+    int64_t rank = k;
+    while (r.bits > 0 && n > 1) {
+        int digit = r.bits < digit_of(n) ? r.bits : digit_of(n);
+        n = keep_digit(keys, n, &r, digit, &k);
+        r.bits -= digit;
+    }
+    *less = rank - k;
+    return keys[0];
+}

@@ -1,0 +1,710 @@
+"""Random programs for PyTorch and Lazuli at once; whatever differs is reduced and written down.
+
+    fuzz.py LAZULI DRIVER DATA [--seconds 60] [--seed 1] [--known FILE] [--out FILE.jsonl] [OPERATOR...]
+
+LAZULI is the command, whose table (`lazuli ops --json`) says which operators there are; DRIVER is build/test/fuzz_driver,
+which runs statements (fuzz_driver.c says what a statement is); DATA is the folder test/data, whose recorded operator
+cases give arguments that make sense. A program mixes views, in-place writes, out=, gradients, ten dtypes, NaN and
+tensors without elements. After each statement dtype, sizes, strides, offset, aliasing and requires_grad of the results are
+compared, at the end all values and gradients, and always who refuses. PyTorch also runs each program in float64: where
+that differs, the values depend on rounding and are not compared.
+
+KNOWN lists differences that stay, a line each: kind, operator, a piece of the description ("" for any), reason. OUT gets
+one line for each other difference: a program that `fuzz_driver OUT` replays. The status is 1 if there were any."""
+import argparse
+import collections
+import json
+import math
+import os
+import random
+import re
+import select
+import subprocess
+import sys
+import time
+import warnings
+
+try:
+    import torch
+except ImportError:
+    print("skipped: this Python has no torch")
+    sys.exit(77)
+
+from record_layouts import ABBR, DTYPES, MOST, Op, Pool, Tensor, layout, numel, storage
+
+warnings.simplefilter("ignore")
+torch.set_num_threads(1)
+TWIN = {torch.float16: torch.float64, torch.bfloat16: torch.float64, torch.float32: torch.float64}
+CLOSE = {torch.float64: (1e-11, 1e-9), torch.float32: (2e-5, 2e-4), torch.float16: (3e-3, 1e-2), torch.bfloat16: (2e-2, 6e-2)}
+REFUSALS = (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError, ZeroDivisionError, OverflowError)
+LIVE = 30               # variables of a program
+PATIENCE = 60           # seconds for one answer
+
+
+# ---- which operators ----
+
+# Without a defined result: random draws, memory that nobody has written.
+UNDEFINED = re.compile(r"rand|normal|bernoulli|multinomial|dropout|uniform|exponential|geometric|cauchy|poisson$|binomial|rrelu"
+                       r"|fractional|empty|resize|set_$|new_empty")
+# What PyTorch's own operators call with arguments that fit; others may crash it.
+INTERNAL = re.compile(r"^_(?!_)|backward|^sym_|_forward$|^native_|_unsafe|unsafe_|^lift|segment_reduce")
+# The order of equal elements, and where a NaN goes, is not defined.
+TIES = re.compile(r"^_?(sort|argsort|topk|kthvalue|median|nanmedian|mode|msort|unique)")
+# PyTorch lacks a kernel, or its own checks fail: says nothing about the operator.
+NO_KERNEL = re.compile(r"not implemented for|not implemented yet|INTERNAL ASSERT|not currently implemented|is not supported on"
+                       r"|unsupported dtype|Unsupported dtype|does not support automatic differentiation|not supported for (half|bf)"
+                       r"|only (be )?(support|implement)|\"[a-z_]+\" not|mkldnn|MKL|could not create a primitive"
+                       r"|is being modified inplace|derivative for|does not have a deterministic|functorch|vmap")
+
+
+def operators(lazuli, only):
+    text = subprocess.run([lazuli, "ops", "--json"], capture_output=True, text=True, check=True).stdout
+    table = {}
+    for entry in json.loads(text):
+        op = Op(entry)
+        op.view = "(a" in entry["schema"] and not op.writes
+        op.inplace = op.writes and not op.outs
+        op.elementwise = op.fn is not None and torch.Tag.pointwise in op.fn.tags and not op.outs
+        table[op.name] = op
+
+    def can(op):
+        random_tag = op.fn is not None and torch.Tag.nondeterministic_seeded in op.fn.tags
+        return (op.fn is not None and not random_tag and "prim_" not in op.name and not UNDEFINED.search(op.base) and not INTERNAL.search(op.base)
+                and any(a.kind.startswith("Tensor") for a in op.args) and all(a.kind == "Tensor" for a in op.outs))
+    chosen = [op for op in table.values() if can(op) and (not only or op.name in only)]
+    return table, chosen
+
+
+# ---- the driver ----
+
+class Died(Exception):
+    pass
+
+
+class Driver:
+    def __init__(self, program):
+        self.program, self.process = program, None
+
+    def ask(self, statement):
+        if self.process is None:
+            env = dict(os.environ, LAZULI_LOG="")
+            self.process = subprocess.Popen([self.program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
+        try:
+            self.process.stdin.write(json.dumps(statement).encode() + b"\n")
+            self.process.stdin.flush()
+            if not select.select([self.process.stdout], [], [], PATIENCE)[0]:
+                self.process.kill()
+            line = self.process.stdout.readline()
+        except BrokenPipeError:
+            line = b""
+        if not line.endswith(b"\n"):
+            status = self.process.wait()
+            self.process = None
+            raise Died("the driver ended with status %s" % status)
+        return json.loads(line)
+
+
+# ---- values ----
+
+def plain_number(x):
+    return x if not isinstance(x, float) or math.isfinite(x) else "nan" if x != x else "inf" if x > 0 else "-inf"
+
+
+def python_number(x):
+    return float(x) if isinstance(x, str) else x
+
+
+def numbers(t):
+    flat = t.detach().reshape(-1)
+    return [plain_number(x) for x in (flat.to(torch.int64) if t.dtype == torch.bool else flat).tolist()]
+
+
+def decode(v, env, twin):
+    """An argument in PyTorch's form."""
+    if v is None:
+        return None
+    (k, x), = v.items()
+    if k == "T":
+        return env[x]
+    if k == "TL":
+        return [None if i is None else env[i] for i in x]
+    if k == "l":
+        return [decode(i, env, twin) for i in x]
+    if k == "f":
+        return float(x)
+    if k == "dt":
+        return TWIN.get(DTYPES[x], DTYPES[x]) if twin else DTYPES[x]
+    return {"dev": torch.device("cpu"), "lay": torch.strided}.get(k) or (getattr(torch, x) if k == "mf" else x)
+
+
+def used(v):
+    if not isinstance(v, dict):
+        return []
+    return [v["T"]] if "T" in v else [i for i in v["TL"] if i is not None] if "TL" in v else []
+
+
+def addresses(t):
+    at = torch.tensor(t.storage_offset())
+    for d, (n, s) in enumerate(zip(t.shape, t.stride())):
+        at = at + (torch.arange(n) * s).reshape([-1 if i == d else 1 for i in range(t.dim())])
+    return at
+
+
+def close(got, want, rel):
+    if got.shape != want.shape:
+        return False
+    if not want.is_floating_point():
+        return torch.equal(got, want)
+    return torch.allclose(got.double(), want.double(), rtol=rel, atol=rel * .2, equal_nan=True)
+
+
+def facts(t):
+    return [ABBR[t.dtype], list(t.shape), list(t.stride()), t.storage_offset(), t.requires_grad]
+
+
+# ---- running a program on both sides ----
+
+class Stop(Exception):
+    """Nothing more can be said of this program."""
+
+
+class Found(Exception):
+    def __init__(self, kind, op, text):
+        self.kind, self.op, self.text = kind, op, text
+
+    def key(self):
+        return self.kind, self.op, re.sub(r"\d+", "#", self.text)[:80]
+
+
+class Run:
+    """The state of one program. A statement that PyTorch has nothing to say to is left out of `done`."""
+
+    def __init__(self, driver, table, counts):
+        self.driver, self.table, self.counts = driver, table, counts
+        self.live, self.twin, self.leaves, self.done = {}, {}, [], []
+        self.rough = torch.float64  # the least exact dtype so far: f64 values may come from it
+
+    def note(self, statement, want=None):
+        self.done.append(dict(statement, want=want) if want is not None else dict(statement))
+
+    def execute(self, s):
+        getattr(self, "do_" + s["do"])({k: v for k, v in s.items() if k != "want"})
+
+    def plain(self, s):
+        self.note(s)
+        a = self.driver.ask(s)
+        if "error" in a:
+            raise Found("refused", s["do"], a["error"])
+
+    def do_open(self, s):
+        self.plain(s)
+
+    def do_step(self, s):
+        self.plain(s)
+
+    def do_release(self, s):
+        if s["id"] in self.live:
+            del self.live[s["id"]], self.twin[s["id"]]
+            self.plain(s)
+
+    def roughen(self, dtype):
+        if dtype.is_floating_point and CLOSE[dtype] > CLOSE[self.rough]:
+            self.rough = dtype
+
+    def do_input(self, s):
+        d = DTYPES[s["dt"]]
+        self.roughen(d)
+        t = torch.tensor([python_number(x) for x in s["v"]], dtype=torch.float64 if d.is_floating_point else torch.int64)
+        t = t.to(d).reshape(s["sizes"]).clone()
+        twin = t.to(TWIN.get(d, d), copy=True)
+        if s["grad"]:
+            t.requires_grad_()
+            twin.requires_grad_()
+            self.leaves.append((s["id"], t, twin))
+        self.live[s["id"]], self.twin[s["id"]] = t, twin
+        self.plain(s)
+
+    # calls
+
+    def overlap(self, op, s):
+        """Does the call write an element twice, or one that it also reads from another place?"""
+        reads = [self.live[i] for a, v in zip(op.args, s["a"]) if not a.write for i in used(v)]
+        written = [self.live[i] for a, v in zip(op.args, s["a"]) if a.write for i in used(v)]
+        if len({storage(t) for t in written}) < len(written):
+            return True
+        for t in written:
+            at = addresses(t)
+            if len(torch.unique(at)) < at.numel():
+                return True
+            for r in reads:
+                if r.numel() and t.numel() and storage(r) == storage(t):
+                    from_ = addresses(r)
+                    same = from_.shape == at.shape and torch.equal(from_, at) and op.elementwise
+                    if not same and torch.isin(from_, at).any():
+                        return True
+        return False
+
+    def invoke(self, op, s, env, twin):
+        args = [decode(v, env, twin) for v in s["a"]]
+        with torch.set_grad_enabled(s["grad"]):
+            r = op.fn(*[a for a, x in zip(args, op.args) if not x.keyword],
+                      **{x.name: a for a, x in zip(args, op.args) if x.keyword})
+        return list(r) if isinstance(r, (list, tuple)) else [r]
+
+    def comparable(self, op, s, results, twins):
+        if len(results) != len(twins) or not all(isinstance(r, torch.Tensor) for r in results):
+            return False
+        if any(r.layout != torch.strided or r.dtype not in ABBR or r.is_quantized or r.numel() > 50000 or r.dim() > 12 for r in results):
+            return False
+        inputs = [self.live[i].detach() for v in s["a"] for i in used(v)]
+        floats = [t.double().abs().max().item() for t in inputs if t.is_floating_point() and t.numel()]
+        if any(r.dtype not in TWIN and r.dtype not in (torch.bool, torch.float64) for r in results) and not all(f < 100 for f in floats):
+            return False  # whether a large number, a NaN or a negative one fits an integer depends on the processor
+        if TIES.match(op.base) and any(len(torch.unique(t)) < t.numel() or not all(f < math.inf for f in floats) for t in inputs[:1]):
+            return False
+        return all(self.rounded_alike(r, t) for r, t in zip(results, twins))
+
+    def rounded_alike(self, t, twin):
+        if t.shape != twin.shape:
+            return False
+        t, twin = t.detach(), twin.detach()
+        return close(t, twin if t.is_floating_point() else twin.to(t.dtype), CLOSE[self.rough][0])
+
+    def do_call(self, s):
+        op = self.table[s["op"]]
+        if any(i not in self.live for v in s["a"] for i in used(v)):
+            return
+        undefined = op.writes and self.overlap(op, s)
+        before = [(self.live[i], self.live[i].detach().clone()) for a, v in zip(op.args, s["a"]) if a.write for i in used(v)]
+        try:
+            results = self.invoke(op, s, self.live, False)
+        except REFUSALS as e:
+            if any(t.shape != b.shape or not close(t.detach(), b, 0) for t, b in before):
+                raise Stop  # PyTorch failed half-way
+            return self.refused(op, s, str(e))
+        try:
+            twins = None if undefined else self.invoke(op, s, self.twin, True)
+        except REFUSALS:
+            twins = None
+        if twins is None or not self.comparable(op, s, results, twins):
+            if op.writes:
+                raise Stop
+            return
+        self.compare(op, s, results, twins)
+
+    def refused(self, op, s, message):
+        if NO_KERNEL.search(message):
+            return
+        self.counts["refusals"] += 1
+        self.note(s, {"error": message.split("\n")[0][:200]})
+        a = self.driver.ask(s)
+        if "error" not in a and "error" not in self.driver.ask({"do": "step"}):
+            raise Found("taken", op.name, message.split("\n")[0][:200])
+        if op.writes and "error" not in a:
+            raise Stop
+        for i in s["ids"]:
+            self.driver.ask({"do": "release", "id": i})
+        self.done.pop()
+
+    def shares(self, t, own):
+        return [i for i, x in sorted(self.live.items()) if i != own and x is not t and storage(x) == storage(t)]
+
+    def compare(self, op, s, results, twins):
+        s = dict(s, ids=[] if op.writes else [s["ids"][0] + k for k in range(len(results))])
+        for r in results:
+            self.roughen(r.dtype)
+        for i, r, t in zip(s["ids"], results, twins):
+            self.live[i], self.twin[i] = r, t
+        ids = s["ids"] or [None] * len(results)
+        want = [facts(r) + [self.shares(r, i)] for i, r in zip(ids, results)]
+        self.note(s, {"r": want})
+        self.counts["statements"] += 1
+        self.counts[op.name] += 1
+        a = self.driver.ask(s)
+        if "error" in a:
+            raise Found("refused", op.name, a["error"])
+        if len(a["r"]) != len(want):
+            raise Found("count", op.name, "%d results, PyTorch: %d" % (len(a["r"]), len(want)))
+        names = ["dtype", "sizes", "strides", "offset", "requires_grad", "aliasing"]
+        for got, due in zip(a["r"], want):
+            for name, g, w in zip(names, got or [None] * 6, due):
+                if g != w:
+                    raise Found(name, op.name, "%s, PyTorch: %s (sizes %s)" % (g, w, due[1]))
+
+    def do_read(self, s):
+        if s["id"] not in self.live:
+            return
+        t = self.live[s["id"]]
+        m = facts(t)
+        self.note(s, {"m": m, "v": numbers(t)})
+        self.counts["reads"] += 1
+        a = self.driver.ask(s)
+        last = self.maker(s["id"])
+        if "error" in a:
+            raise Found("unreadable", last, a["error"])
+        if a["m"] != m:
+            raise Found("changed", last, "%s, PyTorch: %s" % (a["m"], m))
+        self.compare_values("values", last, a["v"], t)
+
+    def maker(self, i):
+        """The operator that made or last wrote a variable."""
+        for s in reversed(self.done):
+            if s["do"] == "call" and (i in s["ids"] or not s["ids"] and any(i in used(v) for v in s["a"])):
+                return s["op"]
+        return "input"
+
+    def compare_values(self, kind, op, got, want):
+        want = want.detach()
+        g = torch.tensor([python_number(x) for x in got], dtype=torch.float64 if want.is_floating_point() else torch.int64)
+        g = g.to(want.dtype).reshape(want.shape)
+        if not close(g, want, CLOSE[self.rough][1]):
+            bad = [(i, x, y) for i, (x, y) in enumerate(zip(got, numbers(want))) if x != y][:3]
+            raise Found(kind, op, "; ".join("[%d] %s, PyTorch: %s" % b for b in bad))
+
+    # gradients
+
+    def do_backward(self, s):
+        if s["id"] not in self.live or not self.live[s["id"]].requires_grad:
+            return
+        try:
+            self.live[s["id"]].backward()
+            self.twin[s["id"]].backward()
+            message = None
+        except REFUSALS as e:
+            message = str(e).split("\n")[0][:200]
+        self.note(s, {"error": message} if message else {})
+        self.counts["backwards"] += 1
+        a = self.driver.ask(s)
+        if message and ("error" in a or NO_KERNEL.search(message)):
+            raise Stop
+        if message or "error" in a:
+            raise Found("backward taken" if message else "backward refused", "", message or a["error"])
+
+    def do_grad(self, s):
+        for i, t, twin in self.leaves:
+            if i == s["id"] and i in self.live:
+                self.compare_grad(s, t.grad, twin.grad)
+
+    def compare_grad(self, s, grad, twin):
+        if grad is not None and (grad.layout != torch.strided or not self.rounded_alike(grad, twin)):
+            return
+        self.note(s, {"none": True} if grad is None else {"dt": ABBR[grad.dtype], "v": numbers(grad)})
+        self.counts["gradients"] += 1
+        a = self.driver.ask(s)
+        if "error" in a:
+            raise Found("gradient", "", a["error"])
+        if ("none" in a) != (grad is None):
+            raise Found("gradient", "", "%s, PyTorch: %s" % tuple("none" if x else "there" for x in ("none" in a, grad is None)))
+        if grad is not None:
+            if a["dt"] != ABBR[grad.dtype]:
+                raise Found("gradient", "", "%s, PyTorch: %s" % (a["dt"], ABBR[grad.dtype]))
+            self.compare_values("gradient", "", a["v"], grad)
+
+
+# ---- making programs up ----
+
+class Maker:
+    def __init__(self, run, rng, pool, ops):
+        self.run, self.rng, self.pool, self.ops = run, rng, pool, ops
+        self.next = 0
+        self.grad = rng.random() < .4
+        self.special = rng.random() < .15
+        floats = rng.choice([["f32"], ["f32"], ["f32", "f64"], ["f32", "f16", "bf16", "f64"]])
+        others = rng.choice([["i64"], ["i64", "bool"], ["i64", "i32", "u8"], ["i8", "i16", "i32", "i64", "u8"]])
+        self.dtypes = {"float": floats, "int": others, "bool": ["bool"]}
+        self.when = rng.choice(["end", "end", "each", "some"])
+
+    def do(self, **s):
+        self.run.execute(s)
+
+    def go(self):
+        r = self.rng
+        self.do(do="open", **{"async": r.random() < .2, "threads": r.choice([1, 1, 2, 3])})
+        for _ in range(r.randint(1, 3)):
+            self.input([r.choice([1, 2, 3, 4, 5]) for _ in range(r.choice([1, 2, 2, 3, 4]))], "float")
+        for _ in range(r.randint(3, 30)):
+            self.step()
+            if self.when == "each" or self.when == "some" and r.random() < .15:
+                self.do(do="step")
+            if r.random() < .1 and self.run.live:
+                self.do(do="read", id=r.choice(list(self.run.live)))
+            while len(self.run.live) > LIVE:
+                self.do(do="release", id=r.choice(list(self.run.live)))
+        if self.grad:
+            self.backward()
+        for i in list(self.run.live):
+            self.do(do="read", id=i)
+
+    def new_id(self, n=1):
+        self.next += n
+        return self.next - n
+
+    # tensors
+
+    def kind_of(self, dtype):
+        return "bool" if dtype == torch.bool else "float" if dtype.is_floating_point else "int"
+
+    def values(self, dtype, n):
+        r = self.rng
+        if dtype == torch.bool:
+            return [r.randint(0, 1) for _ in range(n)]
+        if not dtype.is_floating_point:
+            low, high = (0, 5) if dtype == torch.uint8 else (-9, 9)
+            return [r.randint(low, high) for _ in range(n)]
+        how = r.choice([lambda: r.randint(-12, 12) / 4, lambda: r.randint(-12, 12) / 4, r.random, lambda: r.gauss(0, 3)])
+        v = torch.tensor([how() for _ in range(n)], dtype=torch.float64).to(dtype).tolist()
+        if self.special and n and r.random() < .5:
+            v[r.randrange(n)] = r.choice([math.nan, math.inf, -math.inf, -0.0, 65504.0])
+        return v
+
+    def input(self, sizes, kind, values=None, dtype=None):
+        r, i = self.rng, self.new_id()
+        dtype = dtype or DTYPES[r.choice(self.dtypes[kind])]
+        grad = self.grad and dtype.is_floating_point and r.random() < .6
+        values = self.values(dtype, numel(sizes)) if values is None else values
+        self.do(do="input", id=i, dt=ABBR[dtype], sizes=list(sizes), v=[plain_number(x) for x in values], grad=grad)
+        return i
+
+    def laid_out(self, spec):
+        """A tensor with these sizes, sometimes a view of a storage in another order."""
+        r, kind = self.rng, self.kind_of(spec.dtype)
+        if kind == "float" or spec.values is None:
+            spec = Tensor(DTYPES[r.choice(self.dtypes[kind])] if r.random() < .8 else spec.dtype, spec.sizes)
+        if r.random() < .6:
+            return self.input(spec.sizes, kind, spec.values, spec.dtype)
+        spec = layout(spec, r.choice(["reversed", "rotated", "last", "cut", "cut_reversed", "expanded", "odd"]))
+        base = self.input([spec.room], kind, spec.values if spec.values is None or len(spec.values) == spec.room else None, spec.dtype)
+        ints = lambda v: {"l": [{"i": x} for x in v]}
+        i = self.new_id()
+        self.do(do="call", op="as_strided", a=[{"T": base}, ints(spec.sizes), ints(spec.strides), {"i": spec.offset}], ids=[i], grad=True)
+        return i if i in self.run.live else base
+
+    def pick(self, test):
+        found = [i for i, t in self.run.live.items() if test(t)]
+        return self.rng.choice(found[-4:] if self.rng.random() < .5 else found) if found else None
+
+    # arguments
+
+    def recorded(self, op):
+        calls = getattr(op, "calls", None)
+        if calls is None:
+            calls = op.calls = self.pool.calls(op, MOST)
+        return self.rng.choice(calls) if calls else None
+
+    def tensors(self, op, call):
+        """Which variables stand for the tensors of a recorded call."""
+        r, specs = self.rng, call.tensors
+        chosen, first = [], None
+        for k, spec in enumerate(specs):
+            kind = self.kind_of(spec.dtype)
+            sizes = list(self.run.live[first].shape) if first is not None and spec.sizes == specs[0].sizes else spec.sizes
+            fits = lambda t: list(t.shape) == sizes and self.kind_of(t.dtype) == kind
+            v = None
+            if k == 0 and r.random() < .75:
+                same_rank = r.random() < .8
+                v = self.pick(lambda t: (t.dim() == len(spec.sizes) or not same_rank) and (self.kind_of(t.dtype) == kind or r.random() < .2))
+            elif r.random() < .75:
+                v = self.pick(fits if r.random() < .9 else lambda t: t.dim() == len(sizes))
+            if v is None:
+                v = self.laid_out(spec if sizes == spec.sizes else Tensor(spec.dtype, sizes))
+            first = v if k == 0 else first
+            chosen.append(v)
+        return chosen
+
+    def fitted(self, op, a, v, spec, t):
+        """The argument v of a recorded call, whose first tensor was `spec`, made to fit tensor t."""
+        r = self.rng
+        if a.kind.rstrip("?") in ("Device", "Layout", "Generator") or a.name == "pin_memory":
+            return None
+        if not isinstance(v, dict):
+            return v
+        if "l" in v and v["l"] and all("i" in x for x in v["l"]) and spec is not None and t is not None:
+            n = [x["i"] for x in v["l"]]
+            if sorted(n) == list(range(len(spec.sizes))):
+                n = r.sample(range(t.dim()), t.dim())
+            elif numel(n) == numel(spec.sizes) and "size" in a.name or a.name == "shape" and -1 in n:
+                n = self.factors(t.numel())
+            elif "size" in a.name and op.view and len(n) >= len(spec.sizes):
+                n = [2] * r.randint(0, 1) + [k if k != 1 else r.choice([1, 2, 3, -1]) for k in t.shape]
+            elif r.random() < .15:
+                n[r.randrange(len(n))] += r.choice([-1, 1])
+            return {"l": [{"i": x} for x in n]}
+        if r.random() > .3:
+            return v
+        if a.kind.endswith("?") and r.random() < .2:
+            return None
+        if "b" in v:
+            return {"b": r.random() < .5}
+        if "i" in v and a.kind.rstrip("?") == "int":
+            rank = t.dim() if t is not None else 2
+            return {"i": r.randint(-rank - (r.random() < .1), rank) if "dim" in a.name else v["i"] + r.choice([-2, -1, 1, 2])}
+        if "i" in v or "f" in v:
+            x = r.choice([0, 1, -1, 2, 0.5, -0.5, 1.5, 3] + ([math.nan, math.inf] if self.special else []))
+            if a.kind.rstrip("?") == "float":
+                x = float(x)
+            return {"f": plain_number(x)} if isinstance(x, float) else {"i": x}
+        if "dt" in v:
+            return {"dt": r.choice(list(DTYPES))}
+        return v
+
+    def factors(self, n):
+        r, out = self.rng, []
+        while n > 1 and len(out) < 4:
+            k = r.choice([d for d in range(1, n + 1) if n % d == 0])
+            out.append(k)
+            n //= k
+        out = out + [n] if n != 1 or not out else out
+        r.shuffle(out)
+        if 0 not in out and r.random() < .2:
+            out[r.randrange(len(out))] = -1
+        return out
+
+    def step(self):
+        r, k = self.rng, self.rng.random()
+        some = [o for o in self.ops if (o.view if k < .3 else o.inplace if k < .5 else o.outs if k < .56 else not o.writes)]
+        op = r.choice(some or self.ops)
+        call = self.recorded(op)
+        if call is None:
+            return
+        chosen = self.tensors(op, call)
+        first = self.run.live.get(chosen[0]) if chosen else None
+        args = []
+        for a, v in zip(op.args, call.args):
+            if v == "out":
+                i = self.pick(lambda t: first is not None and t.shape == first.shape) if r.random() < .6 else None
+                args.append({"T": i if i is not None else self.input([0] if r.random() < .3 else list(first.shape) if first is not None else [2], "float")})
+            elif isinstance(v, dict) and "T" in v:
+                args.append({"T": chosen[v["T"]]})
+            elif isinstance(v, dict) and "TL" in v:
+                args.append({"TL": [None if i is None else chosen[i] for i in v["TL"]]})
+            else:
+                args.append(self.fitted(op, a, v, call.tensors[0] if call.tensors else None, first))
+        self.do(do="call", op=op.name, a=args, ids=[self.new_id(40)], grad=not self.grad or r.random() > .06)
+
+    def backward(self):
+        r, terms = self.rng, []
+        found = [i for i, t in self.run.live.items() if t.requires_grad and t.numel()]
+        for i in r.sample(found, min(len(found), 3)):
+            weight = self.input(list(self.run.live[i].shape), "float", dtype=torch.float32)
+            product, total = self.new_id(), self.new_id()
+            self.do(do="call", op="mul.Tensor", a=[{"T": i}, {"T": weight}], ids=[product], grad=True)
+            self.do(do="call", op="sum", a=[{"T": product}, None], ids=[total], grad=True)
+            terms.append(total)
+        for i in terms:
+            self.do(do="backward", id=i)
+        for i, _, _ in list(self.run.leaves):
+            self.do(do="grad", id=i)
+
+
+# ---- reducing ----
+
+def replay(driver, table, program):
+    """The difference that the program shows, and the program as it ran."""
+    run = Run(driver, table, collections.Counter())
+    try:
+        for s in program:
+            run.execute(s)
+    except Found as f:
+        return f, run.done
+    except Died as e:
+        return Found("crash", "", str(e)), run.done
+    except Stop:
+        pass
+    return None, run.done
+
+
+def reduced(driver, table, program, found):
+    """A shorter program that shows the same kind of difference."""
+    def shows(p):
+        f, done = replay(driver, table, [{"do": "open", "async": False, "threads": 1}] + p)
+        return done[1:] if f and f.kind == found.kind and f.op == found.op else None
+    body = [s for s in program if s["do"] != "open"]
+    best = shows(body)
+    if best is None:
+        return program
+    size = max(len(best) // 2, 1)
+    while size:
+        i = 0
+        while i < len(best):
+            shorter = shows(best[:i] + best[i + size:]) if len(best) > size else None
+            if shorter is not None and len(shorter) < len(best):
+                best = shorter
+            else:
+                i += size
+        size //= 2
+    return [{"do": "open", "async": False, "threads": 1}] + best
+
+
+# ---- the loop ----
+
+class Known:
+    def __init__(self, path):
+        self.rows = []
+        if path:
+            with open(path) as f:
+                self.rows = [line.rstrip("\n").split("\t") for line in f if line.strip() and not line.startswith("#")]
+
+    def covers(self, f):
+        return any(f.kind == kind and re.fullmatch(op, f.op) and piece in f.text for kind, op, piece, _ in self.rows)
+
+
+def totals(counts, table):
+    ran = sum(1 for name in table if counts[name])
+    return ("%d programs, %d statements of %d overloads, %d refusals, %d reads, %d gradients; %d differ, %d more are known"
+            % (counts["programs"], counts["statements"], ran, counts["refusals"], counts["reads"], counts["gradients"],
+               counts["found"], counts["known"]))
+
+
+def fuzz(args):
+    table, ops = operators(args.lazuli, args.operator)
+    pool, known, driver = Pool(args.data, table), Known(args.known), Driver(args.driver)
+    counts, seen, end = collections.Counter(), collections.Counter(), time.time() + args.seconds
+    out = open(args.out, "w") if args.out else None
+    while time.time() < end:
+        rng = random.Random((args.seed << 32) + counts["programs"])
+        run = Run(driver, table, counts)
+        counts["programs"] += 1
+        found = None
+        if counts["programs"] % 200 == 0:  # PyTorch itself may crash: what was done so far is told in time
+            print(totals(counts, table), flush=True)
+        try:
+            Maker(run, rng, pool, ops).go()
+        except Stop:
+            counts["stopped"] += 1
+        except Died as e:
+            found = Found("crash", run.done[-1].get("op", ""), str(e))
+        except Found as f:
+            found = f
+        if found is None:
+            continue
+        counts["known" if known.covers(found) else "found"] += 1
+        seen[found.key()] += 1
+        if seen[found.key()] == 1 and not known.covers(found):
+            program = reduced(driver, table, run.done, found)
+            print("%s %s: %s" % (found.kind, found.op, found.text[:200]), flush=True)
+            if out:
+                why = "%s: %s" % (found.kind, found.text[:300])
+                out.write(json.dumps({"name": found.op or found.kind, "why": why, "s": program}) + "\n")
+                out.flush()
+    return counts, seen, table
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    for name in ("lazuli", "driver", "data"):
+        p.add_argument(name)
+    p.add_argument("operator", nargs="*")
+    p.add_argument("--seconds", type=float, default=60)
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--known")
+    p.add_argument("--out")
+    args = p.parse_args()
+    counts, seen, table = fuzz(args)
+    print(totals(counts, table))
+    for (kind, op, text), n in seen.most_common():
+        print("%6d %s %s: %s" % (n, kind, op, text))
+    return 1 if counts["found"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
