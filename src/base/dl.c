@@ -11,21 +11,29 @@ typedef void any_fn(void);
 
 struct lz_dl {
     void *handle;
+    void *root; /* of lz_dl_open_lasting; NULL: none */
     char path[];
 };
 
-/* Takes the handle, also on failure. */
-static lz_err *adopt(void *handle, lz_dl **out)
+static void close_both(void *handle, void *root)
+{
+    dlclose(handle);
+    if (root)
+        dlclose(root);
+}
+
+/* Takes the handles, also on failure. */
+static lz_err *adopt(void *handle, void *root, lz_dl **out)
 {
     struct link_map *map = NULL;
     const char *path = dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
     size_t size = strlen(path) + 1;
     lz_dl *dl = lz_mem_alloc(sizeof *dl + size);
     if (!dl) {
-        dlclose(handle);
+        close_both(handle, root);
         return lz_err_oom();
     }
-    dl->handle = handle;
+    *dl = (lz_dl){ .handle = handle, .root = root };
     memcpy(dl->path, path, size);
     *out = dl;
     return NULL;
@@ -42,41 +50,54 @@ static void add_reason(lz_text *t, const char *name, const char *reason)
     lz_text_printf(t, "%s%s: %.*s", t->len ? "; " : "", n.len ? name : "(empty name)", LZ_FMT(why));
 }
 
-/* An empty name would mean the program itself. */
-static void *try_open(const char *name, lz_text *reasons)
+static void *open_plain(const char *name, void **root)
 {
-    void *handle = name[0] ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : NULL;
+    *root = NULL;
+    return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+typedef void *opener(const char *name, void **root);
+
+/* An empty name would mean the program itself. */
+static void *try_open(opener *open, const char *name, void **root, lz_text *reasons)
+{
+    void *handle = name[0] ? open(name, root) : NULL;
     if (!handle)
         add_reason(reasons, name, name[0] ? dlerror() : "names no library");
     return handle;
 }
 
-lz_err *lz_dl_open(const char *const *candidates, lz_dl **out)
+static lz_err *open_first(opener *open, const char *const *candidates, lz_dl **out)
 {
     lz_text reasons = { 0 };
-    void *handle = NULL;
+    void *handle = NULL, *root = NULL;
     if (!candidates[0])
         return lz_errf(LZ_ERR_ARG, "no names of libraries to try");
     for (size_t i = 0; !handle && candidates[i]; i++)
-        handle = try_open(candidates[i], &reasons);
-    lz_err *e = handle ? adopt(handle, out) : lz_text_check(&reasons);
+        handle = try_open(open, candidates[i], &root, &reasons);
+    lz_err *e = handle ? adopt(handle, root, out) : lz_text_check(&reasons);
     if (!handle && !e)
         e = lz_errf(LZ_ERR_NOT_FOUND, "no library could be loaded: %.*s", LZ_FMT(lz_text_view(&reasons)));
     lz_text_deinit(&reasons);
     return e;
 }
 
+lz_err *lz_dl_open(const char *const *candidates, lz_dl **out)
+{
+    return open_first(open_plain, candidates, out);
+}
+
+lz_err *lz_dl_open_lasting(const char *const *candidates, lz_dl **out)
+{
+    return open_first(lz_dl_lasting_handle, candidates, out);
+}
+
 void lz_dl_close(lz_dl *dl)
 {
     if (!dl)
         return;
-    dlclose(dl->handle);
+    close_both(dl->handle, dl->root);
     lz_mem_free(dl);
-}
-
-void *lz_dl_handle(const lz_dl *dl)
-{
-    return dl->handle;
 }
 
 const char *lz_dl_path(const lz_dl *dl)

@@ -17,9 +17,11 @@ typedef struct lz_dl lz_dl;
 LZ_MUST_USE lz_err *lz_dl_open(const char *const *candidates, lz_dl **out);
 void lz_dl_close(lz_dl *dl); /* accepts NULL; what was loaded must not be called any more */
 
-/* For a library that stays to the end: what it makes from now on is not destroyed at exit (dl_globals.c). */
-void lz_dl_stay(const lz_dl *dl);
-void *lz_dl_handle(const lz_dl *dl); /* of dlopen */
+/* The same for a library that is used until the process ends: none of its globals is destroyed at exit, so
+ * that any thread may exit while others load or use the library (dl_lasting.c). */
+LZ_MUST_USE lz_err *lz_dl_open_lasting(const char *const *candidates, lz_dl **out);
+void *lz_dl_lasting_handle(const char *name,
+                           void **root); /* dlopen's handles of the library and of what loaded it */
 
 /* The file that was loaded, as the loader found it; lives as long as dl. */
 const char *lz_dl_path(const lz_dl *dl);

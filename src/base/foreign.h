@@ -9,10 +9,11 @@
  *     lz_foreign_leave();
  *
  * Exit. Once the process exits nobody enters any more. The wait comes before the first destructor when the
- * thread exits that loaded the library (the main one), or one that has called lz_foreign_watch. When any
- * other thread does, it comes before the destructors of what was made up to the last lz_foreign_loaded; what
- * a library makes later is not destroyed (lz_dl_stay). The wait takes no lock, so exit may be called from
- * anywhere: a callback on a thread of the library, a signal handler.
+ * thread exits that loaded this library (the main one), or one that has called lz_foreign_watch. When any
+ * other thread exits, the wait comes before the destructors of what was made up to the last
+ * lz_foreign_loaded; the globals of LLVM and the matrix libraries are never destroyed (lz_dl_open_lasting).
+ * The wait takes no lock, so exit may be called from anywhere: a callback on a thread of the library, a
+ * signal handler.
  *
  * Fork. Nobody enters while a fork is under way, but threads that hold a lock, which the fork waits for.
  *

@@ -56,7 +56,7 @@ static lz_err *load(void)
     const char *path = lz_env_text(LZ_ENV_LLVM);
     const char *const chosen[] = { path, NULL };
     lz_dl *dl = NULL;
-    LZ_TRY(lz_dl_open(path ? chosen : usual, &dl));
+    LZ_TRY(lz_dl_open_lasting(path ? chosen : usual, &dl));
     lz_err *e = lz_dl_load(dl, symbols, sizeof symbols / sizeof *symbols, &library);
     e = e ? e : check_version(&library);
     if (e) {
@@ -64,7 +64,6 @@ static lz_err *load(void)
         return e;
     }
     library.dl = dl;
-    lz_dl_stay(dl);
     lz_foreign_loaded();
     if (lz_foreign_has_ended()) /* while it was being loaded */
         return lz_foreign_ended("LLVM");

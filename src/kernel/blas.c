@@ -50,7 +50,7 @@ static lz_err *open_alone(const char *const *names, lz_dl **out)
         CPU_SET((size_t)cpu, &one);
         known = sched_setaffinity(0, sizeof one, &one) == 0;
     }
-    lz_err *e = lz_dl_open(names, out);
+    lz_err *e = lz_dl_open_lasting(names, out);
     if (known)
         sched_setaffinity(0, sizeof all, &all);
     return e;
@@ -68,7 +68,6 @@ static lz_err *load(void)
     static lz_dl *dl; /* stays to the end */
     LZ_TRY(open_alone(names, &dl));
     snprintf(lib.file, sizeof lib.file, "%s", lz_dl_path(dl));
-    lz_dl_stay(dl);
     lz_err *e = lz_dl_load(dl, symbols, sizeof symbols / sizeof *symbols, &lib);
     if (e)
         lz_dl_close(dl);

@@ -61,9 +61,8 @@ static lz_err *load(void)
 {
     static const char *const names[] = { "libdnnl.so.2", NULL };
     static lz_dl *dl; /* stays to the end */
-    LZ_TRY(lz_dl_open(names, &dl));
+    LZ_TRY(lz_dl_open_lasting(names, &dl));
     snprintf(lib.file, sizeof lib.file, "%s", lz_dl_path(dl));
-    lz_dl_stay(dl);
     lz_err *e = lz_dl_load(dl, symbols, sizeof symbols / sizeof *symbols, &lib);
     e = e ? e : check();
     if (e)

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* libresolv comes with the C library, and nothing else in this program uses it. */
@@ -133,6 +134,52 @@ static lz_err *test_no_candidates(void)
     return lz_check_err(lz_dl_open(none, &dl), LZ_ERR_ARG, "no names");
 }
 
+/* ---- globals of libraries ---- */
+
+typedef lz_err *open_fn(const char *const *names, lz_dl **out);
+
+/* The status of a process that loads a library and exits with 0. */
+static int exit_with(open_fn *open, const char *name)
+{
+    int status;
+    fflush(NULL);
+    pid_t p = fork();
+    if (p == 0) {
+        const char *const names[] = { name, NULL };
+        lz_dl *dl;
+        lz_err *e = open(names, &dl);
+        exit(e ? 9 : 0);
+    }
+    assert_true(p > 0 && waitpid(p, &status, 0) == p && WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* The library's destructor ends the process with status 3. */
+static void test_lasting_globals_are_not_destroyed(void **state)
+{
+    (void)state;
+    assert_int_equal(exit_with(lz_dl_open, LZ_PLUGIN_DIR "/exit_status.so"), 3);
+    assert_int_equal(exit_with(lz_dl_open_lasting, LZ_PLUGIN_DIR "/exit_status.so"), 0);
+}
+
+static lz_err *test_lasting_libraries_are_as_others(void)
+{
+    static const char *const absent[] = { "liblazuli-none.so.7", NULL };
+    lz_dl *dl, *again;
+    functions f = { 0 };
+    LZ_TRY(lz_dl_open_lasting(resolv, &dl));
+    lz_err *e = lz_dl_open_lasting(resolv, &again);
+    e = e ? e : lz_dl_load(again, symbols, 2, &f);
+    assert_true(e || f.parse_ttl);
+    assert_non_null(strstr(lz_dl_path(dl), "/libresolv.so.2"));
+    if (!e)
+        lz_dl_close(again);
+    lz_dl_close(dl);
+    return e ? e
+             : lz_check_err(lz_dl_open_lasting(absent, &dl), LZ_ERR_NOT_FOUND,
+                            "liblazuli-none.so.7: cannot open shared object file");
+}
+
 /* ---- libraries that may be absent ---- */
 
 static int looks;
@@ -186,6 +233,8 @@ int main(void)
         LZ_TEST(test_every_candidate_gets_its_reason),
         LZ_TEST(test_missing_dependencies_show_at_once),
         LZ_TEST(test_no_candidates),
+        cmocka_unit_test(test_lasting_globals_are_not_destroyed),
+        LZ_TEST(test_lasting_libraries_are_as_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

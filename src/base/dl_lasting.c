@@ -1,0 +1,215 @@
+/* Opens a C++ library whose globals are not destroyed when the process exits.
+ *
+ * A C++ library registers a destructor for each global, while it is loaded or at a variable's first use
+ * (__cxa_atexit), and exit runs those that were registered last first. A thread that exits while another one
+ * loads or uses the library would run them under that thread's feet, before any handler of ours. So the
+ * library's own pointer to __cxa_atexit is set to a function that registers nothing, and this has to happen
+ * after the loader has bound the library's symbols and before it calls the library's constructors.
+ *
+ * The loader offers no such moment, but it calls the constructors of independent libraries in the reverse
+ * order of their names in DT_NEEDED. So we load an object without code that needs two others: the library,
+ * and a second object without code whose one constructor is a function of ours. Both objects are files in
+ * memory. Where the loader keeps another order, or there is no /proc, the library is loaded all the same. */
+#include "base/dl.h"
+#include "base/thread.h"
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- the pointer to __cxa_atexit ---- */
+
+typedef struct tables {
+    const ElfW(Sym) * symbols;
+    const char *names;
+    const ElfW(Rela) * relocations[2]; /* of data, of calls */
+    size_t sizes[2];                   /* bytes */
+} tables;
+
+static int register_nothing(void (*destroy)(void *), void *object, void *library)
+{
+    (void)destroy, (void)object, (void)library;
+    return 0;
+}
+
+/* Most loaders have made the addresses absolute. */
+static const void *address(const struct link_map *map, const ElfW(Dyn) * d)
+{
+    ElfW(Addr) a = d->d_un.d_ptr < map->l_addr ? map->l_addr + d->d_un.d_ptr : d->d_un.d_ptr;
+    return (const void *)a; /* NOLINT(performance-no-int-to-ptr): the format has addresses as numbers */
+}
+
+static tables find_tables(const struct link_map *map)
+{
+    tables t = { 0 };
+    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+        if (d->d_tag == DT_SYMTAB)
+            t.symbols = address(map, d);
+        else if (d->d_tag == DT_STRTAB)
+            t.names = address(map, d);
+        else if (d->d_tag == DT_RELA)
+            t.relocations[0] = address(map, d);
+        else if (d->d_tag == DT_JMPREL)
+            t.relocations[1] = address(map, d);
+        else if (d->d_tag == DT_RELASZ)
+            t.sizes[0] = d->d_un.d_val;
+        else if (d->d_tag == DT_PLTRELSZ)
+            t.sizes[1] = d->d_un.d_val;
+    }
+    return t;
+}
+
+/* By the kernel, since the loader has made the pointers read-only. */
+static void set_pointer(int memory, const char *at)
+{
+    void (*to)(void) = (void (*)(void))register_nothing;
+    (void)!pwrite(memory, &to, sizeof to, (off_t)(uintptr_t)at);
+}
+
+/* The count of entries is 0 where this machine's objects have relocations of another form. */
+static void redirect(const struct link_map *map, const tables *t, int which, int memory)
+{
+    const ElfW(Rela) *r = t->relocations[which];
+    for (size_t n = r ? t->sizes[which] / sizeof *r : 0; n > 0; n--, r++) {
+        /* NOLINTNEXTLINE(performance-no-int-to-ptr): the loader tells addresses as integers */
+        const char *at = (const char *)map->l_addr + r->r_offset;
+        size_t symbol = ELF64_R_SYM(r->r_info);
+        if (symbol && strcmp(t->names + t->symbols[symbol].st_name, "__cxa_atexit") == 0)
+            set_pointer(memory, at);
+    }
+}
+
+static void keep_globals(const struct link_map *map)
+{
+    int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+    tables t = find_tables(map);
+    for (int i = 0; memory >= 0 && t.symbols && t.names && i < 2; i++)
+        redirect(map, &t, i, memory);
+    if (memory >= 0)
+        close(memory);
+}
+
+/* ---- the two objects ---- */
+
+enum { PATH_SIZE = 128, MOST_OBJECTS = 32, NAMES_SIZE = 4096 + PATH_SIZE + 2 };
+
+typedef struct object {
+    ElfW(Ehdr) header;
+    ElfW(Phdr) segments[2];
+    ElfW(Dyn) dynamic[9];
+    ElfW(Sym) symbol; /* there has to be a table */
+    void (*constructor)(void);
+    char names[NAMES_SIZE];
+} object;
+
+/* A constructor is called with the loader's lock held, by the thread that loads. */
+static LZ_THREAD_LOCAL const char *root_path;
+
+/* The objects of one dlopen follow each other: the root, what it needs, and what that needs. The library is
+ * not among them if the host has loaded it before; then its globals are the host's. */
+static void before_constructors(void)
+{
+    const struct link_map *m = _r_debug.r_map;
+    while (m && strcmp(m->l_name, root_path) != 0)
+        m = m->l_next;
+    m = m ? m->l_next : NULL;
+    if (m && strncmp(m->l_name, "/proc/self/fd/", strlen("/proc/self/fd/")) != 0)
+        keep_globals(m);
+}
+
+/* Class, byte order and machine are those of the object that this code is in; the linker defines the name. */
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
+
+static void fill_headers(object *o)
+{
+    o->header = __ehdr_start;
+    o->header.e_type = ET_DYN;
+    o->header.e_phoff = offsetof(object, segments);
+    o->header.e_phnum = 2;
+    o->header.e_entry = o->header.e_shoff = 0;
+    o->header.e_shnum = o->header.e_shstrndx = 0;
+    o->segments[0] = (ElfW(Phdr)){
+        .p_type = PT_LOAD,
+        .p_flags = PF_R | PF_W,
+        .p_filesz = sizeof *o,
+        .p_memsz = sizeof *o,
+        .p_align = (ElfW(Xword))sysconf(_SC_PAGESIZE),
+    };
+    o->segments[1] = (ElfW(Phdr)){
+        .p_type = PT_DYNAMIC,
+        .p_flags = PF_R | PF_W,
+        .p_offset = offsetof(object, dynamic),
+        .p_vaddr = offsetof(object, dynamic),
+        .p_paddr = offsetof(object, dynamic),
+        .p_filesz = sizeof o->dynamic,
+        .p_memsz = sizeof o->dynamic,
+        .p_align = sizeof(ElfW(Addr)),
+    };
+}
+
+/* `needed`: two names, or NULL for an object that needs nothing and has the constructor. */
+static void fill_dynamic(object *o, const char *const *needed)
+{
+    ElfW(Dyn) *d = o->dynamic;
+    size_t at = 1;
+    for (int i = 0; needed && i < 2; i++) {
+        *d++ = (ElfW(Dyn)){ .d_tag = DT_NEEDED, .d_un.d_val = at };
+        at += (size_t)snprintf(o->names + at, NAMES_SIZE - at, "%s", needed[i]) + 1;
+    }
+    *d++ = (ElfW(Dyn)){ .d_tag = DT_STRTAB, .d_un.d_ptr = offsetof(object, names) };
+    *d++ = (ElfW(Dyn)){ .d_tag = DT_STRSZ, .d_un.d_val = NAMES_SIZE };
+    *d++ = (ElfW(Dyn)){ .d_tag = DT_SYMTAB, .d_un.d_ptr = offsetof(object, symbol) };
+    *d++ = (ElfW(Dyn)){ .d_tag = DT_SYMENT, .d_un.d_val = sizeof o->symbol };
+    if (!needed) {
+        *d++ = (ElfW(Dyn)){ .d_tag = DT_INIT_ARRAY, .d_un.d_ptr = offsetof(object, constructor) };
+        *d++ = (ElfW(Dyn)){ .d_tag = DT_INIT_ARRAYSZ, .d_un.d_val = sizeof o->constructor };
+        o->constructor = before_constructors; /* absolute: nothing relocates it */
+    }
+    *d = (ElfW(Dyn)){ .d_tag = DT_NULL };
+}
+
+/* The loader takes an equal path for the same object, so the number of "./" makes every path a new one.
+ * Returns the descriptor; -1: no such files here, or too many of them. */
+static int make_object(const char *const *needed, char path[PATH_SIZE])
+{
+    static atomic_int made;
+    object o = { 0 };
+    int number = atomic_fetch_add(&made, 1) + 1;
+    int fd = number <= MOST_OBJECTS ? memfd_create("lazuli", MFD_CLOEXEC) : -1;
+    if (fd < 0)
+        return -1;
+    fill_headers(&o);
+    fill_dynamic(&o, needed);
+    char *end = stpcpy(path, "/proc/self/fd/");
+    for (int i = 0; i < number; i++)
+        end = stpcpy(end, "./");
+    snprintf(end, PATH_SIZE - (size_t)(end - path), "%d", fd);
+    if (write(fd, &o, sizeof o) == (ssize_t)sizeof o)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+void *lz_dl_lasting_handle(const char *name, void **root)
+{
+    char hook_path[PATH_SIZE], path[PATH_SIZE];
+    const char *const needed[] = { name, hook_path };
+    int hook = strlen(name) <= 4096 ? make_object(NULL, hook_path) : -1;
+    int fd = hook >= 0 ? make_object(needed, path) : -1;
+    *root = NULL;
+    if (fd >= 0) {
+        root_path = path;
+        *root = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        root_path = NULL;
+        close(fd);
+    }
+    if (hook >= 0)
+        close(hook);
+    return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
