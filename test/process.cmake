@@ -16,23 +16,23 @@ endfunction()
 
 # In a process with TSan no thread can be started after a fork, and its own memory is beyond all limits.
 foreach(case IN ITEMS main return at_once after_error raw quick async then_close other_thread stranger log)
-    lz_life_test(exit_${case} 2 300)
+    lz_life_test(exit_${case} 2 200)
 endforeach()
 if(NOT LZ_SANITIZE MATCHES thread)
     foreach(case IN ITEMS fork_plain fork_async fork_busy)
-        lz_life_test(${case} 1 30) # each forks eight times
+        lz_life_test(${case} 1 25) # each forks eight times
     endforeach()
     lz_life_test(fork_exec 1 100)
     lz_life_test(no_threads 2 200)
-    lz_life_test(exit_signal 2 300) # TSan refuses exit within a handler
+    lz_life_test(exit_signal 2 200) # TSan refuses exit within a handler
     lz_life_test(killed_saving 2 200) # forks
 endif()
 foreach(case IN ITEMS small_files signal_term signal_interrupts)
-    lz_life_test(${case} 2 300)
+    lz_life_test(${case} 2 200)
 endforeach()
 if(NOT LZ_SANITIZE) # sanitizers need memory and descriptors of their own
     lz_life_test(little_memory 2 200)
-    lz_life_test(few_files 2 300)
+    lz_life_test(few_files 2 200)
 endif()
 
 # 32 threads, by every mode of the compiler. The build with TSan is what they are for.
