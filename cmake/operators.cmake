@@ -32,10 +32,10 @@ add_custom_target(lz_made_files DEPENDS ${LZ_GEN_FILES})
 
 add_library(lz_made OBJECT ${LZ_GEN_SOURCES})
 # Lowering runs once for each new graph: there small counts more than fast, and nobody has to find their way through it
-# without debug information.
+# without debug information. Sanitizers need most of their compile time for these files, unless they are not optimised.
 set(LZ_SELDOM_RUN ${LZ_GEN_SOURCES})
 list(FILTER LZ_SELDOM_RUN EXCLUDE REGEX "/lazy/ops_")
 set_source_files_properties(${LZ_SELDOM_RUN} PROPERTIES COMPILE_OPTIONS
-    "$<$<CONFIG:Release>:-Os;-fno-asynchronous-unwind-tables>")
+    "$<$<CONFIG:Release>:-Os;-fno-asynchronous-unwind-tables>$<$<CONFIG:RelWithDebInfo>:-O0>")
 target_link_libraries(lz_made PRIVATE lz_flags)
 target_include_directories(lz_made PUBLIC ${LZ_GEN_DIR} ${LZ_GEN_DIR}/include)

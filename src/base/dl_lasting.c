@@ -97,7 +97,7 @@ static void keep_globals(const struct link_map *map)
 
 /* ---- the two objects ---- */
 
-enum { PATH_SIZE = 128, MOST_OBJECTS = 32, NAMES_SIZE = 4096 + PATH_SIZE + 2 };
+enum { PATH_SIZE = 192, MOST_OBJECTS = 64, NAMES_SIZE = 4096 + PATH_SIZE + 2 };
 
 typedef struct object {
     ElfW(Ehdr) header;
@@ -178,18 +178,19 @@ static void fill_dynamic(object *o, const char *const *needed)
  * Returns the descriptor; -1: no such files here, or too many of them. */
 static int make_object(const char *const *needed, char path[PATH_SIZE])
 {
+    static const char dots[] =
+        "./././././././././././././././././././././././././././././././././././././././././././././."
+        "/././././././././././././././././././././";
     static atomic_int made;
     object o = { 0 };
+    _Static_assert(sizeof dots > 2 * MOST_OBJECTS, "a path for each object");
     int number = atomic_fetch_add(&made, 1) + 1;
     int fd = number <= MOST_OBJECTS ? memfd_create("lazuli", MFD_CLOEXEC) : -1;
     if (fd < 0)
         return -1;
     fill_headers(&o);
     fill_dynamic(&o, needed);
-    char *end = stpcpy(path, "/proc/self/fd/");
-    for (int i = 0; i < number; i++)
-        end = stpcpy(end, "./");
-    snprintf(end, PATH_SIZE - (size_t)(end - path), "%d", fd);
+    snprintf(path, PATH_SIZE, "/proc/self/fd/%.*s%d", 2 * number, dots, fd);
     if (write(fd, &o, sizeof o) == (ssize_t)sizeof o)
         return fd;
     close(fd);
