@@ -39,7 +39,7 @@ static pthread_t begin_visit(void)
 
 static int status_of(pid_t p)
 {
-    int status;
+    int status = 0;
     assert_true(p > 0 && waitpid(p, &status, 0) == p);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
