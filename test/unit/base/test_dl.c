@@ -141,7 +141,7 @@ typedef lz_err *open_fn(const char *const *names, lz_dl **out);
 /* The status of a process that loads a library and exits with 0. */
 static int exit_with(open_fn *open, const char *name)
 {
-    int status;
+    int status = 0;
     fflush(NULL);
     pid_t p = fork();
     if (p == 0) {
