@@ -44,9 +44,10 @@ static lz_err *pair_sorted(lz_lowering *l, const item *results, size_t nr, const
 lz_err *lz_lowering_pair_up(lz_lowering *l, const bool *dying)
 {
     size_t nr = l->results.len, np = 0;
-    item *results = lz_mem_zalloc(nr + l->parameters.len + 1, sizeof *results), *parameters = results + nr;
+    item *results = lz_mem_zalloc(nr + l->parameters.len + 1, sizeof *results);
     if (!results)
         return lz_err_oom();
+    item *parameters = results + nr;
     for (uint32_t i = 0; i < nr; i++)
         results[i] = (item){ lz_node_type(l->results.data[i].node, l->results.data[i].index), i };
     for (uint32_t i = 0; i < l->parameters.len; i++)
