@@ -240,7 +240,7 @@ static lz_err *execute_computation(void *self, void *computation, const lz_execu
     lz_ts_env env;
     LZ_TRY(lz_ts_device_exists(x->device));
     LZ_TRY(get_env(b, x->threads, &env));
-    size_t held = stats_of(b).live;
+    size_t held = lz_buffer_pool_stats(env.memory).live;
     lz_err *e = lz_ts_execute(computation, &env, x, &f);
     atomic_fetch_add_explicit(&b->launches, (int_fast64_t)f.launches, memory_order_relaxed);
     atomic_store_explicit(&b->planned, f.planned, memory_order_relaxed);
