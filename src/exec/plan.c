@@ -376,12 +376,13 @@ void lz_plan_find_read(const lz_plan *p, bool *read)
             read[p->buffers[i].where] = true;
 }
 
-size_t lz_plan_bytes(const lz_plan *p)
+lz_plan_bytes lz_plan_measure(const lz_plan *p)
 {
-    size_t bytes = sizeof *p + p->arena.total;
+    lz_plan_bytes b = { .launches = p->n_launches * sizeof *p->launches };
+    b.arguments = sizeof *p + p->arena.total - b.launches;
     for (size_t i = 0; i < p->n_launches; i++)
-        bytes += p->launches[i].kernel ? lz_kernel_share(p->launches[i].kernel) : 0;
-    return bytes;
+        b.kernels += p->launches[i].kernel ? lz_kernel_share(p->launches[i].kernel) : 0;
+    return b;
 }
 
 size_t lz_plan_peak(const lz_plan *p)
