@@ -64,7 +64,7 @@ static bool find(const int64_t *n, lz_str name, int64_t *out)
     return false;
 }
 
-/* Memory of the compiled graphs. */
+/* Memory of the compiled graphs: it is what it is, whatever is cleared, so no counter's name is listed. */
 enum { GRAPH_PARTS = 5 };
 
 static void graph_parts(lz_runtime *r, lz_metric_value out[GRAPH_PARTS])
@@ -173,14 +173,10 @@ static lz_err *fill(lz_metrics *m, const int64_t *n)
 
 static lz_err *counters_of(lz_runtime *r, lz_metrics **out)
 {
-    lz_metric_value parts[GRAPH_PARTS];
     int64_t *n = read_all(r);
     lz_err *e = n ? lz_metrics_create(1, out) : lz_err_oom();
-    graph_parts(r, parts);
     if (!e) {
         e = fill(*out, n);
-        for (size_t i = 0; !e && i < GRAPH_PARTS; i++)
-            e = parts[i].value ? add(*out, lz_str_of(parts[i].name), parts[i].value) : NULL;
         if (e)
             lz_metrics_destroy(*out);
     }
@@ -257,6 +253,14 @@ static void put_backends(lz_text *out)
     }
 }
 
+static void put_graphs(lz_runtime *r, lz_text *out)
+{
+    lz_metric_value parts[GRAPH_PARTS];
+    graph_parts(r, parts);
+    for (size_t i = 0; i < GRAPH_PARTS && parts[0].value; i++)
+        lz_text_printf(out, "Compiled graphs: %s\n  Value: %lld\n", parts[i].name, (long long)parts[i].value);
+}
+
 static lz_err *report(lz_runtime *r, lz_text *out)
 {
     lz_metrics *m;
@@ -265,6 +269,7 @@ static lz_err *report(lz_runtime *r, lz_text *out)
     lz_err *e = lz_metrics_report(m, out);
     lz_metrics_destroy(m);
     lz_runtime_put_warnings(r, out);
+    put_graphs(r, out);
     put_backends(out);
     return e;
 }
