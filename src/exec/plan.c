@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "base/room.h"
 #include "core/dtype.h"
 #include "core/shape.h"
 #include "core/strides.h"
@@ -342,6 +343,7 @@ lz_err *lz_plan_create(const lz_lower *dag, const lz_ln *const *outputs, size_t 
     lz_plan *p = lz_plan_new();
     if (!p)
         return lz_err_oom();
+    lz_room_look();
     lz_err *e = options && options->separate ? create_fitting(dag, outputs, n, 1, p)
                                              : create_moved(dag, outputs, n, p);
     e = e ? e : lz_guards_copy(dag->guards, &p->arena, &p->guards);

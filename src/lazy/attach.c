@@ -4,6 +4,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/room.h"
 #include "lazy/closures.h"
 #include "lazy/ir.h"
 #include "lazy/registry.h"
@@ -62,6 +63,7 @@ static void complete_builder(lz_ctx *c)
 
 static lz_err *attach(lz_ctx *c)
 {
+    lz_room_look();
     LZ_TRY(check_options(&c->options));
     LZ_TRY(lz_runtime_retain(&c->shared));
     LZ_TRY(lz_runtime_device(c->options.device, &c->device, &c->backend));
