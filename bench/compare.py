@@ -3,11 +3,16 @@
 
     bench/compare.py --setup --venv DIR             makes a virtual environment with the peers
     bench/compare.py --venv DIR [--python PYTHON]   whatever these can import is compared with
+    bench/compare.py --builds OLD NEW [suites]      two builds of the command, figure by figure
 
 A peer lives in a process of its own (a worker), which makes its inputs and compiled functions once and is then asked for
 times in turns with `lazuli bench`. Of each the least is shown; a ratio is the median of those of the rounds, because a
 machine may be faster in one round than in the next. On one thread the time is the CPU's, so that other programs do
 not count; on more it is the clock's. A peer that is missing is said to be missing.
+
+Two builds run in turns, a new process for each suite and turn, all on the same CPU: OLD, NEW and once more OLD, whose
+figures say how far two runs of one build differ. A figure is worse if its least value is more than --within percent
+above OLD's, and further than OLD's is from its own.
 """
 import argparse
 import json
@@ -710,9 +715,9 @@ def find_peers(pythons, names):
 
 def lazuli(command, suite, n, threads, seconds, only=""):
     """All figures of a suite: (system, metric) -> value."""
-    chosen = ["--only", only] if only else []
+    chosen = (["--only", only] if only else []) + (["--n", str(n)] if n else [])
     run = subprocess.run(
-        [command, "bench", suite, "--n", str(n), "--threads", str(threads), "--seconds", str(seconds), "--json"] + chosen,
+        [command, "bench", suite, "--threads", str(threads), "--seconds", str(seconds), "--json"] + chosen,
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -899,6 +904,55 @@ def run(o):
     return rows
 
 
+# ---- two builds ----
+
+BUILD_CASES = ["record", "sync", "fused", "mlp", "lenet", "gpt"]
+TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
+ONCE = {"first", "longest", "median", "kernel_compile"}  # of a step that compiles, so no minimum of many
+
+
+def build_figures(o, command, suite):
+    """(suite, name, metric) -> seconds, of one process."""
+    found = {}
+    for f in lazuli(command, suite, o.n, o.threads, o.seconds):
+        if f["system"] == "lazuli" and f["unit"] in TIMES and f["metric"] not in ONCE:
+            found[suite, f["name"], f["metric"]] = f["value"] * TIMES[f["unit"]]
+    return found
+
+
+def in_turns(o, suite, commands):
+    """The least of each figure, by command; whoever was first in a round is last in the next."""
+    least = [{} for _ in commands]
+    order = list(range(len(commands)))
+    for _ in range(o.rounds):
+        for i in order:
+            for key, value in build_figures(o, commands[i], suite).items():
+                least[i][key] = min(value, least[i].get(key, value))
+        order = order[1:] + order[:1]
+    return least
+
+
+def is_worse(old, new, again, within):
+    return new / old - 1 > max(within / 100, abs(again / old - 1))
+
+
+def compare_builds(o):
+    """A line for each figure; returns how many are worse."""
+    old, new = o.builds
+    worse = 0
+    print("| figure | old | new | new / old | old / old |\n|---|---|---|---|---|")
+    for suite in o.suites or BUILD_CASES:
+        before, after, again = in_turns(o, suite, [old, new, old])
+        for key in before:
+            if key not in after:
+                continue
+            bad = is_worse(before[key], after[key], again[key], o.within)
+            worse += bad
+            cells = (" ".join(key), before[key] * 1e6, after[key] * 1e6, after[key] / before[key], again[key] / before[key])
+            print("| %s | %.4g us | %.4g us | %.3f%s | %.3f |" % (*cells[:4], " worse" if bad else "", cells[4]), flush=True)
+    return worse
+
+
 def setup(folder):
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     subprocess.run([os.path.join(folder, "bin", "pip"), "install", *PACKAGES], check=True)
@@ -931,6 +985,10 @@ def selftest(o):
     once = [r for r in rows if r["suite"] in ("shapes", "start")]
     ours = {(r["suite"], r["threads"]): r["value"] for r in once if r["system"] == "lazuli"}
     assert all(abs(r["ratio"] * r["value"] / ours[r["suite"], r["threads"]] - 1) < 1e-6 for r in once), rows
+    assert is_worse(100, 103, 100, 2) and not is_worse(100, 103, 104, 2) and not is_worse(100, 101.9, 100, 2)
+    o.builds, o.suites, o.n, o.rounds, o.within = [o.lazuli, o.lazuli], ["record"], 40, 2, 1e9
+    assert compare_builds(o) == 0
+    o.n = 0
     made = [{"lazuli": 2.0, "x": 1.0}, {"lazuli": 1.0, "x": 2.0}, {"lazuli": 3.0, "x": 4.0}, {"lazuli": 9.0}]
     assert ratios(made) == {"lazuli": (1.0, 1.0), "x": (1.0, 0.75)}
 
@@ -943,6 +1001,8 @@ def options():
     p.add_argument("--python", action="append", default=[], help="another Python to look for peers in")
     p.add_argument("--peers", default=",".join(PEERS), help="of " + ",".join(PEERS))
     p.add_argument("--lazuli", default=os.path.join(HERE, "..", "build", "lazuli"), help="the command")
+    p.add_argument("--builds", nargs=2, metavar=("OLD", "NEW"), help="compare two builds of the command")
+    p.add_argument("--within", type=float, default=2, help="percent by which a figure of NEW may be above that of OLD")
     p.add_argument("--threads", default="1,2")
     p.add_argument("--n", type=int, default=0, help="this size only")
     p.add_argument("--only", default="", help="the rows of ops whose names contain this")
@@ -955,7 +1015,8 @@ def options():
     o.all_threads = [int(t) for t in o.threads.split(",")]
     o.pythons = o.python + ([os.path.join(o.venv, "bin", "python")] if o.venv else [])
     o.peers = [x for x in o.peers.split(",") if x]
-    wrong = [x for x in o.suites if x not in [c[0] for c in CASES]] + [x for x in o.peers if x not in PEERS]
+    known = [c[0] for c in CASES] + (BUILD_CASES if o.builds else [])
+    wrong = [x for x in o.suites if x not in known] + [x for x in o.peers if x not in PEERS]
     if wrong:
         p.error("nothing is called " + ", ".join(wrong))
     return o
@@ -969,8 +1030,11 @@ def main():
         setup(o.venv or "venv")
     if o.selftest:
         return selftest(o)
+    if o.builds:
+        o.threads = o.all_threads[0]
+        return compare_builds(o) > 0
     run(o)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

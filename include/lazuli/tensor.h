@@ -190,7 +190,8 @@ LZ_API const char *lz_explain(lz_ctx *c);
 
 /* Of the process, or of a backend: "TsLaunches", "TsBytesPlanned" (what the last graph was known to take
  * before it ran), "TsBytesPredicted" and "TsBytesPeak" (the most at once: as known before, and as it was),
- * ... false: never counted. */
+ * "GraphBytes" (what compiled graphs take now; docs/performance.md lists its parts), ... false: never
+ * counted. */
 LZ_API bool lz_counter_value(const char *name, int64_t *value);
 LZ_API const char *lz_counter_name(size_t i); /* those that are not zero, sorted; NULL: no such i */
 LZ_API void lz_metrics_clear(void);

@@ -247,6 +247,23 @@ static double peak_memory(void)
     return getrusage(RUSAGE_SELF, &used) == 0 ? (double)used.ru_maxrss / 1024 : 0;
 }
 
+/* What the compiled graphs of the process take, by what it is for. */
+static void tell_graphs(const training *t)
+{
+    static const struct {
+        const char *metric, *counter;
+    } parts[] = { { "all", "GraphBytes" },         { "keys", "GraphKeyBytes" },
+                  { "lines", "GraphLineBytes" },   { "executables", "GraphExecutableBytes" },
+                  { "graph", "TsGraphBytes" },     { "steps", "TsStepBytes" },
+                  { "launches", "TsLaunchBytes" }, { "arguments", "TsArgumentBytes" },
+                  { "kernels", "TsKernelBytes" } };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        lz_bench_tell(t->b, (lz_bench_figure){ .name = "compiled_graphs",
+                                               .metric = parts[i].metric,
+                                               .value = (double)counter(parts[i].counter),
+                                               .unit = "B" });
+}
+
 static lz_err *measure(training *t, const recipe *r)
 {
     double first;
@@ -262,6 +279,7 @@ static lz_err *measure(training *t, const recipe *r)
     tell(t, "late_compiles", (double)(counter("UncachedCompile") - compiles), "");
     tell(t, "kernels", (double)(counter("TsLaunches") - launches) / steps, "");
     lz_bench_tell_counts(t->b, "step", &before);
+    tell_graphs(t);
     return NULL;
 }
 

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { FIRST_CHUNK = 4096, LARGEST_CHUNK = 1 << 22, RED_ZONE = 16 };
+enum { FIRST_CHUNK = 1024, LARGEST_CHUNK = 1 << 22, RED_ZONE = 16 };
 
 struct lz_arena_chunk {
     lz_arena_chunk *prev;

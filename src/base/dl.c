@@ -133,6 +133,9 @@ lz_err *lz_dl_load(const lz_dl *dl, const lz_dl_symbol *symbols, size_t count, v
 static lz_err *look(void *user)
 {
     lz_dl_choice *c = user;
+    lz_room_look();
+    if (!lz_room_for(&c->room))
+        return lz_errf(LZ_ERR_MEMORY, "%s is not loaded: too little memory is left", c->name);
     if (!lz_foreign_enter())
         return lz_foreign_ended(c->name);
     lz_foreign_loaded();

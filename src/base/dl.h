@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/once.h"
+#include "base/room.h"
 #include <stdbool.h>
 
 typedef struct lz_dl lz_dl;
@@ -42,14 +43,16 @@ LZ_MUST_USE lz_err *lz_dl_load(const lz_dl *dl, const lz_dl_symbol *symbols, siz
 typedef struct lz_dl_choice {
     const char *name; /* for people: "oneDNN" */
     lz_err *(*load)(void);
+    lz_room_need room; /* to load it and to begin with it; LZ_ERR_MEMORY where there is less */
     lz_once once;
     bool found;
     char why[512]; /* it was not */
 } lz_dl_choice;
 
-#define LZ_DL_CHOICE(name_, load_)                                                                           \
+#define LZ_DL_CHOICE(name_, load_, room_)                                                                    \
     {                                                                                                        \
-        .name = (name_), .load = (load_), .once = LZ_ONCE_INIT                                               \
+        .name = (name_), .load = (load_), .room = { .what = (name_), .bytes = (room_) },                     \
+        .once = LZ_ONCE_INIT                                                                                 \
     }
 
 /* Success: `load` has had it, now or before. */

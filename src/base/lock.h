@@ -21,10 +21,10 @@
 
 typedef struct lz_lock {
     pthread_mutex_t mutex;
-    pthread_cond_t change;
     _Atomic(const void *) owner; /* the thread that holds it; NULL: nobody */
     atomic_bool listed;          /* among those that a fork takes: from its first use on */
     bool forked;                 /* a fork under way holds it */
+    pthread_cond_t change;       /* behind what every call touches, which fits into one cache line */
     struct lz_lock *next, *prev;
 } lz_lock;
 

@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "base/room.h"
 #include "core/dtype.h"
 #include "core/shape.h"
 #include "core/strides.h"
@@ -342,6 +343,7 @@ lz_err *lz_plan_create(const lz_lower *dag, const lz_ln *const *outputs, size_t 
     lz_plan *p = lz_plan_new();
     if (!p)
         return lz_err_oom();
+    lz_room_look();
     lz_err *e = options && options->separate ? create_fitting(dag, outputs, n, 1, p)
                                              : create_moved(dag, outputs, n, p);
     e = e ? e : lz_guards_copy(dag->guards, &p->arena, &p->guards);
@@ -376,12 +378,13 @@ void lz_plan_find_read(const lz_plan *p, bool *read)
             read[p->buffers[i].where] = true;
 }
 
-size_t lz_plan_bytes(const lz_plan *p)
+lz_plan_bytes lz_plan_measure(const lz_plan *p)
 {
-    size_t bytes = sizeof *p + p->arena.total;
+    lz_plan_bytes b = { .launches = p->n_launches * sizeof *p->launches };
+    b.arguments = sizeof *p + p->arena.total - b.launches;
     for (size_t i = 0; i < p->n_launches; i++)
-        bytes += p->launches[i].kernel ? lz_kernel_share(p->launches[i].kernel) : 0;
-    return bytes;
+        b.kernels += p->launches[i].kernel ? lz_kernel_share(p->launches[i].kernel) : 0;
+    return b;
 }
 
 size_t lz_plan_peak(const lz_plan *p)

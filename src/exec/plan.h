@@ -35,8 +35,14 @@ const lz_plan_output *lz_plan_output_get(const lz_plan *p, size_t i);
 size_t lz_plan_launches(const lz_plan *p);
 void lz_plan_find_read(const lz_plan *p,
                        bool *read); /* read[slot] becomes true if a launch reads the input */
-/* The memory that the plan takes; of kernels that others use too, its share. */
-size_t lz_plan_bytes(const lz_plan *p);
+/* The memory that a plan takes, by what it is for; of kernels that others use too, its share. */
+typedef struct lz_plan_bytes {
+    size_t launches;  /* the table of them */
+    size_t arguments; /* of the launches: accesses, strides, numbers, origins; buffers and outputs; what the
+                         arena has not used */
+    size_t kernels;
+} lz_plan_bytes;
+lz_plan_bytes lz_plan_measure(const lz_plan *p);
 /* Bytes that a run takes from the pool at once, should no input be given away; and how many
  * fewer they are if all are that it has a use for. */
 size_t lz_plan_peak(const lz_plan *p);

@@ -39,13 +39,17 @@ size_t lz_straight_launches(const lz_straight *x)
     return x->launches;
 }
 
-size_t lz_straight_bytes(const lz_straight *x)
+size_t lz_straight_measure(const lz_straight *x, lz_plan_bytes *plans)
 {
-    size_t bytes = sizeof *x + x->arena.total + x->places.cap * sizeof *x->places.data
-                   + x->steps.cap * sizeof *x->steps.data;
-    for (size_t i = 0; i < x->steps.len; i++)
-        bytes += lz_plan_bytes(x->steps.data[i].plan);
-    return bytes;
+    *plans = (lz_plan_bytes){ 0 };
+    for (size_t i = 0; i < x->steps.len; i++) {
+        lz_plan_bytes b = lz_plan_measure(x->steps.data[i].plan);
+        plans->launches += b.launches;
+        plans->arguments += b.arguments;
+        plans->kernels += b.kernels;
+    }
+    return sizeof *x + x->arena.total + x->places.cap * sizeof *x->places.data
+           + x->steps.cap * sizeof *x->steps.data;
 }
 
 /* ---- running ---- */

@@ -12,6 +12,7 @@
 
 #include "base/pool.h"
 #include "core/buffer.h"
+#include "exec/plan.h"
 #include "graph/ir.h"
 
 typedef struct lz_straight lz_straight;
@@ -51,7 +52,8 @@ lz_straight_output lz_straight_output_get(const lz_straight *x, size_t i);
 size_t lz_straight_plans(const lz_straight *x);
 size_t lz_straight_launches(const lz_straight *x);
 /* The memory that it takes, that of the graph excepted. */
-size_t lz_straight_bytes(const lz_straight *x);
+/* The memory that it takes without the graph's: `plans` gets that of its plans, the result is the rest. */
+size_t lz_straight_measure(const lz_straight *x, lz_plan_bytes *plans);
 
 typedef struct lz_straight_arg {
     lz_buffer *buffer; /* of a tensor */

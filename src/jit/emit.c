@@ -4,6 +4,7 @@
 #include "base/foreign.h"
 #include "base/lock.h"
 #include "base/mem.h"
+#include "base/room.h"
 #include <stddef.h>
 #include <string.h>
 
@@ -335,8 +336,18 @@ static lz_err *emit_kernel(const lz_kernel *k, const lz_variant *v, const lz_tar
     return e;
 }
 
+/* A kernel takes a few MiB; on a thread that has not allocated before, 64 more. */
+static bool has_room(void)
+{
+    static lz_room_need need = { .what = "compiling kernels", .bytes = (size_t)256 << 20 };
+    lz_room_look();
+    return lz_room_for(&need);
+}
+
 lz_err *lz_emit_kernel(const lz_kernel *k, const lz_variant *v, const lz_target *t, lz_text *object)
 {
+    if (!has_room())
+        return lz_errf(LZ_ERR_MEMORY, "too little memory is left to compile a kernel");
     if (!lz_foreign_enter())
         return lz_foreign_ended("LLVM");
     lz_err *e = emit_kernel(k, v, t, object);

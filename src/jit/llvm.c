@@ -73,7 +73,8 @@ static lz_err *load(void)
 
 lz_err *lz_llvm_get(const lz_llvm **out)
 {
-    static lz_dl_choice choice = LZ_DL_CHOICE("LLVM", load);
+    /* 180 MiB are mapped when it is loaded, 10 more for the first kernel. */
+    static lz_dl_choice choice = LZ_DL_CHOICE("LLVM", load, (size_t)448 << 20);
     *out = &library;
     return lz_dl_have(&choice);
 }

@@ -2,6 +2,7 @@
 #include "base/dl.h"
 #include "base/env.h"
 #include "base/foreign.h"
+#include "base/room.h"
 #include "kernel/dnnl.h"
 #include <limits.h>
 #include <sched.h>
@@ -78,15 +79,22 @@ static lz_err *load(void)
 
 static lz_err *get_openblas(void)
 {
-    static lz_dl_choice choice = LZ_DL_CHOICE("OpenBLAS", load);
+    static lz_dl_choice choice = LZ_DL_CHOICE("OpenBLAS", load, (size_t)320 << 20); /* 170 are mapped */
     return lz_dl_have(&choice);
+}
+
+/* It maps 32 MiB for each thread that is in it. */
+static bool openblas_has_room(void)
+{
+    static lz_room_need need = { .what = "OpenBLAS", .bytes = (size_t)128 << 20 };
+    return lz_room_for(&need);
 }
 
 static bool openblas_multiply(const lz_blas_product *p)
 {
     int tx = p->xt ? TRANSPOSED : PLAIN, ty = p->yt ? TRANSPOSED : PLAIN;
     int m = (int)p->m, n = (int)p->n, k = (int)p->k, ldx = (int)p->ldx, ldy = (int)p->ldy, ldo = (int)p->ldo;
-    if (!lz_foreign_enter())
+    if (!openblas_has_room() || !lz_foreign_enter())
         return false;
     if (p->f64)
         lib.dgemm(ROW_MAJOR, tx, ty, m, n, k, 1, p->x, ldx, p->y, ldy, 0, p->out, ldo);
@@ -103,7 +111,7 @@ static bool onednn_multiply(const lz_blas_product *p)
     const lz_dnnl *d;
     lz_err *e = lz_dnnl_get(&d);
     lz_err_free(e);
-    if (e)
+    if (e || !lz_dnnl_has_room())
         return false;
     int before = lz_dnnl_enter(d);
     if (before < 0)

@@ -463,6 +463,8 @@ lz_err *lz_conv_dnnl(const lz_conv_shape *s, float *const arrays[LZ_CONV_ARRAYS]
         lz_err_free(err);
         return NULL;
     }
+    if (!lz_dnnl_has_room())
+        return NULL;
     part.n = images_of(s);
     int before = lz_dnnl_enter(d); /* the number of threads is part of a primitive */
     if (before < 0)

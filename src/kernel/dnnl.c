@@ -1,6 +1,7 @@
 #include "kernel/dnnl.h"
 #include "base/dl.h"
 #include "base/foreign.h"
+#include "base/room.h"
 #include "base/text.h"
 #include <stddef.h>
 #include <stdio.h>
@@ -72,9 +73,16 @@ static lz_err *load(void)
 
 lz_err *lz_dnnl_get(const lz_dnnl **out)
 {
-    static lz_dl_choice choice = LZ_DL_CHOICE("oneDNN", load);
+    static lz_dl_choice choice = LZ_DL_CHOICE("oneDNN", load, (size_t)192 << 20); /* 45 are mapped */
     *out = &lib;
     return lz_dl_have(&choice);
+}
+
+/* A product or convolution takes about 10 MiB on each thread that runs parts of it. */
+bool lz_dnnl_has_room(void)
+{
+    static lz_room_need need = { .what = "oneDNN", .bytes = (size_t)128 << 20 };
+    return lz_room_for(&need);
 }
 
 int lz_dnnl_enter(const lz_dnnl *d)

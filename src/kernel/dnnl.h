@@ -103,6 +103,9 @@ typedef struct lz_dnnl {
 /* Loads it at the first call. LZ_ERR_NOT_FOUND: why there is none; also from then on. */
 LZ_MUST_USE lz_err *lz_dnnl_get(const lz_dnnl **out);
 
+/* false: too little memory is left for it (base/room.h). */
+bool lz_dnnl_has_room(void);
+
 /* Gives what _leave takes; -1: the process exits, and nothing of it may be called. */
 int lz_dnnl_enter(const lz_dnnl *d);
 void lz_dnnl_leave(const lz_dnnl *d, int before);

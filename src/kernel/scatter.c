@@ -125,6 +125,87 @@ static const combiner combiners[LZ_DTYPE_NUMBERS][MODES] = {
     [LZ_F64] = MODES_OF(set8, f64),
 };
 
+/* ---- the base ---- */
+
+/* n elements at `at`, of which the first is there. */
+static void repeat_first(char *at, size_t size, int64_t n)
+{
+    size_t have = size, all = size * (size_t)n;
+    for (; have < all; have *= 2)
+        memcpy(at + have, at, have < all - have ? have : all - have);
+}
+
+static void copy_row(const lz_kcall *c, int64_t row)
+{
+    const lz_strided *base = &c->in[0], *out = &c->out;
+    int64_t last = out->ndim - 1, n = out->ndim ? out->sizes[last] : 1;
+    int64_t step = out->ndim ? base->strides[last] : 1;
+    size_t size = lz_dtype_size(out->dtype);
+    char *to = lz_strided_at(out, row * n);
+    const char *from = lz_strided_at(base, lz_strided_offset(base, last < 0 ? 0 : last, row));
+    if (step == 1)
+        memcpy(to, from, size * (size_t)n);
+    else
+        lz_convert_run(base->dtype, from, step * (ptrdiff_t)size, out->dtype, to, (ptrdiff_t)size,
+                       step ? n : 1);
+    if (step == 0)
+        repeat_first(to, size, n);
+}
+
+static lz_err *copy_rows(void *user, int64_t begin, int64_t end, int worker)
+{
+    (void)worker;
+    for (int64_t row = begin; row < end; row++)
+        copy_row(user, row);
+    return NULL;
+}
+
+static lz_err *copy_base(const lz_kcall *c)
+{
+    enum { GRAIN = 1 << 15 };
+    int64_t n = lz_strided_count(&c->out, c->out.ndim), row = c->out.ndim ? c->out.sizes[c->out.ndim - 1] : 1;
+    return n ? lz_pool_for(c->pool, n / row, 1 + GRAIN / row, copy_rows, (void *)c) : NULL;
+}
+
+/* ---- the index ---- */
+
+static const int64_t *index_at(const lz_strided *ix, int64_t offset)
+{
+    return (const int64_t *)ix->data + offset;
+}
+
+typedef struct checker {
+    lz_strided index; /* dimensions along which it stands still have size 1 */
+    int64_t sizes[LZ_MAX_DIMS];
+    int64_t size, dim, least; /* least <= index < size */
+} checker;
+
+static lz_err *out_of_bounds(const checker *c, const int64_t *index, int64_t step, int64_t n)
+{
+    int64_t i = 0;
+    while (i < n - 1 && index[i * step] >= c->least && index[i * step] < c->size)
+        i++;
+    return lz_errf(LZ_ERR_ARG, "index %lld is out of bounds for dimension %lld with size %lld",
+                   (long long)index[i * step], (long long)c->dim, (long long)c->size);
+}
+
+static lz_err *check_rows(void *user, int64_t begin, int64_t end, int worker)
+{
+    const checker *c = user;
+    int64_t last = c->index.ndim - 1, n = last < 0 ? 1 : c->sizes[last];
+    int64_t step = last < 0 ? 0 : c->index.strides[last];
+    (void)worker;
+    for (int64_t row = begin; row < end; row++) {
+        const int64_t *index = index_at(&c->index, lz_strided_offset(&c->index, last < 0 ? 0 : last, row));
+        bool bad = false;
+        for (int64_t i = 0; i < n; i++)
+            bad |= (index[i * step] < c->least) | (index[i * step] >= c->size);
+        if (bad)
+            return out_of_bounds(c, index, step, n);
+    }
+    return NULL;
+}
+
 /* ---- scattering ---- */
 
 typedef struct scatter {
@@ -132,6 +213,8 @@ typedef struct scatter {
     combiner combine;
     int64_t dim, along; /* the size of the index there */
     int64_t run;        /* lines that lie side by side: 1 if dim is the last dimension */
+    bool begins;        /* each line of the result is that of one line: it begins as the base's there */
+    checker *check;     /* ... and its index is checked then; NULL: all were before */
 } scatter;
 
 /* Where line `number` begins in all three arrays. Lines are counted in row-major order without dim. */
@@ -148,11 +231,6 @@ static void offsets(const scatter *s, int64_t number, int64_t *base, int64_t *in
         *index += at * ix->strides[d];
         *source += at * s->c->in[2].strides[d];
     }
-}
-
-static const int64_t *index_at(const lz_strided *ix, int64_t offset)
-{
-    return (const int64_t *)ix->data + offset;
 }
 
 static int64_t stride_of(const lz_strided *x, int64_t dim)
@@ -204,9 +282,12 @@ static void scatter_side_by_side(const scatter *s, int64_t line, int64_t n)
 static lz_err *scatter_lines(void *user, int64_t begin, int64_t end, int worker)
 {
     const scatter *s = user;
-    (void)worker;
     for (int64_t line = begin, n; line < end; line += n) {
         n = s->run - line % s->run < end - line ? s->run - line % s->run : end - line;
+        if (s->check)
+            LZ_TRY(check_rows(s->check, line, line + 1, worker));
+        if (s->begins)
+            copy_row(s->c, line);
         if (s->run == 1)
             scatter_line(s, line);
         else
@@ -215,99 +296,42 @@ static lz_err *scatter_lines(void *user, int64_t begin, int64_t end, int worker)
     return NULL;
 }
 
-/* ---- the base ---- */
-
-/* n elements at `at`, of which the first is there. */
-static void repeat_first(char *at, size_t size, int64_t n)
-{
-    size_t have = size, all = size * (size_t)n;
-    for (; have < all; have *= 2)
-        memcpy(at + have, at, have < all - have ? have : all - have);
-}
-
-static lz_err *copy_rows(void *user, int64_t begin, int64_t end, int worker)
-{
-    const lz_kcall *c = user;
-    const lz_strided *base = &c->in[0], *out = &c->out;
-    int64_t last = out->ndim - 1, n = out->ndim ? out->sizes[last] : 1;
-    int64_t step = out->ndim ? base->strides[last] : 1;
-    size_t size = lz_dtype_size(out->dtype);
-    (void)worker;
-    for (int64_t row = begin; row < end; row++) {
-        char *to = lz_strided_at(out, row * n);
-        const char *from = lz_strided_at(base, lz_strided_offset(base, last < 0 ? 0 : last, row));
-        if (step == 1)
-            memcpy(to, from, size * (size_t)n);
-        else
-            lz_convert_run(base->dtype, from, step * (ptrdiff_t)size, out->dtype, to, (ptrdiff_t)size,
-                           step ? n : 1);
-        if (step == 0)
-            repeat_first(to, size, n);
-    }
-    return NULL;
-}
-
-static lz_err *copy_base(const lz_kcall *c)
-{
-    enum { GRAIN = 1 << 15 };
-    int64_t n = lz_strided_count(&c->out, c->out.ndim), row = c->out.ndim ? c->out.sizes[c->out.ndim - 1] : 1;
-    return n ? lz_pool_for(c->pool, n / row, 1 + GRAIN / row, copy_rows, (void *)c) : NULL;
-}
-
-/* ---- the index ---- */
-
-typedef struct checker {
-    lz_strided index; /* dimensions along which it stands still have size 1 */
-    int64_t sizes[LZ_MAX_DIMS];
-    int64_t size, dim, least; /* least <= index < size */
-} checker;
-
-static lz_err *out_of_bounds(const checker *c, const int64_t *index, int64_t step, int64_t n)
-{
-    int64_t i = 0;
-    while (i < n - 1 && index[i * step] >= c->least && index[i * step] < c->size)
-        i++;
-    return lz_errf(LZ_ERR_ARG, "index %lld is out of bounds for dimension %lld with size %lld",
-                   (long long)index[i * step], (long long)c->dim, (long long)c->size);
-}
-
-static lz_err *check_rows(void *user, int64_t begin, int64_t end, int worker)
-{
-    const checker *c = user;
-    int64_t last = c->index.ndim - 1, n = last < 0 ? 1 : c->sizes[last];
-    int64_t step = last < 0 ? 0 : c->index.strides[last];
-    (void)worker;
-    for (int64_t row = begin; row < end; row++) {
-        const int64_t *index = index_at(&c->index, lz_strided_offset(&c->index, last < 0 ? 0 : last, row));
-        bool bad = false;
-        for (int64_t i = 0; i < n; i++)
-            bad |= (index[i * step] < c->least) | (index[i * step] >= c->size);
-        if (bad)
-            return out_of_bounds(c, index, step, n);
-    }
-    return NULL;
-}
-
 /* params: mode, dim, whether the index is to be checked, which dimension a message names, and whether
  * negative ones count from the end. */
-static lz_err *check_index(const lz_kcall *c)
+static void init_checker(checker *k, const lz_kcall *c)
+{
+    int64_t size = c->out.ndim ? c->out.sizes[c->params[1]] : 1;
+    *k = (checker){ .index = c->in[1], .size = size, .dim = c->params[3], .least = c->params[4] ? -size : 0 };
+    for (int64_t d = 0; d < k->index.ndim; d++)
+        k->sizes[d] = k->index.strides[d] ? k->index.sizes[d] : 1;
+    k->index.sizes = k->sizes;
+}
+
+static lz_err *check_index(const lz_kcall *c, checker *k)
 {
     enum { GRAIN = 1 << 15 };
-    int64_t size = c->out.ndim ? c->out.sizes[c->params[1]] : 1;
-    checker k = { .index = c->in[1], .size = size, .dim = c->params[3], .least = c->params[4] ? -size : 0 };
-    if (!c->params[2])
-        return NULL;
-    for (int64_t d = 0; d < k.index.ndim; d++)
-        k.sizes[d] = k.index.strides[d] ? k.index.sizes[d] : 1;
-    k.index.sizes = k.sizes;
-    int64_t n = lz_strided_count(&k.index, k.index.ndim), row = k.index.ndim ? k.sizes[k.index.ndim - 1] : 1;
-    return lz_pool_for(c->pool, n / row, 1 + GRAIN / row, check_rows, &k);
+    int64_t n = lz_strided_count(&k->index, k->index.ndim),
+            row = k->index.ndim ? k->sizes[k->index.ndim - 1] : 1;
+    return lz_pool_for(c->pool, n / row, 1 + GRAIN / row, check_rows, k);
+}
+
+/* Whether lines of the index and rows of the result are the same, so that one pass makes a row while it is in
+ * the cache. The result must not lie where the base does: an error leaves that as it was. */
+static bool goes_by_rows(const lz_kcall *c, const checker *k)
+{
+    const lz_strided *ix = &c->in[1], *out = &c->out;
+    int64_t last = ix->ndim - 1;
+    bool same = last >= 0 && c->params[1] == last && c->in[0].data != out->data;
+    for (int64_t d = 0; same && d <= last; d++)
+        same = k->sizes[d] == ix->sizes[d] && (d == last || ix->sizes[d] == out->sizes[d]);
+    return same;
 }
 
 lz_err *lz_scatter_into(const lz_kcall *c)
 {
     enum { GRAIN = 4096, SIDE_BY_SIDE = 64 };
     const lz_strided *ix = &c->in[1];
+    checker check;
     int64_t dim = c->params[1], along = ix->ndim ? ix->sizes[dim] : 1, last = ix->ndim - 1;
     scatter s = { .c = c, .combine = combiners[c->out.dtype][c->params[0]], .dim = dim, .along = along };
     int64_t n = lz_strided_count(ix, ix->ndim), lines = along ? n / along : 0,
@@ -316,9 +340,14 @@ lz_err *lz_scatter_into(const lz_kcall *c)
         return lz_errf(LZ_ERR_UNSUPPORTED, "scatter is not implemented for %s",
                        lz_dtype_get(c->out.dtype)->name);
     s.run = ix->ndim && dim != last ? ix->sizes[last] : 1;
-    if (lines)
-        LZ_TRY(check_index(c));
-    LZ_TRY(copy_base(c));
+    init_checker(&check, c);
+    s.begins = lines && goes_by_rows(c, &check);
+    if (c->params[2] && s.begins)
+        s.check = &check;
+    else if (c->params[2] && lines)
+        LZ_TRY(check_index(c, &check));
+    if (!s.begins)
+        LZ_TRY(copy_base(c));
     return lz_pool_for(c->pool, lines, s.run > 1 && grain < SIDE_BY_SIDE ? SIDE_BY_SIDE : grain,
                        scatter_lines, &s);
 }

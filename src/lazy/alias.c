@@ -176,22 +176,26 @@ static lz_window window_of(const lz_tensor *t)
                         .scope = c->scope->path };
 }
 
+/* Of a view that is not current. */
+static lz_err *read_view(lz_tensor *t, lz_output *out)
+{
+    lz_output base;
+    LZ_TRY(lz_alias_value(t->alias, &base));
+    lz_window w = window_of(t);
+    LZ_TRY(lz_views_read(t->ctx->views, &w, base, out));
+    release_output(t->ctx, &t->value);
+    t->value = *out;
+    t->version = t->alias->version;
+    return NULL;
+}
+
 lz_err *lz_tensor_value(lz_tensor *t, lz_output *out)
 {
-    lz_output base, value;
-    if (!lz_tensor_is_base(t) && lz_tensor_is_current(t)) {
-        *out = t->value;
-        return NULL;
-    }
-    LZ_TRY(lz_alias_value(t->alias, &base));
-    if (!lz_tensor_is_base(t)) {
-        lz_window w = window_of(t);
-        LZ_TRY(lz_views_read(t->ctx->views, &w, base, &value));
-        release_output(t->ctx, &t->value);
-        t->value = base = value;
-        t->version = t->alias->version;
-    }
-    *out = base;
+    if (lz_tensor_is_base(t))
+        return lz_alias_value(t->alias, out);
+    if (!lz_tensor_is_current(t))
+        return read_view(t, out);
+    *out = t->value;
     return NULL;
 }
 

@@ -4,6 +4,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/room.h"
 #include "lazy/closures.h"
 #include "lazy/ir.h"
 #include "lazy/registry.h"
@@ -62,6 +63,7 @@ static void complete_builder(lz_ctx *c)
 
 static lz_err *attach(lz_ctx *c)
 {
+    lz_room_look();
     LZ_TRY(check_options(&c->options));
     LZ_TRY(lz_runtime_retain(&c->shared));
     LZ_TRY(lz_runtime_device(c->options.device, &c->device, &c->backend));
@@ -92,8 +94,8 @@ lz_err *lz_ctx_attach(lz_ctx *c)
 lz_err *lz_ctx_finish(lz_ctx *c)
 {
     lz_err *e = lz_sync_reap(c, true);
-    for (int type = 0; type < LZ_BACKEND_TYPES; type++) {
-        const lz_backend *b = c->syncer->used >> type & 1 ? lz_backend_of((int16_t)type) : NULL;
+    for (uint32_t left = c->syncer->used; left; left &= left - 1) {
+        const lz_backend *b = lz_backend_of((int16_t)__builtin_ctz(left));
         if (b)
             e = lz_err_first(e, lz_backend_synchronize(b));
     }

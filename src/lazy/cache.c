@@ -400,6 +400,28 @@ size_t lz_cache_bytes(lz_cache *c)
     return n;
 }
 
+static void add_parts(const lz_cached *x, lz_cache_parts *to)
+{
+    size_t words = 8 * x->n, lines = lz_flat_nodes(x->words) * sizeof *x->locs;
+    size_t executable = x->recipe ? lz_recipe_own_bytes(x->recipe) : 0;
+    bool shared = !x->own && x->recipe; /* the words are the recipe's */
+    to->lines += lines;
+    to->executables += executable - (shared ? words : 0);
+    to->keys += sizeof *x + (x->own || shared ? words : 0)
+                + (x->order ? lz_flat_roots(x->words) * sizeof *x->order : 0);
+}
+
+lz_cache_parts lz_cache_measure(lz_cache *c)
+{
+    lz_lock_take(&c->lock);
+    lz_cache_parts p = { .all = c->bytes };
+    for (const lz_cached *x = c->newest; x; x = x->older)
+        add_parts(x, &p);
+    lz_lock_give(&c->lock);
+    p.computations = p.all - p.keys - p.lines - p.executables;
+    return p;
+}
+
 void lz_cache_each(lz_cache *c, lz_cache_fn *fn, void *user)
 {
     lz_lock_take(&c->lock);

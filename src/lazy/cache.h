@@ -44,6 +44,16 @@ bool lz_cache_drop_hash(lz_cache *c, lz_hash hash);
 size_t lz_cache_size(lz_cache *c);  /* compiled graphs in it */
 size_t lz_cache_bytes(lz_cache *c); /* that all in it takes */
 
+/* The same by what it is for. */
+typedef struct lz_cache_parts {
+    size_t all;
+    size_t keys;         /* the graphs' words, by which they are found, and entries */
+    size_t lines;        /* of the program that the nodes come from */
+    size_t executables;  /* what a sync needs to run the computations, scopes of nodes */
+    size_t computations; /* of the backends */
+} lz_cache_parts;
+lz_cache_parts lz_cache_measure(lz_cache *c);
+
 /* Calls fn for each compiled graph, the latest used first, until it returns false; the cache is
  * locked meanwhile. */
 typedef bool lz_cache_fn(void *user, const lz_flat *f, const lz_loc *locs, const lz_recipe *p);

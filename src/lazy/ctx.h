@@ -50,46 +50,47 @@ enum {
 
 enum { LZ_INERTS = 256 };
 
+/* What every recorded call touches comes first, in a few cache lines. */
 struct lz_ctx {
+    lz_scope *scope;        /* innermost; the outermost is the context's own */
+    struct lz_debug *debug; /* what finds misuse (debug.h); NULL: it is off */
+    lz_tape *tape;          /* NULL: nothing has asked for a gradient yet */
+    unsigned recorded;      /* calls so far: some of them are timed */
+    uint8_t grad_mode;      /* lz_grad_mode */
+    bool moves_views;       /* its device takes offsets of views as run-time numbers */
+    bool tape_is_hidden;    /* calls are recorded as if there were no tape */
+    lz_loc at;              /* of the call that is being recorded */
+    lz_nodes *nodes;
+    lz_infer *infer;              /* what operators give for what they are given */
+    atomic_uint_fast64_t *counts; /* [LZ_COUNTS]; only this context writes, reports read */
+    lz_alias *live, *last;        /* all storages: those that are pending first, newest first */
+    size_t n_pending;             /* of them */
+    int64_t next_id;              /* of tensors and storages */
+    lz_device device;
+    uint32_t families; /* of tensors that share a storage, but not a history, so far */
+    lz_slab tensors, aliases;
+    LZ_VEC(lz_output) operands; /* of the call */
+    LZ_VEC(const lz_spec *) operand_specs;
+    lz_call call;               /* being recorded */
+    uint64_t seed, next_random; /* random operators so far, in the order of the program */
+    lz_options options;
     lz_runtime *shared;
     const lz_backend *backend;
     const lz_ir_builder *builder; /* the backend's own; NULL: it has none */
-    lz_device device;
-    lz_options options;
+    const lz_tape_hooks *tape_hooks;
     lz_specs *specs;
-    lz_nodes *nodes;
-    lz_infer *infer;            /* what operators give for what they are given */
-    lz_views *views;            /* how storages are looked at */
-    lz_alias *live, *last;      /* all storages: those that are pending first, newest first */
-    size_t n_pending;           /* of them */
-    lz_scope *scope;            /* innermost; the outermost is the context's own */
-    uint64_t seed, next_random; /* random operators so far, in the order of the program */
-    int64_t next_id;            /* of tensors and storages */
-    lz_slab tensors, aliases;
-    lz_call call;               /* being recorded */
-    LZ_VEC(lz_output) operands; /* of it */
-    LZ_VEC(const lz_spec *) operand_specs;
-    lz_loc at;      /* of it */
-    lz_arena names; /* of scopes */
+    lz_views *views; /* how storages are looked at */
+    lz_arena names;  /* of scopes */
     unsigned forbidden;
-    unsigned callbacks;           /* hooks, functions and closures of the program that are running */
-    unsigned recorded;            /* calls so far: some of them are timed */
-    atomic_uint_fast64_t *counts; /* [LZ_COUNTS]; only this context writes, reports read */
-    lz_err *error;                /* the first */
-    lz_reason reason;             /* of it */
+    unsigned callbacks; /* hooks, functions and closures of the program that are running */
+    lz_err *error;      /* the first */
+    lz_reason reason;   /* of it */
+    lz_text printed;
+    struct lz_syncer *syncer;     /* what syncs keep between them: walks, jobs, closures (sync.h) */
+    lz_buffer_pool *host_memory;  /* of what is read or computed on the host; NULL: none was, as the next */
+    lz_pool *host_threads;        /* that compute there */
     lz_tensor *inert;             /* what failed calls return */
     lz_tensor *inerts[LZ_INERTS]; /* `inert` each: a list that is as long as most programs index */
-    lz_text printed;
-    struct lz_syncer *syncer;    /* what syncs keep between them: walks, jobs, closures (sync.h) */
-    lz_buffer_pool *host_memory; /* of what is read or computed on the host; NULL: none was, as the next */
-    lz_pool *host_threads;       /* that compute there */
-    struct lz_debug *debug;      /* what finds misuse (debug.h); NULL: it is off */
-    lz_tape *tape;               /* NULL: nothing has asked for a gradient yet */
-    const lz_tape_hooks *tape_hooks;
-    uint32_t families;   /* of tensors that share a storage, but not a history, so far */
-    uint8_t grad_mode;   /* lz_grad_mode */
-    bool moves_views;    /* its device takes offsets of views as run-time numbers */
-    bool tape_is_hidden; /* calls are recorded as if there were no tape */
 };
 
 /* ---- storages and tensors (tensor.c, alias.c) ---- */
@@ -198,6 +199,7 @@ LZ_MUST_USE lz_err *lz_tensor_create(lz_alias *a, const lz_spec *s, int64_t offs
 /* Of a new storage that holds the data; takes over one count of it, also on failure. */
 LZ_MUST_USE lz_err *lz_tensor_of_data(lz_ctx *c, const lz_spec *s, lz_device d, lz_data *data,
                                       lz_tensor **out);
+void lz_tensor_release(lz_tensor *t); /* one that is not inert; the context has been entered (debug.h) */
 void lz_tensor_destroy(lz_tensor *t); /* whatever its count is */
 /* t looks at something else; its value is forgotten. */
 void lz_tensor_look(lz_tensor *t, lz_alias *a, const lz_spec *s, int64_t offset);

@@ -2,13 +2,6 @@
 #include "op/op_table.h"
 #include <string.h>
 
-static uint64_t *copy_words(uint64_t *to, const void *from, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        memcpy(to + i, (const char *)from + 8 * i, 8);
-    return to + n;
-}
-
 static size_t words_of(const lz_node *n)
 {
     size_t all = 2 + (size_t)n->nin + n->nargs + n->nfixed;
@@ -28,13 +21,13 @@ lz_err *lz_flat_add(lz_words *w, const lz_node *n)
     *to++ = (uint64_t)n->nnumbers << 32 | (n->op ? n->nfixed : 0);
     for (uint32_t i = 0; i < n->nin; i++)
         *to++ = n->in[i].node ? lz_flat_ref(n->in[i].node->index, n->in[i].index) : 0;
-    to = copy_words(to, n->args, n->nargs);
+    to = lz_copy_words(to, n->args, n->nargs);
     if (n->op)
-        to = copy_words(to, n->fixed, n->nfixed);
+        to = lz_copy_words(to, n->fixed, n->nfixed);
     for (uint32_t i = 0; i < n->nout; i++) {
         const lz_spec *s = n->specs[i];
         *to++ = (uint64_t)(uint8_t)s->dtype << 32 | (uint16_t)s->ndim;
-        to = copy_words(to, s->sizes, (size_t)s->ndim);
+        to = lz_copy_words(to, s->sizes, (size_t)s->ndim);
     }
     w->len += room;
     return NULL;

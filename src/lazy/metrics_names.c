@@ -64,6 +64,33 @@ static bool find(const int64_t *n, lz_str name, int64_t *out)
     return false;
 }
 
+/* Memory of the compiled graphs: it is what it is, whatever is cleared, so no counter's name is listed. */
+enum { GRAPH_PARTS = 5 };
+
+static void graph_parts(lz_runtime *r, lz_metric_value out[GRAPH_PARTS])
+{
+    lz_cache_parts p = lz_cache_measure(r->cache);
+    out[0] = (lz_metric_value){ "GraphBytes", (int64_t)p.all };
+    out[1] = (lz_metric_value){ "GraphKeyBytes", (int64_t)p.keys };
+    out[2] = (lz_metric_value){ "GraphLineBytes", (int64_t)p.lines };
+    out[3] = (lz_metric_value){ "GraphExecutableBytes", (int64_t)p.executables };
+    out[4] = (lz_metric_value){ "GraphComputationBytes", (int64_t)p.computations };
+}
+
+static bool find_graph_part(lz_runtime *r, const char *name, int64_t *out)
+{
+    lz_metric_value parts[GRAPH_PARTS];
+    bool is = false;
+    if (!lz_str_starts(lz_str_of(name), LZ_STR("Graph")))
+        return false;
+    graph_parts(r, parts);
+    for (size_t i = 0; !is && i < GRAPH_PARTS; i++) {
+        is = strcmp(parts[i].name, name) == 0;
+        *out = is ? parts[i].value : *out;
+    }
+    return is;
+}
+
 enum { BACKEND_METRICS = 64 };
 
 static bool ask_backends(const char *name, int64_t *out)
@@ -87,7 +114,7 @@ bool lz_counter_value(const char *name, int64_t *value)
     int64_t *n = r ? read_all(r) : NULL, v = 0;
     bool is = n
               && (find(n, lz_str_of(name), &v) || lz_metrics_value(r->metrics, lz_str_of(name), &v)
-                  || ask_backends(name, &v));
+                  || find_graph_part(r, name, &v) || ask_backends(name, &v));
     if (is && value)
         *value = v;
     lz_mem_free(n);
@@ -226,6 +253,14 @@ static void put_backends(lz_text *out)
     }
 }
 
+static void put_graphs(lz_runtime *r, lz_text *out)
+{
+    lz_metric_value parts[GRAPH_PARTS];
+    graph_parts(r, parts);
+    for (size_t i = 0; i < GRAPH_PARTS && parts[0].value; i++)
+        lz_text_printf(out, "Compiled graphs: %s\n  Value: %lld\n", parts[i].name, (long long)parts[i].value);
+}
+
 static lz_err *report(lz_runtime *r, lz_text *out)
 {
     lz_metrics *m;
@@ -234,6 +269,7 @@ static lz_err *report(lz_runtime *r, lz_text *out)
     lz_err *e = lz_metrics_report(m, out);
     lz_metrics_destroy(m);
     lz_runtime_put_warnings(r, out);
+    put_graphs(r, out);
     put_backends(out);
     return e;
 }

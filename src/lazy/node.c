@@ -9,10 +9,10 @@
 enum { CLASS_BYTES = 16, CLASSES = 64, FIRST_BUCKETS = 1024 };
 
 struct lz_nodes {
+    lz_nodes_used used;
     lz_slab classes[CLASSES]; /* by size, rounded up */
     lz_node **buckets;        /* of nodes that may be found again */
     size_t nbuckets, found;   /* nodes in them */
-    size_t live, bytes;
     uint64_t born;
 };
 
@@ -87,14 +87,10 @@ void lz_nodes_destroy(lz_nodes *t)
     lz_mem_free(t);
 }
 
-size_t lz_nodes_live(const lz_nodes *t)
+void lz_nodes_trim(lz_nodes *t)
 {
-    return t->live;
-}
-
-size_t lz_nodes_bytes(const lz_nodes *t)
-{
-    return t->bytes;
+    for (size_t i = 0; i < CLASSES; i++)
+        lz_slab_trim(&t->classes[i]);
 }
 
 uint64_t lz_nodes_born(const lz_nodes *t)
@@ -106,16 +102,16 @@ static void *take(lz_nodes *t, size_t size)
 {
     size_t k = (size - 1) / CLASS_BYTES;
     void *p = k < CLASSES ? lz_slab_take(&t->classes[k]) : lz_mem_alloc(size);
-    t->live += p != NULL;
-    t->bytes += p ? size : 0;
+    t->used.live += p != NULL;
+    t->used.bytes += p ? size : 0;
     return p;
 }
 
 static void give(lz_nodes *t, lz_node *n)
 {
     size_t k = (n->size - 1) / CLASS_BYTES;
-    t->live--;
-    t->bytes -= n->size;
+    t->used.live--;
+    t->used.bytes -= n->size;
     if (k < CLASSES)
         lz_slab_give(&t->classes[k], n);
     else
@@ -179,15 +175,10 @@ static bool can_be_found(const lz_node *n)
 
 /* ---- making ---- */
 
-/* A few words each: a call of memcpy would cost more. */
 static inline void *copy(uint64_t **to, const void *from, size_t bytes)
 {
     uint64_t *start = *to;
-    for (size_t i = 0; i < bytes / sizeof *start; i++) {
-        memcpy(&start[i], (const char *)from + i * sizeof *start, sizeof *start);
-        __asm__ volatile("" : : : "memory"); /* or the compiler makes it one */
-    }
-    *to = start + bytes / sizeof *start;
+    *to = lz_copy_words(start, from, bytes / sizeof *start);
     return start;
 }
 
@@ -203,7 +194,6 @@ static lz_node *build(lz_nodes *t, const lz_node_form *f, const lz_output *in, c
     n->chain = NULL;
     n->refs = 1;
     n->mark = n->index = 0;
-    n->passed = false;
     n->born = ++t->born;
     n->nargs = f->nslots;
     n->nin = f->nin;
@@ -217,13 +207,15 @@ static lz_node *build(lz_nodes *t, const lz_node_form *f, const lz_output *in, c
     n->args = copy(&at, f->slots, f->nslots * sizeof *f->slots);
     n->specs = copy(&at, f->specs, f->nout * sizeof *f->specs);
     n->fixed = copy(&at, f->fixed, f->nfixed * sizeof *f->fixed);
-    n->depth = 0;
+    uint32_t depth = 0;
     for (uint32_t i = 0; i < f->nin; i++) {
         if (!in[i].node)
             continue;
         lz_node_retain((lz_node *)in[i].node);
-        n->depth = n->depth > in[i].node->depth ? n->depth : in[i].node->depth + 1;
+        depth = depth > in[i].node->depth ? depth : in[i].node->depth + 1U;
     }
+    n->depth = depth & INT32_MAX;
+    n->passed = false;
     return n;
 }
 
@@ -231,7 +223,8 @@ lz_err *lz_node_make(lz_nodes *t, const lz_node_form *f, const lz_output *in, co
                      lz_loc at, const char *scope, lz_node **out)
 {
     lz_hash hash = hash_of(f, in);
-    lz_node *n = f->nnumbers == 0 ? *bucket_of(t, hash, in, f->nin) : NULL;
+    lz_node **bucket = f->nnumbers == 0 ? bucket_of(t, hash, in, f->nin) : NULL;
+    lz_node *n = bucket ? *bucket : NULL;
     while (n && !same(n, f, hash, in))
         n = n->chain;
     if (n) {
@@ -244,11 +237,12 @@ lz_err *lz_node_make(lz_nodes *t, const lz_node_form *f, const lz_output *in, co
     n->hash = hash;
     n->at = at;
     n->scope = scope;
-    if (!can_be_found(n))
+    if (!bucket)
         return NULL;
-    if (++t->found > t->nbuckets)
+    if (++t->found > t->nbuckets) {
         grow(t);
-    lz_node **bucket = bucket_of(t, hash, in, f->nin);
+        bucket = bucket_of(t, hash, in, f->nin);
+    }
     n->chain = *bucket;
     *bucket = n;
     return NULL;

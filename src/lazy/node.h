@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "lazy/spec.h"
 #include <lazuli/backend.h>
+#include <string.h>
 
 /* An argument as it is stored: 8 bytes each, by the schema. A random operator has one more
  * behind those of the schema, LZ_ARG_RANDOM. */
@@ -37,15 +38,26 @@ struct lz_node {
     uint32_t mark;  /* free for a walk: the context's current walk number */
     uint32_t index; /* in that walk */
     uint16_t nargs, nin, nnumbers, nout;
-    uint32_t size;   /* bytes of all of it */
-    uint32_t nfixed; /* words */
-    uint32_t depth;  /* operators on the longest way to data */
-    bool passed;     /* a sync computed it and did not keep it: the next one keeps it */
+    uint32_t size;       /* bytes of all of it */
+    uint32_t nfixed;     /* words */
+    uint32_t depth : 31; /* operators on the longest way to data */
+    bool passed : 1;     /* a sync computed it and did not keep it: the next one keeps it */
     const lz_slot *args;
     const lz_output *in;
     lz_scalar *numbers;
     const lz_spec *const *specs; /* of outputs: only dtype and sizes mean something */
 };
+
+/* n words of 8 bytes to where `to` points; the end of them. They are few: a call of memcpy would cost more,
+ * and the barrier keeps the compiler from making it one. */
+static inline uint64_t *lz_copy_words(uint64_t *to, const void *from, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&to[i], (const char *)from + i * sizeof *to, sizeof *to);
+        __asm__ volatile("" : : : "memory");
+    }
+    return to + n;
+}
 
 /* ---- what the recorder makes ---- */
 
@@ -53,8 +65,19 @@ typedef struct lz_nodes lz_nodes; /* memory, hash-consing table and trie of a co
 
 LZ_MUST_USE lz_err *lz_nodes_create(lz_nodes **out);
 void lz_nodes_destroy(lz_nodes *t);
-size_t lz_nodes_live(const lz_nodes *t); /* nodes and bytes that are there now */
-size_t lz_nodes_bytes(const lz_nodes *t);
+/* Nodes and bytes that are there now: the first member of lz_nodes, since every recorded call asks. */
+typedef struct lz_nodes_used {
+    size_t live, bytes;
+} lz_nodes_used;
+static inline size_t lz_nodes_live(const lz_nodes *t)
+{
+    return ((const lz_nodes_used *)t)->live;
+}
+static inline size_t lz_nodes_bytes(const lz_nodes *t)
+{
+    return ((const lz_nodes_used *)t)->bytes;
+}
+void lz_nodes_trim(lz_nodes *t);           /* frees memory that no node is in */
 uint64_t lz_nodes_born(const lz_nodes *t); /* the number of the latest */
 
 /* Takes over one count of the data. */

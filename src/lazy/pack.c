@@ -264,9 +264,13 @@ static bool lacks_memory(const lz_value *v)
     }
 }
 
-static lz_err *check_list(const lz_op_row *op, const lz_arg_row *a, const lz_value *v)
+static inline lz_err *check_list(const lz_op_row *op, const lz_arg_row *a, const lz_value *v)
 {
-    return lacks_memory(v)
+    enum {
+        LISTS = 1 << LZ_KIND_INTS | 1 << LZ_KIND_FLOATS | 1 << LZ_KIND_BOOLS | 1 << LZ_KIND_SCALARS
+                | 1 << LZ_KIND_TENSORS
+    };
+    return LISTS >> v->kind & 1 && lacks_memory(v)
                ? lz_errf(LZ_ERR_ARG, "%s(): the list '%s' has members, but v is NULL", op->name, a->name)
                : NULL;
 }

@@ -502,9 +502,14 @@ void lz_recipe_name_fallbacks(const lz_recipe *p, lz_text *names)
     name_all(p->fallbacks, p->nfallbacks, names);
 }
 
+size_t lz_recipe_own_bytes(const lz_recipe *p)
+{
+    return sizeof *p + p->arena.total;
+}
+
 size_t lz_recipe_bytes(const lz_recipe *p)
 {
-    size_t bytes = sizeof *p + p->arena.total;
+    size_t bytes = lz_recipe_own_bytes(p);
     for (size_t i = 0; i < p->nstages; i++) {
         const lz_stage *s = &p->stages[i];
         bytes += s->computation ? s->backend->get_computation_bytes(s->backend->self, s->computation) : 0;

@@ -70,6 +70,7 @@ LZ_MUST_USE lz_err *lz_recipe_compile(const lz_order *o, lz_recipe **out);
 LZ_MUST_USE lz_err *lz_recipe_shell(const lz_order *o, lz_recipe **out);
 /* The memory that it takes, that of its computations included. */
 size_t lz_recipe_bytes(const lz_recipe *p);
+size_t lz_recipe_own_bytes(const lz_recipe *p); /* without the computations */
 lz_recipe *lz_recipe_retain(lz_recipe *p);
 void lz_recipe_release(lz_recipe *p); /* NULL does nothing */
 

@@ -152,27 +152,26 @@ lz_err *lz_record_tensor(lz_ctx *c, const lz_result *r, const lz_node *node, uin
 
 /* ---- operators that write nothing ---- */
 
-/* A view of a part of it: it could lie elsewhere. */
-static bool shows_part(const lz_ctx *c, const lz_result *r)
-{
-    return r->spec->extent < c->call.tensors.data[r->viewed]->alias->spec->numel;
-}
-
 /* A view's node is the operator itself where that is a function of one current value; else it
  * is found from the storage when it is asked for. So is a part of a storage whose views move: its offset
  * is a run-time number there. */
-static bool needs_node(const lz_ctx *c, const lz_inferred *x)
+static bool views_need_node(const lz_ctx *c, const lz_inferred *x)
 {
-    bool views = x->form.nout > 0, moves = false;
-    for (uint32_t i = 0; views && i < x->form.nout; i++) {
-        views = x->results[i].viewed >= 0;
-        moves = moves
-                || (views && lz_alias_moves(c->call.tensors.data[x->results[i].viewed]->alias)
-                    && shows_part(c, &x->results[i]));
+    lz_tensor *const *in = c->call.tensors.data;
+    bool moves = false;
+    for (uint32_t i = 0; i < x->form.nout; i++) {
+        const lz_result *r = &x->results[i];
+        if (r->viewed < 0)
+            return true;
+        const lz_alias *a = in[r->viewed]->alias;
+        moves = moves || (r->spec->extent < a->spec->numel && lz_alias_moves(a));
     }
-    if (views && (x->results[0].same || moves))
-        return false;
-    return !views || (c->call.tensors.len == 1 && lz_tensor_is_current(c->call.tensors.data[0]));
+    return !x->results[0].same && !moves && c->call.tensors.len == 1 && lz_tensor_is_current(in[0]);
+}
+
+static inline bool needs_node(const lz_ctx *c, const lz_inferred *x)
+{
+    return x->form.nout && (x->results[0].viewed < 0 || views_need_node(c, x));
 }
 
 static lz_value number_value(lz_kind kind, lz_scalar s)
@@ -240,7 +239,7 @@ static lz_err *record_plain(lz_ctx *c, const lz_op_row *op, const lz_value *in, 
     LZ_TRY(lz_record_infer(c, in, &x));
     if (x->dynamic)
         return run_now(c, op, out);
-    if (x->form.nout && needs_node(c, x))
+    if (needs_node(c, x))
         LZ_TRY(lz_record_node(c, x, &node));
     else
         lz_ctx_count(c, LZ_COUNT_OPS + (size_t)(op - lz_op_table)); /* a view that needs no node yet */
@@ -417,24 +416,11 @@ static lz_err *record_timed(lz_ctx *c, const lz_op_row *op, const lz_value *in, 
     return e;
 }
 
-static void record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+/* Results of a call that gave none; and the trace is run when it has grown to its limit. */
+static __attribute__((noinline)) void end_call(lz_ctx *c, const lz_op_row *op, const lz_value *in,
+                                               lz_value *out, lz_err *e, bool ok)
 {
-    bool ok = true;
-    lz_err *e = NULL;
-    c->at = at;
-    if (c->tape && !c->tape_is_hidden) {
-        bool done = false;
-        e = lz_call_check_lists(op, in);
-        if (!e)
-            e = c->tape_hooks->record(c, op, at, in, out, &done);
-        if (e) {
-            give_inert(c, op, in, out);
-            lz_ctx_fail(c, at, op, e);
-        }
-        if (e || done)
-            return;
-    }
-    e = (c->recorded++ % TIMED ? recorder_of(op) : record_timed)(c, op, in, out, &ok);
+    lz_loc at = c->at;
     if (e || !ok)
         give_inert(c, op, in, out);
     if (!e && is_too_long(c))
@@ -443,20 +429,54 @@ static void record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in
         lz_ctx_fail(c, at, op, e);
 }
 
-static void record_checked(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+static inline void record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+{
+    bool ok = true;
+    c->at = at;
+    lz_err *e = (c->recorded++ % TIMED ? recorder_of(op) : record_timed)(c, op, in, out, &ok);
+    if (e || !ok || is_too_long(c))
+        end_call(c, op, in, out, e, ok);
+}
+
+/* The tape records calls that something differentiates; others, and what it does itself, are plain. */
+static __attribute__((noinline)) void record_with_tape(lz_ctx *c, const lz_op_row *op, lz_loc at,
+                                                       const lz_value *in, lz_value *out)
+{
+    bool done = false;
+    c->at = at;
+    lz_err *e = lz_call_check_lists(op, in);
+    if (!e)
+        e = c->tape_hooks->record(c, op, at, in, out, &done);
+    if (e) {
+        give_inert(c, op, in, out);
+        lz_ctx_fail(c, at, op, e);
+    } else if (!done) {
+        record(c, op, at, in, out);
+    }
+}
+
+static __attribute__((noinline)) void record_checked(lz_ctx *c, const lz_op_row *op, lz_loc at,
+                                                     const lz_value *in, lz_value *out)
 {
     if (!lz_debug_enter(c, at)) {
         give_inert(c, op, in, out);
         return;
     }
-    if (lz_debug_arguments(c, op, at, in))
-        record(c, op, at, in, out);
-    else
+    if (!lz_debug_arguments(c, op, at, in))
         give_inert(c, op, in, out);
+    else if (c->tape && !c->tape_is_hidden)
+        record_with_tape(c, op, at, in, out);
+    else
+        record(c, op, at, in, out);
     lz_debug_leave(c);
 }
 
 void lz_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
 {
-    (c->debug ? record_checked : record)(c, op, at, in, out);
+    if (c->debug)
+        record_checked(c, op, at, in, out);
+    else if (c->tape && !c->tape_is_hidden)
+        record_with_tape(c, op, at, in, out);
+    else
+        record(c, op, at, in, out);
 }

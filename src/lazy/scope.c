@@ -65,12 +65,12 @@ void lz_scope_end(lz_ctx *c)
     while (s->extras) {
         lz_tensor *t = s->extras->t;
         free_extra(s->extras);
-        lz_release(t);
+        lz_tensor_release(t);
     }
     while (s->tensors) {
         lz_tensor *t = s->tensors;
         lz_scope_remove(t);
-        lz_release(t);
+        lz_tensor_release(t);
     }
     while (s->blocks) {
         block *next = s->blocks->next;

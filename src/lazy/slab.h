@@ -1,8 +1,8 @@
 /* slab.h - memory for many small objects of one size.
  *
  * Objects are taken and given back one by one, in a few nanoseconds; what was given back is
- * taken again first. When the last one is back, all chunks but one go. Not zeroed, aligned
- * to 16, and for one thread. */
+ * taken again first. When the last one is back, all chunks but one go; before that only lz_slab_trim
+ * frees chunks. Not zeroed, aligned to 16, and for one thread. */
 #ifndef LZ_LAZY_SLAB_H
 #define LZ_LAZY_SLAB_H
 
@@ -16,6 +16,7 @@ typedef struct lz_slab {
     char *next, *end;
     lz_slab_chunk *chunks;
     size_t size, live;
+    size_t room; /* objects that fit into the chunks */
 } lz_slab;
 
 void lz_slab_init(lz_slab *s, size_t size); /* allocates nothing */
@@ -23,6 +24,9 @@ void lz_slab_deinit(lz_slab *s);
 
 void *lz_slab_more(lz_slab *s); /* one from a new chunk, or NULL */
 void lz_slab_shrink(lz_slab *s);
+/* Frees the chunks without an object in use, where that may be worth it: after many objects were given back
+ * while a few live on. Takes time in proportion to the objects that were given back. */
+void lz_slab_trim(lz_slab *s);
 
 static inline void *lz_slab_take(lz_slab *s)
 {

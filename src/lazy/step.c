@@ -1,5 +1,6 @@
 /* Syncs as a program asks for them, and what it may ask about them. */
 #include "base/log.h"
+#include "base/mem.h"
 #include "lazy/closures.h"
 #include "lazy/debug.h"
 #include "lazy/sync.h"
@@ -35,19 +36,28 @@ bool(lz_mark_step)(lz_ctx *c)
     return lz_mark_step_at(c, (lz_loc){ 0 });
 }
 
+static lz_err *sync_cells(lz_ctx *c, lz_loc at, lz_tensor *const *t, size_t n, lz_alias **cells)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!t[i] || !t[i]->alias)
+            continue;
+        if (t[i]->ctx != c)
+            return lz_errf(LZ_ERR_ARG, "a tensor belongs to another context");
+        cells[used++] = t[i]->alias;
+    }
+    return lz_ctx_sync(c, cells, used, LZ_CAUSE_SYNC, at);
+}
+
 static lz_err *sync_these(lz_ctx *c, lz_loc at, lz_tensor *const *t, size_t n)
 {
-    LZ_VEC(lz_alias *) cells = { 0 };
-    lz_err *e = NULL;
-    for (size_t i = 0; !e && i < n; i++) {
-        if (t[i] && t[i]->alias && t[i]->ctx != c)
-            e = lz_errf(LZ_ERR_ARG, "a tensor belongs to another context");
-        else if (t[i] && t[i]->alias)
-            e = lz_vec_push(&cells, t[i]->alias);
-    }
-    if (!e)
-        e = lz_ctx_sync(c, cells.data, cells.len, LZ_CAUSE_SYNC, at);
-    lz_vec_deinit(&cells);
+    enum { FEW = 16 };
+    lz_alias *few[FEW], **cells = n <= FEW ? few : lz_mem_zalloc(n, sizeof *cells);
+    if (!cells)
+        return lz_err_oom();
+    lz_err *e = sync_cells(c, at, t, n, cells);
+    if (cells != few)
+        lz_mem_free(cells);
     return e;
 }
 

@@ -78,9 +78,10 @@ static lz_err *collect_asked(lz_ctx *c, lz_alias *const *roots, size_t n)
 static lz_err *collect_others(lz_ctx *c, bool all)
 {
     lz_alias *a = c->live, *next;
+    uint32_t mark = all ? 0 : lz_walk_mark(&c->syncer->walk);
     for (size_t i = c->n_pending; i > 0; i--, a = next) {
         next = a->next; /* a may move to those that are held */
-        if (a->is_asked || (!all && lz_passes_by(a)))
+        if (a->is_asked || (!all && lz_passes_by(a, mark)))
             continue;
         LZ_TRY(collect_one(c, a));
     }
@@ -320,6 +321,14 @@ static lz_err *compile_with(lz_ctx *c, lz_order *o, lz_recipe **out)
     return e;
 }
 
+/* What a scope with many temporaries leaves behind is more than the compiled graph needs. */
+static void trim_memory(lz_ctx *c)
+{
+    lz_slab_trim(&c->tensors);
+    lz_slab_trim(&c->aliases);
+    lz_nodes_trim(c->nodes);
+}
+
 static lz_err *compile(lz_ctx *c, lz_loc at, lz_recipe **out)
 {
     lz_syncer *s = c->syncer;
@@ -329,6 +338,7 @@ static lz_err *compile(lz_ctx *c, lz_loc at, lz_recipe **out)
                    .forced = s->forced,
                    .keep = s->walk.flat.n,
                    .lower_ns = &lower };
+    trim_memory(c);
     bool first = lz_log_on(LZ_LOG_INFO) || (c->forbidden & LZ_COMPILE);
     if (first)
         LZ_TRY(explain_first(c, at));

@@ -84,8 +84,9 @@ typedef enum lz_sync_extent {
 LZ_MUST_USE lz_err *lz_sync_collect(lz_ctx *c, lz_alias *const *roots, size_t n, lz_sync_extent extent);
 /* An element-wise step on the way from held data to something else, which only the innermost scope keeps:
  * most likely nobody will ask for it, and to write it to memory would cost more than to compute it once
- * again. Says so once of each node, so that a chain of them does not grow. */
-bool lz_passes_by(const lz_alias *a);
+ * again. Says so once of each node, so that a chain of them does not grow. mark: of lz_walk_mark, the same
+ * for all that one sync asks about, newest first. */
+bool lz_passes_by(const lz_alias *a, uint32_t mark);
 /* Walks the graph of the collected roots, in the order in which it is compiled. */
 LZ_MUST_USE lz_err *lz_sync_walk(lz_ctx *c);
 /* The graph of the collected roots: a walk, and its recipe if it has one or may be compiled. */

@@ -108,18 +108,29 @@ static uint32_t counts_of_scopes(const lz_tensor *t)
     return n;
 }
 
-void lz_release(lz_tensor *t)
+void lz_tensor_release(lz_tensor *t)
 {
-    if (is_inert(t, (lz_loc){ 0 }, "lz_release"))
-        return;
-    lz_ctx *c = t->ctx;
-    if (!lz_ctx_enter(c, (lz_loc){ 0 }))
-        return;
     if (--t->count == 0)
         lz_tensor_destroy(t);
     else if (t->extras && t->count < counts_of_scopes(t))
         lz_scope_unshare(t);
-    lz_ctx_leave(c);
+}
+
+static void release_checked(lz_tensor *t)
+{
+    lz_ctx *c = t->ctx;
+    if (is_inert(t, (lz_loc){ 0 }, "lz_release") || !lz_debug_enter(c, (lz_loc){ 0 }))
+        return;
+    lz_tensor_release(t);
+    lz_debug_leave(c);
+}
+
+void lz_release(lz_tensor *t)
+{
+    if (t && t->ctx->debug)
+        release_checked(t);
+    else if (t && t->alias)
+        lz_tensor_release(t);
 }
 
 void lz_tensor_look(lz_tensor *t, lz_alias *a, const lz_spec *s, int64_t offset)

@@ -17,7 +17,7 @@ void lz_walk_deinit(lz_walk *w)
     *w = (lz_walk){ 0 };
 }
 
-static uint32_t next_number(lz_walk *w)
+uint32_t lz_walk_mark(lz_walk *w)
 {
     if (++w->number == 0) /* 0 is the mark of a new node */
         w->number = 1;
@@ -26,7 +26,7 @@ static uint32_t next_number(lz_walk *w)
 
 static void begin(lz_walk *w)
 {
-    next_number(w);
+    (void)lz_walk_mark(w);
     w->stack.len = w->nodes.len = w->leaves.len = w->leaf_place.len = w->locs.len = 0;
     w->results.len = w->result_of.len = w->first.len = w->others.len = w->words.len = 0;
     w->nnumbers = 0;
@@ -167,13 +167,13 @@ static lz_err *mark_below(lz_walk *w, lz_node *n, uint32_t other, bool *met)
 
 lz_err *lz_walk_shares(lz_walk *w, const lz_output *roots, size_t na, size_t n, bool *out)
 {
-    uint32_t first = 0, number = next_number(w);
+    uint32_t first = 0, number = lz_walk_mark(w);
     bool met = false;
     w->stack.len = 0;
     for (size_t i = 0; i < n && !met; i++) {
         if (i == na) {
             first = number;
-            next_number(w);
+            (void)lz_walk_mark(w);
         }
         LZ_TRY(mark_below(w, (lz_node *)roots[i].node, first, &met));
     }

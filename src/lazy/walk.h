@@ -32,10 +32,12 @@ typedef struct lz_walk {
 
 void lz_walk_deinit(lz_walk *w);
 
-/* The graph below these outputs of operators, for a device; `fence` is a hash of what must not
- * run on it. */
+/* A mark that no node has. */
+uint32_t lz_walk_mark(lz_walk *w);
 /* Whether an operator is needed both by the first `na` roots and by those behind them. */
 LZ_MUST_USE lz_err *lz_walk_shares(lz_walk *w, const lz_output *roots, size_t na, size_t n, bool *out);
+/* The graph below these outputs of operators, for a device; `fence` is a hash of what must not
+ * run on it. */
 LZ_MUST_USE lz_err *lz_walk_run(lz_walk *w, const lz_output *roots, size_t n, lz_device d, uint64_t fence);
 
 #endif

@@ -26,8 +26,9 @@ typedef struct backend {
     atomic_size_t users;
     atomic_int type, ordinal; /* of the default device */
     atomic_int_fast64_t compiled, run, uploaded, launches;
-    atomic_size_t planned;   /* by the last graph that ran */
-    atomic_size_t predicted; /* with what was held before it: the most of all graphs so far */
+    atomic_size_t planned;                  /* by the last graph that ran */
+    atomic_size_t predicted;                /* with what was held before it: the most of all graphs so far */
+    atomic_int_fast64_t bytes[LZ_TS_PARTS]; /* of the computations that are there */
 } backend;
 
 static backend the_backend = { .lock = LZ_LOCK_INIT };
@@ -183,11 +184,19 @@ static lz_err *copy_data(void *self, void *data, lz_backend_device from, lz_back
 
 /* ---- code ---- */
 
+static void count_bytes(backend *b, const lz_ts_computation *c, int sign)
+{
+    for (int i = 0; i < LZ_TS_PARTS; i++)
+        atomic_fetch_add_explicit(&b->bytes[i], sign * (int_fast64_t)c->bytes[i], memory_order_relaxed);
+}
+
 static void release_computation(void *self, void *computation)
 {
+    if (!computation)
+        return;
+    count_bytes(self, computation, -1);
     lz_ts_computation_destroy(computation);
-    if (computation)
-        leave(self);
+    leave(self);
 }
 
 static lz_err *compile_one(backend *b, lz_lowering *l, void **out)
@@ -200,6 +209,7 @@ static lz_err *compile_one(backend *b, lz_lowering *l, void **out)
         return e;
     }
     atomic_fetch_add_explicit(&b->compiled, 1, memory_order_relaxed);
+    count_bytes(b, c, 1);
     *out = c;
     return NULL;
 }
@@ -240,7 +250,7 @@ static lz_err *execute_computation(void *self, void *computation, const lz_execu
     lz_ts_env env;
     LZ_TRY(lz_ts_device_exists(x->device));
     LZ_TRY(get_env(b, x->threads, &env));
-    size_t held = stats_of(b).live;
+    size_t held = lz_buffer_pool_stats(env.memory).live;
     lz_err *e = lz_ts_execute(computation, &env, x, &f);
     atomic_fetch_add_explicit(&b->launches, (int_fast64_t)f.launches, memory_order_relaxed);
     atomic_store_explicit(&b->planned, f.planned, memory_order_relaxed);
@@ -259,8 +269,12 @@ static const char *get_computation_backend_text(void *self, void *computation)
 
 static size_t get_computation_bytes(void *self, void *computation)
 {
+    const lz_ts_computation *c = computation;
+    size_t bytes = 0;
     (void)self;
-    return lz_ts_computation_bytes(computation);
+    for (int i = 0; i < LZ_TS_PARTS; i++)
+        bytes += c->bytes[i];
+    return bytes;
 }
 
 static bool serves(lz_dtype d)
@@ -362,6 +376,11 @@ static size_t get_metrics(void *self, lz_metric_value *out, size_t room)
         { "TsLaunches", atomic_load(&b->launches) },
         { "TsBytesPlanned", (int64_t)atomic_load(&b->planned) },
         { "TsBytesPredicted", (int64_t)atomic_load(&b->predicted) },
+        { "TsGraphBytes", atomic_load(&b->bytes[LZ_TS_GRAPH]) },
+        { "TsStepBytes", atomic_load(&b->bytes[LZ_TS_STEPS]) },
+        { "TsLaunchBytes", atomic_load(&b->bytes[LZ_TS_LAUNCHES]) },
+        { "TsArgumentBytes", atomic_load(&b->bytes[LZ_TS_ARGUMENTS]) },
+        { "TsKernelBytes", atomic_load(&b->bytes[LZ_TS_KERNELS]) },
     };
     size_t n = sizeof all / sizeof *all;
     for (size_t i = 0; i < n && i < room; i++)

@@ -53,6 +53,19 @@ static lz_err *make_ready(lz_ts_computation *c)
     return lz_executor_create(c->graph.graph, &c->executor);
 }
 
+/* A graph that the executor runs makes its plans later: they are not known yet. */
+static void measure(lz_ts_computation *c)
+{
+    lz_plan_bytes plans = { 0 };
+    c->bytes[LZ_TS_GRAPH] = c->graph.graph->arena.total;
+    c->bytes[LZ_TS_STEPS] = sizeof *c + c->n_inputs * sizeof *c->inputs;
+    if (c->straight)
+        c->bytes[LZ_TS_STEPS] += lz_straight_measure(c->straight, &plans);
+    c->bytes[LZ_TS_LAUNCHES] = plans.launches;
+    c->bytes[LZ_TS_ARGUMENTS] = plans.arguments;
+    c->bytes[LZ_TS_KERNELS] = plans.kernels;
+}
+
 static lz_err *compile(lz_ts_computation *c, lz_lowering *l)
 {
     const lz_output *results;
@@ -60,7 +73,9 @@ static lz_err *compile(lz_ts_computation *c, lz_lowering *l)
     LZ_TRY(lz_ts_lower(l, &c->graph));
     LZ_TRY(keep_inputs(c, l));
     LZ_TRY(improve(c->graph.graph));
-    return make_ready(c);
+    LZ_TRY(make_ready(c));
+    measure(c);
+    return NULL;
 }
 
 lz_err *lz_ts_compile(lz_lowering *l, lz_ts_computation **out)
@@ -89,13 +104,6 @@ void lz_ts_computation_destroy(lz_ts_computation *c)
     lz_mem_free(c->text);
     lz_lock_deinit(&c->lock);
     lz_mem_free(c);
-}
-
-/* A graph that the executor runs makes its plans later: they are not known yet. */
-size_t lz_ts_computation_bytes(const lz_ts_computation *c)
-{
-    return sizeof *c + c->graph.graph->arena.total + c->n_inputs * sizeof *c->inputs
-           + (c->straight ? lz_straight_bytes(c->straight) : 0);
 }
 
 static char *print(lz_graph *g)

@@ -14,6 +14,16 @@
 #include "ts/ts_lowering.h"
 #include <stdatomic.h>
 
+/* The memory of a computation, by what it is for. */
+typedef enum lz_ts_part {
+    LZ_TS_GRAPH,     /* the TorchScript graph */
+    LZ_TS_STEPS,     /* how its nodes became plans: inputs, places, origins */
+    LZ_TS_LAUNCHES,  /* of the plans */
+    LZ_TS_ARGUMENTS, /* of the launches */
+    LZ_TS_KERNELS,
+    LZ_TS_PARTS
+} lz_ts_part;
+
 typedef struct lz_ts_computation {
     uint32_t stamp; /* what is none of ours has another */
     lz_ts_graph graph;
@@ -24,6 +34,7 @@ typedef struct lz_ts_computation {
     atomic_bool ran; /* once at least */
     lz_lock lock;    /* of the text */
     char *text;
+    size_t bytes[LZ_TS_PARTS]; /* as it was compiled */
 } lz_ts_computation;
 
 /* What running takes. */
@@ -43,8 +54,6 @@ void lz_ts_computation_destroy(lz_ts_computation *c); /* NULL does nothing */
 
 LZ_MUST_USE lz_err *lz_ts_execute(lz_ts_computation *c, const lz_ts_env *env, const lz_execution *x,
                                   lz_ts_figures *out);
-
-size_t lz_ts_computation_bytes(const lz_ts_computation *c);
 
 /* The graph's text; belongs to the computation. "" when memory is out. */
 const char *lz_ts_computation_text(lz_ts_computation *c);

@@ -402,14 +402,13 @@ static int no_threads(void)
 }
 
 /* Results are right, or there is an error that says that memory is out. LLVM and the matrix libraries end a
- * process whose memory is out, so they are left out, as docs/lazy.md tells. */
+ * process whose memory is out within them, so they are left out where little is left: below about 200 MiB all
+ * of them, above 500 none. */
 static int little_memory(void)
 {
     struct rlimit most;
-    setenv("LAZULI_JIT", "off", 1);
-    setenv("LAZULI_BLAS", "own", 1);
     getrlimit(RLIMIT_AS, &most);
-    most.rlim_cur = (rlim_t)(40 + below(400)) << 20;
+    most.rlim_cur = (rlim_t)(40 + below(below(2) ? 200 : 800)) << 20;
     if (setrlimit(RLIMIT_AS, &most))
         return SKIPPED;
     lz_ctx *c = lz_open(&(lz_options){ .async = below(2) });

@@ -194,7 +194,7 @@ static lz_err *look(void)
 /* Absence is remembered, lack of memory is not. */
 static lz_err *test_choice(void)
 {
-    lz_dl_choice c = LZ_DL_CHOICE("some", look);
+    lz_dl_choice c = LZ_DL_CHOICE("some", look, 0);
     looks = 0;
     say = LZ_ERR_MEMORY;
     lz_err *e = lz_dl_have(&c);
@@ -212,7 +212,7 @@ static lz_err *test_choice(void)
 
 static lz_err *test_choice_is_made_once(void)
 {
-    lz_dl_choice c = LZ_DL_CHOICE("some", look);
+    lz_dl_choice c = LZ_DL_CHOICE("some", look, 0);
     looks = 0;
     say = LZ_OK;
     LZ_TRY(lz_dl_have(&c));

@@ -1,7 +1,11 @@
 /* A loop that does the same in every step takes the same memory in every step. */
 #include "calls.h"
 #include "check.h"
+#include "lazy/ctx.h"
+#include "lazy/runtime.h"
+#include <malloc.h>
 #include <math.h>
+#include <stdlib.h>
 
 enum { SIDE = 64, BYTES = SIDE * SIDE * 4, STEPS = 8 };
 
@@ -106,10 +110,64 @@ static void test_copies_of_weights(void **state)
     assert_int_equal(figure("TsBytes"), 0);
 }
 
+/* ---- what compiled graphs take ---- */
+
+static atomic_int_fast64_t allocated; /* bytes, as the C library has them */
+
+static void *count_resize(void *user, void *ptr, size_t size, size_t align)
+{
+    void *out = NULL;
+    (void)user;
+    atomic_fetch_sub(&allocated, (int_fast64_t)malloc_usable_size(ptr));
+    if (size == 0)
+        free(ptr);
+    else
+        out = align > sizeof(max_align_t) ? aligned_alloc(align, (size + align - 1) / align * align)
+                                          : realloc(ptr, size);
+    atomic_fetch_add(&allocated, (int_fast64_t)malloc_usable_size(size ? out : NULL));
+    return out;
+}
+
+static int64_t sum_of(const char *const *names)
+{
+    int64_t sum = 0;
+    for (; *names; names++) {
+        assert_true(figure(*names) > 0);
+        sum += figure(*names);
+    }
+    return sum;
+}
+
+/* The parts are all of it; and so much is free when the graphs are dropped. */
+static void test_graph_bytes(void **state)
+{
+    static const char *const parts[] = { "GraphKeyBytes", "GraphLineBytes", "GraphExecutableBytes",
+                                         "GraphComputationBytes", NULL };
+    static const char *const computation[] = { "TsGraphBytes",    "TsStepBytes",   "TsLaunchBytes",
+                                               "TsArgumentBytes", "TsKernelBytes", NULL };
+    (void)state;
+    lz_ctx *c = lz_open(NULL);
+    lz_tensor *x = matrix(c, 1), *w0 = matrix(c, 2), *w1 = matrix(c, 3);
+    step(c, x, w0, w1);
+    lz_mark_step(c);
+    assert_int_equal(sum_of(parts), figure("GraphBytes"));
+    assert_int_equal(sum_of(computation), figure("GraphComputationBytes"));
+    int64_t said = figure("GraphBytes"), before = allocated;
+    lz_cache_drop(c->shared->cache);
+    int64_t freed = before - allocated;
+    assert_int_equal(figure("GraphBytes"), 0);
+    assert_int_equal(figure("TsKernelBytes"), 0);
+    assert_in_range(freed, said * 9 / 10, said * 11 / 10);
+    lz_close(c);
+}
+
 int main(void)
 {
     /* the prediction is the greatest of the process: what takes more comes later */
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_copies_of_weights),
-                                        cmocka_unit_test(test_steady_steps) };
+                                        cmocka_unit_test(test_steady_steps),
+                                        cmocka_unit_test(test_graph_bytes) };
+    lz_allocator_set(&(lz_allocator){ .resize = count_resize });
+    setenv("LAZULI_JIT", "off", 1); /* machine code has a bound of its own */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
