@@ -2,7 +2,6 @@
 #include "base/log.h"
 #include <fcntl.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -26,13 +25,16 @@ void lz_room_look(void)
 /* Bytes that are mapped; UINT64_MAX: nobody knows. Allocates nothing. */
 static uint64_t mapped(void)
 {
-    char text[64] = "";
+    char text[64];
+    uint64_t pages = 0;
     int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    ssize_t n = file >= 0 ? read(file, text, sizeof text - 1) : -1;
+    ssize_t n = file >= 0 ? read(file, text, sizeof text) : -1;
     long page = sysconf(_SC_PAGESIZE);
     if (file >= 0)
         close(file);
-    return n > 0 && page > 0 ? strtoull(text, NULL, 10) * (uint64_t)page : UINT64_MAX;
+    for (ssize_t i = 0; i < n && text[i] >= '0' && text[i] <= '9'; i++)
+        pages = 10 * pages + (uint64_t)(text[i] - '0');
+    return pages && page > 0 ? pages * (uint64_t)page : UINT64_MAX;
 }
 
 bool lz_room_is_there(lz_room_need *need)
