@@ -434,6 +434,42 @@ static void test_scans(void **state)
     }
 }
 
+/* One scan with next to nothing beside it, of one row, several, and more than run side by side. */
+static void test_single_scans(void **state)
+{
+    (void)state;
+    static const int64_t outer[] = { 0, 1, 3, 4, 5, 9, -1 }, rows[] = { 0, 1, 7, 40, -1 };
+    for (int type = 0; type < LZ_KTYPES; type++) {
+        for (int kind = 0; kind < LZ_K_REDUCES; kind++) {
+            bench t;
+            if (!takes(kind, type))
+                continue;
+            open_bench(&t, LZ_K_ROWS);
+            lz_kv r = lz_kb_scan(t.b, (lz_kreduce)kind, input(&t, dtype_of_type[type]));
+            output(&t, dtype_of_type[lz_kb_type(t.b, r)], r);
+            finish(&t);
+            try_shapes(&t, (shapes){ outer, rows, 1, 0 });
+            close_bench(&t);
+        }
+    }
+}
+
+/* A scan of what is the row's own. */
+static void test_scan_outer(void **state)
+{
+    (void)state;
+    static const int64_t outer[] = { 1, 6, -1 };
+    bench t;
+    open_bench(&t, LZ_K_ROWS);
+    lz_kv own = lz_kb_load(t.b, add_access(&t, LZ_F32, LZ_K_OUTER, false));
+    lz_kv x = lz_kb_op2(t.b, LZ_K_MUL, input(&t, LZ_F32), own);
+    output(&t, LZ_F32, lz_kb_scan(t.b, LZ_K_RSUM, x));
+    output(&t, LZ_F32, own);
+    finish(&t);
+    try_shapes(&t, (shapes){ outer, lengths, 1, 0 });
+    close_bench(&t);
+}
+
 static void test_columns(void **state)
 {
     (void)state;
@@ -682,6 +718,7 @@ int main(void)
         cmocka_unit_test(test_failures),      cmocka_unit_test(test_in_place),
         cmocka_unit_test(test_row_stream),    cmocka_unit_test(test_orc),
         cmocka_unit_test(test_threads),       LZ_TEST(test_memory),
+        cmocka_unit_test(test_single_scans),  cmocka_unit_test(test_scan_outer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
