@@ -82,7 +82,7 @@ bool lz_eplan_stores_row(const lz_eplan *p, const lz_variant *v, const lz_kstore
 /* ---- the emitter ---- */
 
 typedef struct lz_eaccess {
-    lz_lvalue *base, *step, *across, *table, *across_table;
+    lz_lvalue *base, *step, *across, *table, *pieces, *across_table;
     lz_lvalue *here; /* pointer, or i64 for lz_kb_affine */
 } lz_eaccess;
 

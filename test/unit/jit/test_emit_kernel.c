@@ -344,6 +344,66 @@ static void test_backwards(void **state)
     }
 }
 
+/* Rows of several pieces that do not touch: copied to where they do and to where they do not, and their
+ * greatest element. */
+enum { PIECES_MOST = 4, PIECE_MOST = 70, GAP = 3, PIECES_ROOM = 2 * PIECES_MOST * (PIECE_MOST + GAP) };
+
+static lz_kernel *pieces_kernel(int dtype)
+{
+    lz_kb *b;
+    lz_kernel *k;
+    assert_null(lz_kb_create(LZ_K_ROWS, 1, 2, &b));
+    lz_kv x = lz_kb_load(b, lz_kb_access(b, (lz_dtype)dtype, LZ_K_ELEMENT));
+    lz_kb_store(b, lz_kb_access(b, (lz_dtype)dtype, LZ_K_ELEMENT), x);
+    lz_kb_store(b, lz_kb_access(b, (lz_dtype)dtype, LZ_K_ELEMENT), x);
+    lz_kv most = lz_kb_reduce(b, LZ_K_RMAX, x);
+    lz_kb_store(b, lz_kb_access(b, (lz_dtype)dtype, LZ_K_OUTER), most);
+    assert_null(lz_kb_finish(b, &k));
+    return k;
+}
+
+static void try_pieces(const lz_kernel *k, const lz_target *target, int dtype, int64_t pieces, int64_t n)
+{
+    static emit_run run;
+    static _Alignas(64) char memory[4][PIECES_ROOM * 8], want[4][PIECES_ROOM * 8];
+    random_kernel dice = { .state = 5 };
+    int64_t extents[] = { 2, pieces, n }, apart[] = { pieces * (n + GAP), n + GAP, 1 },
+            dense[] = { pieces * n, n, 1 }, outer[] = { 1, 0, 0 };
+    lz_kaccess access[] = {
+        { memory[0], 0, apart }, { memory[1], 0, dense }, { memory[2], 0, apart }, { memory[3], 0, outer }
+    };
+    lz_kernel_args args = { .extents = extents, .access = access };
+    lz_ccode code = { 0 };
+    memset(memory, 0, sizeof memory);
+    rk_fill(&dice, dtype, memory[0], PIECES_ROOM);
+    assert_null(lz_program_run(k->program, &args, NULL));
+    memcpy(want, memory, sizeof memory);
+    memset(memory[1], 0, sizeof memory - sizeof memory[0]);
+    er_init(&run, k, &args, 0, 0);
+    assert_int_equal(run.v.run[0], LZ_RUN_PIECES);
+    assert_int_equal(run.v.run[1], LZ_RUN_NEXT);
+    assert_null(er_compile(&run, target, &code));
+    assert_null(er_call(&run, &code));
+    for (int a = 0; a < 4; a++)
+        assert_int_equal(er_difference(dtype, memory[a], want[a], sizeof memory[a] - 8), -1);
+    er_free(&run);
+    lz_code_unload(&code);
+}
+
+static void test_pieces(void **state)
+{
+    (void)state;
+    static const int64_t lengths_of[] = { 16, 17, 23, 31, 32, 64, PIECE_MOST, -1 };
+    for (int d = 0; d < DTYPES; d++) {
+        lz_kernel *k = pieces_kernel(dtypes[d]);
+        for (const int64_t *n = lengths_of; *n >= 0; n++) {
+            for (int i = 0; i < n_targets; i++)
+                try_pieces(k, targets[i], dtypes[d], d % 3 + 2, *n);
+        }
+        lz_kernel_release(k);
+    }
+}
+
 /* Whole rows, each from where one index says. */
 static void test_gathered_rows(void **state)
 {
@@ -718,7 +778,8 @@ int main(void)
         cmocka_unit_test(test_failures),      cmocka_unit_test(test_in_place),
         cmocka_unit_test(test_row_stream),    cmocka_unit_test(test_orc),
         cmocka_unit_test(test_threads),       LZ_TEST(test_memory),
-        cmocka_unit_test(test_single_scans),  cmocka_unit_test(test_scan_outer),
+        cmocka_unit_test(test_pieces),        cmocka_unit_test(test_single_scans),
+        cmocka_unit_test(test_scan_outer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
