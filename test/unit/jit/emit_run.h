@@ -93,11 +93,13 @@ static lz_cpiece *er_pieces(const int64_t *t, int64_t n, int64_t size)
         int64_t at = i % LZ_PIECE, place = t[i] - at * size;
         if (at == 0)
             p->first = place;
-        if (p->count == at && place == p->first)
+        if (p->count == at && place == p->first) {
             p->count++;
-        else if (p->count == at)
+            continue;
+        }
+        if (p->count == at)
             p->then = place;
-        fits = fits && (place == p->first || place == p->then);
+        fits = fits && place == p->then;
     }
     if (!fits) {
         free(all);
