@@ -58,7 +58,7 @@ typedef enum lz_lcall_op {
     LZ_CALL_RANK,        /* x: i64 index of the element of that rank along the last dimension; rank */
     LZ_CALL_SEARCH,      /* sequence [..., n], values [..., m]: i64 positions; right */
     LZ_CALL_CONTAINS,    /* elements, set: bool, whether an element is in the set */
-    LZ_CALL_COUNT,       /* numbers, i64 and in range: i64, how often each occurs */
+    LZ_CALL_COUNT,       /* numbers, i64: i64, how often each occurs; whether to check them, the dim named */
     LZ_CALL_SCATTER,     /* base, index, source: lz_lscatter; mode, dim, check, dim of the message, wrap */
     LZ_CALLS
 } lz_lcall_op;

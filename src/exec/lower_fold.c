@@ -235,6 +235,14 @@ static bool is_count(lz_lscatter mode, const lz_ln *base, const lz_ln *index, co
            && is_all(base, 0) && is_all(source, 1);
 }
 
+/* params: of LZ_CALL_COUNT. Indices that wrap around have been checked, and are wrapped. */
+static lz_err *low_count(lz_lower *b, const lz_ln *base, const lz_ln *index, const int64_t params[2],
+                         const lz_ln **out)
+{
+    LZ_TRY(lz_low_kernel(b, LZ_CALL_COUNT, &index, 1, LZ_I64, lz_ln_sizes(base), params, 2, out));
+    return lz_low_cast(b, *out, (lz_dtype)base->dtype, out);
+}
+
 lz_err *lz_low_scatter(lz_lower *b, lz_lscatter mode, const lz_ln *base, int64_t dim, const lz_ln *index,
                        const lz_ln *source, const lz_ln **out)
 {
@@ -245,11 +253,10 @@ lz_err *lz_low_scatter(lz_lower *b, lz_lscatter mode, const lz_ln *base, int64_t
     *out = base;
     if (index->numel == 0)
         return NULL;
-    if (is_count(mode, base, index, source)) {
-        LZ_TRY(lz_low_kernel(b, LZ_CALL_COUNT, &index, 1, LZ_I64, lz_ln_sizes(base), NULL, 0, out));
-        return lz_low_cast(b, *out, (lz_dtype)base->dtype, out);
-    }
     LZ_TRY(let_kernel_check(b, base, &in[1], params));
+    if (is_count(mode, base, index, source))
+        return low_count(b, base, params[4] ? index : in[1],
+                         (int64_t[2]){ params[4] ? 0 : params[2], params[3] }, out);
     return lz_low_kernel(b, LZ_CALL_SCATTER, in, 3, (lz_dtype)base->dtype, lz_ln_sizes(base), params, 5, out);
 }
 

@@ -240,7 +240,7 @@ static const char *check_call(const lz_low_proto *p)
         [LZ_CALL_CONV_WEIGHT] = { 2, 5 }, [LZ_CALL_SORT] = { 1, 1 },    [LZ_CALL_TOPK] = { 1, 1 },
         [LZ_CALL_SEARCH] = { 2, 1 },      [LZ_CALL_SCATTER] = { 3, 2 }, [LZ_CALL_POOL_MAX] = { 1, 8 },
         [LZ_CALL_POOL_AT] = { 1, 8 },     [LZ_CALL_RANK] = { 1, 1 },    [LZ_CALL_CONTAINS] = { 2, 0 },
-        [LZ_CALL_COUNT] = { 1, 0 },
+        [LZ_CALL_COUNT] = { 1, 2 },
     };
     if (p->nin != rows[p->op].operands)
         return "it takes another number of operands";

@@ -15,13 +15,21 @@
 
 /* How an access runs along the dimension of the vectors. */
 typedef enum lz_run {
-    LZ_RUN_SAME,  /* it stands still: one value for all */
-    LZ_RUN_NEXT,  /* elements lie side by side */
-    LZ_RUN_BACK,  /* side by side, from the last to the first */
-    LZ_RUN_STEP,  /* `step` bytes apart */
-    LZ_RUN_TABLE, /* wherever `table` says */
+    LZ_RUN_SAME,   /* it stands still: one value for all */
+    LZ_RUN_NEXT,   /* elements lie side by side */
+    LZ_RUN_BACK,   /* side by side, from the last to the first */
+    LZ_RUN_STEP,   /* `step` bytes apart */
+    LZ_RUN_TABLE,  /* wherever `table` says */
+    LZ_RUN_PIECES, /* side by side in pieces of at least LZ_PIECE elements; where these lie, `pieces` says */
     LZ_RUNS
 } lz_run;
+
+/* LZ_RUN_PIECES: LZ_PIECE elements, the first of them at a multiple of so many. Element i of these is, in
+ * bytes from the base, at first + i * size for i < count, else at then + i * size. */
+enum { LZ_PIECE = 16 };
+typedef struct lz_cpiece {
+    int64_t first, then, count;
+} lz_cpiece;
 
 typedef struct lz_variant {
     uint8_t run[LZ_KERNEL_ACCESSES];    /* lz_run; 0 beyond the kernel's accesses */
@@ -38,6 +46,7 @@ typedef struct lz_caccess {
     int64_t step;                /* bytes to the next along the vectors' dimension */
     int64_t across;              /* bytes to the next along the other dimension */
     const int64_t *table;        /* LZ_RUN_TABLE: bytes from base, for each index */
+    const lz_cpiece *pieces;     /* LZ_RUN_PIECES: for each LZ_PIECE indices */
     const int64_t *across_table; /* with the variant's across_table: likewise */
 } lz_caccess;
 

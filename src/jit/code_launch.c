@@ -76,10 +76,10 @@ static lz_run run_of(const lz_ccut *c, int access)
     const lz_kuse *u = &c->nest.use[access];
     if (v->n == 0)
         return u->vary == LZ_K_OUTER && c->nest.n_row && !c->variant.columns ? LZ_RUN_SAME : LZ_RUN_NEXT;
-    if (!lz_axes_linear(v, &c->nest, access, 0))
-        return LZ_RUN_TABLE;
     int64_t step = lz_nest_stride(&c->nest, access, v->dim[v->n - 1]);
     bool memory = u->loads || u->stores;
+    if (!lz_axes_linear(v, &c->nest, access, 0))
+        return memory && step == 1 && v->extent[v->n - 1] >= LZ_PIECE ? LZ_RUN_PIECES : LZ_RUN_TABLE;
     return step == 0              ? LZ_RUN_SAME
            : step == 1            ? LZ_RUN_NEXT
            : step == -1 && memory ? LZ_RUN_BACK
@@ -187,8 +187,8 @@ lz_err *lz_ccut_make(const lz_kernel *k, const lz_kernel_args *args, lz_ccut *ou
 typedef struct job {
     const lz_ccode *code;
     const lz_ccut *cut;
-    int64_t *tables; /* all of them; NULL if there are none */
-    char *extra;     /* scratch of each thread, where it has no room on its stack */
+    char *tables; /* all of them; NULL if there are none */
+    char *extra;  /* scratch of each thread, where it has no room on its stack */
     size_t extra_each;
     int64_t pieces; /* of a row, or strips of columns, that are tasks of their own */
     int64_t piece;  /* elements of each */
@@ -215,38 +215,106 @@ static void fill_table(const lz_axes *x, const lz_nest *nest, int access, int64_
     }
 }
 
-static int64_t table_entries(const lz_ccut *c)
+/* To the next index of all axes but the last, and to the bytes from the start that it is at. */
+static int64_t next_run(const lz_axes *x, const lz_nest *nest, int access, int64_t *at, int64_t bytes)
 {
-    int64_t n = 0;
-    for (int a = 0; a < c->nest.n_access; a++) {
-        n += c->variant.run[a] == LZ_RUN_TABLE ? c->vectors.total : 0;
-        n += c->variant.across_table && lz_kuse_any(&c->nest.use[a]) ? c->across.total : 0;
+    int64_t size = lz_kuse_size(&nest->use[access]);
+    for (int d = x->n - 2; d >= 0; d--) {
+        int64_t step = lz_nest_stride(nest, access, x->dim[d]) * size;
+        bytes += step;
+        if (++at[d] < x->extent[d])
+            return bytes;
+        bytes -= step * x->extent[d];
+        at[d] = 0;
     }
+    return bytes;
+}
+
+/* Elements lie side by side along the last axis: from `begin` on, `n` of them, from `bytes` on. */
+static void fill_run(int64_t begin, int64_t n, int64_t bytes, int64_t size, lz_cpiece *out)
+{
+    int64_t part = begin % LZ_PIECE, k = (begin + LZ_PIECE - 1) / LZ_PIECE;
+    if (part)
+        out[begin / LZ_PIECE].then = bytes - part * size;
+    for (; k * LZ_PIECE < begin + n; k++) {
+        int64_t done = k * LZ_PIECE - begin;
+        out[k] = (lz_cpiece){ .first = bytes + done * size, .count = n - done };
+    }
+}
+
+static void fill_pieces(const lz_axes *x, const lz_nest *nest, int access, lz_cpiece *out)
+{
+    int64_t at[LZ_KERNEL_DIMS] = { 0 }, n = x->extent[x->n - 1], bytes = 0;
+    for (int64_t begin = 0; begin < x->total; begin += n) {
+        fill_run(begin, n, bytes, lz_kuse_size(&nest->use[access]), out);
+        bytes = next_run(x, nest, access, at, bytes);
+    }
+}
+
+static int64_t count_pieces(const lz_ccut *c)
+{
+    return (c->vectors.total + LZ_PIECE - 1) / LZ_PIECE;
+}
+
+/* Bytes of an access's tables. */
+static size_t table_size(const lz_ccut *c, int access)
+{
+    size_t n = 0;
+    if (c->variant.run[access] == LZ_RUN_TABLE)
+        n += (size_t)c->vectors.total * sizeof(int64_t);
+    if (c->variant.run[access] == LZ_RUN_PIECES)
+        n += (size_t)count_pieces(c) * sizeof(lz_cpiece);
+    if (c->variant.across_table && lz_kuse_any(&c->nest.use[access]))
+        n += (size_t)c->across.total * sizeof(int64_t);
     return n;
 }
+
+static void fill_tables(const lz_ccut *c, int access, char *next, lz_caccess *a)
+{
+    if (c->variant.run[access] == LZ_RUN_TABLE) {
+        fill_table(&c->vectors, &c->nest, access, (int64_t *)(void *)next);
+        a->table = (int64_t *)(void *)next;
+        next += (size_t)c->vectors.total * sizeof(int64_t);
+    }
+    if (c->variant.run[access] == LZ_RUN_PIECES) {
+        fill_pieces(&c->vectors, &c->nest, access, (lz_cpiece *)(void *)next);
+        a->pieces = (lz_cpiece *)(void *)next;
+        next += (size_t)count_pieces(c) * sizeof(lz_cpiece);
+    }
+    if (c->variant.across_table) {
+        fill_table(&c->across, &c->nest, access, (int64_t *)(void *)next);
+        a->across_table = (int64_t *)(void *)next;
+    }
+}
+
+static bool has_tables(const lz_ccut *c)
+{
+    bool has = c->variant.across_table;
+    for (int a = 0; a < c->nest.n_access; a++)
+        has = has || c->variant.run[a] == LZ_RUN_TABLE || c->variant.run[a] == LZ_RUN_PIECES;
+    return has;
+}
+
+/* The tables of dimensions that are shorter have together less bytes than a size_t can count. */
+static const int64_t table_most = INT64_C(1) << 48;
 
 static lz_err *make_tables(job *j)
 {
     const lz_ccut *c = j->cut;
-    int64_t n = table_entries(c);
-    size_t bytes;
-    if (n == 0)
+    size_t bytes = 0;
+    if (!has_tables(c))
         return NULL;
-    if (!lz_size_mul((size_t)n, sizeof *j->tables, &bytes) || !(j->tables = lz_mem_alloc(bytes)))
+    if (c->vectors.total > table_most || c->across.total > table_most)
         return lz_err_oom();
-    int64_t *next = j->tables;
+    for (int k = 0; k < j->n_used; k++)
+        bytes += table_size(c, j->used[k]);
+    j->tables = lz_mem_alloc(bytes);
+    if (!j->tables)
+        return lz_err_oom();
+    char *next = j->tables;
     for (int k = 0; k < j->n_used; k++) {
-        lz_caccess *a = &j->access[j->used[k]];
-        if (c->variant.run[j->used[k]] == LZ_RUN_TABLE) {
-            fill_table(&c->vectors, &c->nest, j->used[k], next);
-            a->table = next;
-            next += c->vectors.total;
-        }
-        if (c->variant.across_table) {
-            fill_table(&c->across, &c->nest, j->used[k], next);
-            a->across_table = next;
-            next += c->across.total;
-        }
+        fill_tables(c, j->used[k], next, &j->access[j->used[k]]);
+        next += table_size(c, j->used[k]);
     }
     return NULL;
 }
@@ -349,10 +417,11 @@ static void go_to(worker *w, int64_t flat, int64_t first)
         int64_t steps = 0;
         for (int d = 0; d < x->n; d++)
             steps += w->at[d] * lz_nest_stride(&c->nest, a, x->dim[d]) * (d == x->n - 1 ? c->scale : 1);
-        bool table = c->variant.run[a] == LZ_RUN_TABLE;
-        int64_t bytes = steps * lz_kuse_size(&c->nest.use[a]) + (table ? 0 : first * j->access[a].step);
-        w->access[a].base = lz_reach_move(j->access[a].base, bytes);
+        bool table = c->variant.run[a] == LZ_RUN_TABLE, pieces = c->variant.run[a] == LZ_RUN_PIECES;
+        int64_t along = table || pieces ? 0 : first * j->access[a].step;
+        w->access[a].base = lz_reach_move(j->access[a].base, steps * lz_kuse_size(&c->nest.use[a]) + along);
         w->access[a].table = table ? j->access[a].table + first : NULL;
+        w->access[a].pieces = pieces ? j->access[a].pieces + first / LZ_PIECE : NULL;
     }
 }
 

@@ -136,6 +136,8 @@ static void load_accesses(lz_em *e)
         a->across = lz_em_field(e, all, e->i64, at + offsetof(lz_caccess, across));
         if (e->v->run[i] == LZ_RUN_TABLE)
             a->table = lz_em_field(e, all, e->ptr, at + offsetof(lz_caccess, table));
+        if (e->v->run[i] == LZ_RUN_PIECES)
+            a->pieces = lz_em_field(e, all, e->ptr, at + offsetof(lz_caccess, pieces));
         if (e->v->across_table)
             a->across_table = lz_em_field(e, all, e->ptr, at + offsetof(lz_caccess, across_table));
     }

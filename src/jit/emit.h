@@ -82,7 +82,7 @@ bool lz_eplan_stores_row(const lz_eplan *p, const lz_variant *v, const lz_kstore
 /* ---- the emitter ---- */
 
 typedef struct lz_eaccess {
-    lz_lvalue *base, *step, *across, *table, *across_table;
+    lz_lvalue *base, *step, *across, *table, *pieces, *across_table;
     lz_lvalue *here; /* pointer, or i64 for lz_kb_affine */
 } lz_eaccess;
 
@@ -125,6 +125,7 @@ typedef struct lz_em {
     lz_lvalue *mask, *at;
     lz_lvalue **held;            /* lanes in registers: those of the body's next reduction; NULL: in memory */
     lz_lvalue *sums[LZ_EM_HELD]; /* and the sums of the block */
+    lz_lvalue **scan;            /* states in registers: that of the body's next scan; NULL: in memory */
     lz_lvalue **now;             /* per node: in the body being emitted */
     lz_lvalue **scalar;          /* uniform ones, and with rows outer ones */
     lz_lvalue **spread;          /* the same as vectors */
@@ -230,6 +231,21 @@ lz_lvalue *lz_em_row_block_size(lz_em *e);
 int lz_em_held(const lz_em *e, int walk); /* vectors; 0: they are not for registers */
 void lz_em_held_block(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *end); /* into e->sums */
 lz_lvalue **lz_em_held_sums(lz_em *e, uint32_t reduction);
+
+/* A loop that hands n values from one step to the next. x: before the loop, in its step, and, once it has
+ * ended, after it. */
+typedef struct lz_ehanding {
+    lz_eloop loop;
+    lz_lblock *enter;
+    lz_lvalue **x, *before[LZ_EM_HELD], *phi[LZ_EM_HELD];
+    int n;
+} lz_ehanding;
+lz_ehanding lz_em_hand_on(lz_em *e, lz_lvalue *from, lz_lvalue *to, lz_lvalue *step, lz_lvalue **x, int n);
+void lz_em_hand_on_end(lz_em *e, lz_ehanding *h);
+
+/* emit_scan.c: all rows of a kernel that does little but scan */
+bool lz_em_only_scans(const lz_em *e);
+void lz_em_scan_rows(lz_em *e);
 
 /* emit_walk.c: the function lz_walk, of a plan that keeps nothing */
 bool lz_em_shares(const lz_kir *ir, const lz_variant *v);

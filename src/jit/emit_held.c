@@ -28,17 +28,9 @@ int lz_em_held(const lz_em *e, int walk)
 
 /* ---- loops that hand values from one step to the next ---- */
 
-typedef struct handing {
-    lz_eloop loop;
-    lz_lblock *enter;
-    lz_lvalue **x, *before[LZ_EM_HELD], *phi[LZ_EM_HELD];
-    int n;
-} handing;
-
-/* x: before the loop, in its step, and after its end. */
-static handing hand_on(lz_em *e, lz_lvalue *from, lz_lvalue *to, lz_lvalue *step, lz_lvalue **x, int n)
+lz_ehanding lz_em_hand_on(lz_em *e, lz_lvalue *from, lz_lvalue *to, lz_lvalue *step, lz_lvalue **x, int n)
 {
-    handing h = { .enter = e->l->GetInsertBlock(e->b), .x = x, .n = n };
+    lz_ehanding h = { .enter = e->l->GetInsertBlock(e->b), .x = x, .n = n };
     h.loop = lz_em_loop(e, from, to, step);
     for (int i = 0; i < n; i++) {
         h.before[i] = x[i];
@@ -49,7 +41,7 @@ static handing hand_on(lz_em *e, lz_lvalue *from, lz_lvalue *to, lz_lvalue *step
     return h;
 }
 
-static void hand_on_end(lz_em *e, handing *h)
+void lz_em_hand_on_end(lz_em *e, lz_ehanding *h)
 {
     lz_lblock *last = e->l->GetInsertBlock(e->b);
     for (int i = 0; i < h->n; i++)
@@ -91,12 +83,12 @@ static void turn_loop(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *end, lz_lv
     enum { MANY = 8 };
     bool still = !to && (e->p->only_reads || pieces(e) >= MANY);
     int64_t steps = still ? pieces(e) : 1;
-    handing h = hand_on(e, from, end, lz_em_i64(e, steps * e->p->vec), held, n);
+    lz_ehanding h = lz_em_hand_on(e, from, end, lz_em_i64(e, steps * e->p->vec), held, n);
     for (int64_t i = 0; i < steps; i++) {
         e->at = e->l->BuildAdd(e->b, h.loop.i, lz_em_i64(e, i * e->p->vec), "");
         turn(e, walk, to, held, n);
     }
-    hand_on_end(e, &h);
+    lz_em_hand_on_end(e, &h);
 }
 
 /* Less than a turn, without masks: single elements find their lanes in memory. */
@@ -191,11 +183,11 @@ void lz_em_held_block(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *end)
     lz_lvalue *size = lz_em_i64(e, LZ_ROW_CHUNK), *chunk[LZ_EM_HELD];
     int n = lz_em_held(e, walk);
     neutral(e, walk, lz_em_total_type, sum_pieces(e), e->sums);
-    handing h = hand_on(e, from, end, size, e->sums, count_reductions(e, walk) * sum_pieces(e));
+    lz_ehanding h = lz_em_hand_on(e, from, end, size, e->sums, count_reductions(e, walk) * sum_pieces(e));
     neutral(e, walk, lz_em_state_type, pieces(e), chunk);
     turns(e, walk, h.loop.i, lz_em_least(e, e->l->BuildAdd(e->b, h.loop.i, size, ""), end), chunk, n);
     fold(e, walk, e->sums, chunk);
-    hand_on_end(e, &h);
+    lz_em_hand_on_end(e, &h);
 }
 
 lz_lvalue **lz_em_held_sums(lz_em *e, uint32_t reduction)

@@ -1,6 +1,7 @@
 /* Accesses: addresses, loads and stores of every kind, in the shape the emitter is in. */
 #include "jit/emit.h"
 #include "jit/launch.h"
+#include <stddef.h>
 
 static int dtype_of(const lz_em *e, int access)
 {
@@ -42,11 +43,41 @@ static lz_lvalue *by_step(lz_em *e, int access)
     return e->l->BuildMul(e->b, indices(e), lz_em_splat(e, step), "");
 }
 
+/* The piece that `at` is in, and which of its elements that is. A vector does not reach out of it. */
+typedef struct piece {
+    lz_lvalue *first, *then, *count, *element;
+} piece;
+
+static piece piece_here(lz_em *e, int access)
+{
+    lz_lvalue *k = e->l->BuildLShr(e->b, e->at, lz_em_i64(e, 4), "");
+    lz_lvalue *bytes = e->l->BuildMul(e->b, k, lz_em_i64(e, sizeof(lz_cpiece)), "");
+    lz_lvalue *p = lz_em_move(e, e->access[access].pieces, bytes);
+    return (piece){ .first = lz_em_field(e, p, e->i64, offsetof(lz_cpiece, first)),
+                    .then = lz_em_field(e, p, e->i64, offsetof(lz_cpiece, then)),
+                    .count = lz_em_field(e, p, e->i64, offsetof(lz_cpiece, count)),
+                    .element = e->l->BuildAnd(e->b, e->at, lz_em_i64(e, LZ_PIECE - 1), "") };
+}
+
+_Static_assert(LZ_PIECE == 1 << 4, "piece_here shifts by it");
+
+static lz_lvalue *by_piece(lz_em *e, int access)
+{
+    piece p = piece_here(e, access);
+    lz_lvalue *i = e->l->BuildAdd(e->b, lz_em_splat(e, p.element), lz_em_iota(e, e->i64), "");
+    lz_lvalue *before = e->l->BuildICmp(e->b, LZ_L_SLT, i, lz_em_splat(e, p.count), "");
+    lz_lvalue *from = e->l->BuildSelect(e->b, before, lz_em_splat(e, p.first), lz_em_splat(e, p.then), "");
+    lz_lvalue *bytes = e->l->BuildMul(e->b, i, lz_em_int(e, e->i64, size_of(e, access)), "");
+    return e->l->BuildAdd(e->b, from, bytes, "");
+}
+
 /* In bytes (elements for lz_kb_affine) from `here`, each lane its own; NULL: none. */
 static lz_lvalue *distances(lz_em *e, int access)
 {
     if (run_of(e, access) == LZ_RUN_SAME || !e->at)
         return NULL;
+    if (run_of(e, access) == LZ_RUN_PIECES)
+        return by_piece(e, access);
     return run_of(e, access) == LZ_RUN_TABLE ? table_entries(e, access) : by_step(e, access);
 }
 
@@ -140,6 +171,31 @@ static lz_lvalue *read_table(lz_em *e, int access, lz_lvalue *mask)
     return lz_em_phi(e, x, near, y, far);
 }
 
+/* i1: do all lanes lie before the end of their piece, side by side from *first on? */
+static lz_lvalue *in_piece(lz_em *e, int access, lz_lvalue **first)
+{
+    piece p = piece_here(e, access);
+    lz_lvalue *bytes = e->l->BuildMul(e->b, p.element, lz_em_i64(e, size_of(e, access)), "");
+    lz_lvalue *end = e->l->BuildAdd(e->b, p.element, lz_em_i64(e, e->lanes), "");
+    *first = lz_em_move(e, lz_em_move(e, e->access[access].here, p.first), bytes);
+    return e->l->BuildICmp(e->b, LZ_L_SGE, p.count, end, "");
+}
+
+static lz_lvalue *read_pieces(lz_em *e, int access, lz_lvalue *mask)
+{
+    lz_lvalue *first, *line = in_piece(e, access, &first);
+    lz_lblock *near = lz_em_block(e, "near"), *far = lz_em_block(e, "far"), *met = lz_em_block(e, "met");
+    lz_em_branch(e, line, near, far);
+    lz_em_at(e, near);
+    lz_lvalue *x = read_next(e, access, first, mask);
+    lz_em_go(e, met);
+    lz_em_at(e, far);
+    lz_lvalue *y = read_scattered(e, access, addresses(e, access, distances(e, access)), mask);
+    lz_em_go(e, met);
+    lz_em_at(e, met);
+    return lz_em_phi(e, x, near, y, far);
+}
+
 /* In memory's type. `mask` has e->mask in it. */
 static lz_lvalue *read_plain(lz_em *e, int access, lz_lvalue *mask)
 {
@@ -150,6 +206,8 @@ static lz_lvalue *read_plain(lz_em *e, int access, lz_lvalue *mask)
         return reversed(e, read_next(e, access, back_address(e, access), mask ? reversed(e, mask) : NULL));
     if (run == LZ_RUN_TABLE && e->at)
         return read_table(e, access, mask);
+    if (run == LZ_RUN_PIECES && e->at)
+        return read_pieces(e, access, mask);
     return read_scattered(e, access, addresses(e, access, distances(e, access)), mask);
 }
 
@@ -276,6 +334,20 @@ static void write_table(lz_em *e, int access, lz_lvalue *x)
     lz_em_at(e, met);
 }
 
+static void write_pieces(lz_em *e, int access, lz_lvalue *x)
+{
+    lz_lvalue *first, *line = in_piece(e, access, &first);
+    lz_lblock *near = lz_em_block(e, "near"), *far = lz_em_block(e, "far"), *met = lz_em_block(e, "met");
+    lz_em_branch(e, line, near, far);
+    lz_em_at(e, near);
+    write_next(e, access, x, first);
+    lz_em_go(e, met);
+    lz_em_at(e, far);
+    write_scattered(e, access, x, addresses(e, access, distances(e, access)));
+    lz_em_go(e, met);
+    lz_em_at(e, met);
+}
+
 static void write_vector(lz_em *e, int access, lz_lvalue *x)
 {
     lz_run run = run_of(e, access);
@@ -288,6 +360,8 @@ static void write_vector(lz_em *e, int access, lz_lvalue *x)
         write_back(e, access, x);
     else if (run == LZ_RUN_TABLE)
         write_table(e, access, x);
+    else if (run == LZ_RUN_PIECES)
+        write_pieces(e, access, x);
     else
         write_scattered(e, access, x, addresses(e, access, distances(e, access)));
 }

@@ -190,11 +190,20 @@ static bool only_reads(const lz_eplan *p)
     return reduces && p->walks == 1 && lz_eplan_operations(p, 0) <= READ;
 }
 
+/* To find a vector's piece takes longer than to read it: the fewer vectors, the better. */
+static bool has_pieces(const lz_eplan *p, const lz_variant *v)
+{
+    bool has = false;
+    for (size_t a = 0; a < p->ir->access.len; a++)
+        has = has || v->run[a] == LZ_RUN_PIECES;
+    return has;
+}
+
 /* Half as many lanes where every element takes 8 bytes. */
-static int choose_lanes(const lz_eplan *p, const lz_target *t)
+static int choose_lanes(const lz_eplan *p, const lz_variant *variant, const lz_target *t)
 {
     bool wide = false, narrow = false;
-    int lanes = p->only_reads ? t->reads : t->lanes;
+    int lanes = p->only_reads && !has_pieces(p, variant) ? t->reads : t->lanes;
     for (uint32_t v = 0; v < p->ir->nodes.len; v++) {
         if (p->level[v] == LZ_LEVEL_UNIFORM)
             continue;
@@ -319,7 +328,7 @@ static lz_err *make_plan(lz_eplan *p, const lz_variant *v, const lz_target *t, b
         find_needs(p, v, w);
     }
     p->only_reads = !v->columns && only_reads(p);
-    p->vec = choose_lanes(p, t);
+    p->vec = choose_lanes(p, v, t);
     if (v->columns)
         return place_columns(p);
     place_states(p);

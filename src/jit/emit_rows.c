@@ -178,6 +178,19 @@ static void add_block(lz_em *e, uint32_t v)
     put_total(e, v, lz_em_merge(e, node(e, v), lz_em_total_type(e, node(e, v)), get_total(e, v), s));
 }
 
+/* One element, its state in registers: the value, and its index if it has one. */
+static lz_lvalue *scan_one(lz_em *e, uint32_t v)
+{
+    const lz_knode *n = node(e, v);
+    bool index = lz_em_has_index(n);
+    lz_ebest old = { e->scan[0], index ? e->scan[1] : NULL };
+    lz_ebest s = lz_em_join(e, n, old, (lz_ebest){ lz_em_value(e, n->in[0]), index ? e->at : NULL }, true);
+    *e->scan++ = s.x;
+    if (index)
+        *e->scan++ = s.at;
+    return index ? s.at : s.x;
+}
+
 /* One lane after the other. Lanes that do not count are the row's last: what they do to
  * the state is not seen. */
 static lz_lvalue *scan(lz_em *e, uint32_t v)
@@ -249,7 +262,7 @@ static void element(lz_em *e, uint32_t v, int walk)
         e->now[v] = read_back(e, v);
         return;
     }
-    e->now[v] = node(e, v)->op == LZ_N_SCAN ? scan(e, v) : lz_em_node(e, v);
+    e->now[v] = node(e, v)->op != LZ_N_SCAN ? lz_em_node(e, v) : e->scan ? scan_one(e, v) : scan(e, v);
     if (e->p->keep[v])
         keep(e, v);
 }
@@ -493,6 +506,10 @@ static lz_lvalue *some_across(lz_em *e)
  * strips and 136 without. */
 void lz_em_rows(lz_em *e)
 {
+    if (lz_em_only_scans(e)) {
+        lz_em_scan_rows(e);
+        return;
+    }
     lz_lvalue *across = is_flat(e) ? some_across(e) : NULL;
     e->block = lz_em_row_block_size(e);
     if (!across) {

@@ -106,12 +106,23 @@ static lz_ebest pick(lz_em *e, lz_lvalue *better, lz_ebest x, lz_ebest y)
                        e->l->BuildSelect(e->b, better, y.at, x.at, "") };
 }
 
+/* y beats or equals the state. Every number equals or beats the neutral element, but not so a bool. */
+static lz_lvalue *lasts(lz_em *e, const lz_knode *n, lz_ebest state, lz_lvalue *y)
+{
+    int type = lz_em_state_type(e, n);
+    lz_lvalue *r = lz_em_combine(e, n->attr == LZ_K_RARGMAX ? LZ_K_GE : LZ_K_LE, type, y, state.x);
+    if (is_float(type))
+        return either(e, r, is_nan(e, y));
+    return type == LZ_KBOOL ? either(e, r, unset(e, state.at, LZ_L_EQ)) : r;
+}
+
 lz_ebest lz_em_join(lz_em *e, const lz_knode *n, lz_ebest state, lz_ebest x, bool last)
 {
     if (!lz_em_has_index(n))
         return (lz_ebest){ lz_em_combine(e, combine_op(n), lz_em_state_type(e, n), state.x, x.x), NULL };
+    if (last)
+        return pick(e, lasts(e, n, state, x.x), state, x);
     lz_lvalue *better = either(e, beats(e, n, state.x, x.x), unset(e, state.at, LZ_L_EQ));
-    better = last ? either(e, better, equals(e, n, state.x, x.x)) : better;
     return pick(e, better, state, x);
 }
 

@@ -278,10 +278,10 @@ FN(V32, erf32, V32 x)
                     -0.00080241845f, 7.84775621e-05f);
     V32 q = HORNER8(32, z, 0.000151411194f, -1.12940001f, -0.633585036f, -0.108011886f, 0.0249422546f,
                     -0.00410246523f, 0.00042005672f, -1.9829693e-05f);
-    V32 t = FMA32(q, C32(1.44269502f), C32(MAGIC32));
-    V32 r = CALL(expm1_core32, CALL(ln2_rest32, q, SUB(t, C32(MAGIC32))));
-    V32 s = CALL(pow2_32, SUBI32(BITS32(t), CI32(MAGIC32_BITS)));
-    V32 far = SUB(C32(1.0f), FMA32(s, r, s));
+    V32 t = CALL(halvings32, q);
+    V32 e = CALL(exp_part32, FMA32(SUB(t, C32(MAGIC32)), C32(-0.693147182f), q));
+    VI32 minus_scale = ADDI32(SHL32(BITS32(t), 23), CI32(-0x40800000)); /* -2^n: MAGIC32 ends in zeros */
+    V32 far = FMA32(BITS32(minus_scale), e, C32(1.0f));
     return COPYSIGN(SEL(LT(a, C32(0.84f)), FMA32(a, p, a), far), x);
 }
 

@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "kernel/index_range.h"
 #include "kernel/walk.h"
 #include <string.h>
 
@@ -10,12 +11,20 @@ typedef struct counting {
     int64_t *own; /* bins of the parts behind the first, which counts in the result */
 } counting;
 
-static void count_range(const lz_strided *x, int64_t begin, int64_t end, int64_t *bins)
+/* A stretch is checked and counted while it is near. */
+static lz_err *count_range(const counting *k, int64_t begin, int64_t end, int64_t *bins)
 {
-    const int64_t *v = x->data;
-    int64_t step = x->strides[0];
-    for (int64_t i = begin; i < end; i++)
-        bins[v[i * step]]++;
+    enum { STRETCH = 1024 };
+    int64_t step = k->c->in[0].strides[0];
+    for (int64_t n; begin < end; begin += n) {
+        const int64_t *v = (const int64_t *)k->c->in[0].data + begin * step;
+        n = end - begin < STRETCH ? end - begin : STRETCH;
+        if (k->c->params[0] && !lz_index_range_holds(v, step, n, 0, k->bins))
+            return lz_index_range_err(v, step, n, 0, k->bins, k->c->params[1]);
+        for (int64_t i = 0; i < n; i++)
+            bins[v[i * step]]++;
+    }
+    return NULL;
 }
 
 static lz_err *count_parts(void *user, int64_t begin, int64_t end, int worker)
@@ -25,7 +34,7 @@ static lz_err *count_parts(void *user, int64_t begin, int64_t end, int worker)
     for (int64_t p = begin; p < end; p++) {
         int64_t *bins = p ? k->own + (p - 1) * k->bins : k->c->out.data, last = (p + 1) * k->part;
         memset(bins, 0, (size_t)k->bins * sizeof *bins);
-        count_range(&k->c->in[0], p * k->part, last < k->n ? last : k->n, bins);
+        LZ_TRY(count_range(k, p * k->part, last < k->n ? last : k->n, bins));
     }
     return NULL;
 }

@@ -76,7 +76,8 @@ LZ_MUST_USE lz_err *lz_search_sorted(const lz_kcall *c);
 /* bool, for each element of in[0]: whether some element of in[1], of the same dtype, is equal. */
 LZ_MUST_USE lz_err *lz_contains(const lz_kcall *c);
 
-/* i64 [bins]: how often each number occurs in in[0], i64 [n], numbers from 0 to bins - 1. */
+/* i64 [bins]: how often each number occurs in in[0], i64 [n], numbers from 0 to bins - 1. params: whether
+ * that is to be checked, and which dimension a message names. */
 LZ_MUST_USE lz_err *lz_count_numbers(const lz_kcall *c);
 
 /* in: base, index (i64), source; params: mode (lz_lscatter), dim; 1 if the index is to be checked, the

@@ -179,9 +179,10 @@ static uint64_t select_few(uint64_t *keys, int64_t n, int64_t k, int64_t *less)
 /* Of keys that are equal above `bits`, keeps those with the digit that has rank k: how many. */
 static int64_t keep_digit(uint64_t *keys, int64_t n, const range *r, int digit, int64_t *k)
 {
-    int64_t bins[1 << WIDE_DIGIT] = { 0 }, d = 0, kept = 0;
+    int64_t bins[1 << WIDE_DIGIT], d = 0, kept = 0;
     const int shift = r->bits - digit;
     const uint64_t mask = low_bits(digit);
+    memset(bins, 0, sizeof *bins << digit);
     for (int64_t i = 0; i < n; i++)
         bins[(keys[i] - r->least) >> shift & mask]++;
     while (*k >= bins[d])

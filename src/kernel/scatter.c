@@ -1,6 +1,7 @@
 #include "core/convert.h"
 #include "core/half.h"
 #include "core/shape.h"
+#include "kernel/index_range.h"
 #include "kernel/walk.h"
 #include <math.h>
 #include <string.h>
@@ -180,15 +181,6 @@ typedef struct checker {
     int64_t size, dim, least; /* least <= index < size */
 } checker;
 
-static lz_err *out_of_bounds(const checker *c, const int64_t *index, int64_t step, int64_t n)
-{
-    int64_t i = 0;
-    while (i < n - 1 && index[i * step] >= c->least && index[i * step] < c->size)
-        i++;
-    return lz_errf(LZ_ERR_ARG, "index %lld is out of bounds for dimension %lld with size %lld",
-                   (long long)index[i * step], (long long)c->dim, (long long)c->size);
-}
-
 static lz_err *check_rows(void *user, int64_t begin, int64_t end, int worker)
 {
     const checker *c = user;
@@ -197,11 +189,8 @@ static lz_err *check_rows(void *user, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t row = begin; row < end; row++) {
         const int64_t *index = index_at(&c->index, lz_strided_offset(&c->index, last < 0 ? 0 : last, row));
-        bool bad = false;
-        for (int64_t i = 0; i < n; i++)
-            bad |= (index[i * step] < c->least) | (index[i * step] >= c->size);
-        if (bad)
-            return out_of_bounds(c, index, step, n);
+        if (!lz_index_range_holds(index, step, n, c->least, c->size))
+            return lz_index_range_err(index, step, n, c->least, c->size, c->dim);
     }
     return NULL;
 }

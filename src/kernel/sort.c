@@ -147,9 +147,13 @@ static void offer(candidates *s, const uint64_t *keys, int64_t n, int64_t first)
     }
 }
 
+/* The fewer they are, the sooner there is a limit that most elements fail; but each time they are too many,
+ * all but k are sought out. */
 static int64_t most_candidates(int64_t k)
 {
-    return k < BLOCK ? 2 * BLOCK : 2 * k;
+    enum { LEAST = 64 };
+    int64_t most = k < BLOCK / 2 ? 4 * k : k < BLOCK ? 2 * BLOCK : 2 * k;
+    return most < LEAST ? LEAST : most;
 }
 
 static lz_err *topk_row(const rows *r, const void *x, int64_t step, uint64_t *room, int64_t *out)

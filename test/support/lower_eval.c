@@ -744,11 +744,17 @@ static lz_err *eval_contains(lz_eval *e, const lz_ln *n, const lz_cell *const *i
 
 static lz_err *eval_count(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
 {
+    const int64_t *p = n->attr;
     (void)e;
     for (int64_t i = 0; i < n->numel; i++)
         out[i].i = 0;
-    for (int64_t i = 0; i < n->in[0]->numel; i++)
-        out[in[0][i].i].i++;
+    for (int64_t i = 0; i < n->in[0]->numel; i++) {
+        int64_t k = in[0][i].i;
+        if (p[0] && (k < 0 || k >= n->numel))
+            return lz_errf(LZ_ERR_ARG, "index %lld is out of bounds for dimension %lld with size %lld",
+                           (long long)k, (long long)p[1], (long long)n->numel);
+        out[k].i++;
+    }
     return NULL;
 }
 

@@ -20,6 +20,7 @@ typedef struct emit_run {
     lz_variant v;
     int64_t n_vec, n_other;
     int64_t *vec[LZ_KERNEL_ACCESSES], *other[LZ_KERNEL_ACCESSES]; /* bytes */
+    lz_cpiece *pieces[LZ_KERNEL_ACCESSES];
     lz_caccess access[LZ_KERNEL_ACCESSES];
     bool across; /* one step leads along the other dimension, for all */
 } emit_run;
@@ -81,6 +82,32 @@ static bool er_linear(const int64_t *t, int64_t n, int64_t *step)
     return is;
 }
 
+/* The pieces that lead to the same places; NULL: there are none that do. */
+static lz_cpiece *er_pieces(const int64_t *t, int64_t n, int64_t size)
+{
+    lz_cpiece *all = calloc((size_t)(n / LZ_PIECE + 1), sizeof *all);
+    bool fits = true;
+    assert_non_null(all);
+    for (int64_t i = 0; i < n; i++) {
+        lz_cpiece *p = &all[i / LZ_PIECE];
+        int64_t at = i % LZ_PIECE, place = t[i] - at * size;
+        if (at == 0)
+            p->first = place;
+        if (p->count == at && place == p->first) {
+            p->count++;
+            continue;
+        }
+        if (p->count == at)
+            p->then = place;
+        fits = fits && place == p->then;
+    }
+    if (!fits) {
+        free(all);
+        all = NULL;
+    }
+    return all;
+}
+
 static bool er_roll(emit_run *r, uint64_t below)
 {
     r->dice = r->dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -104,13 +131,17 @@ static void er_class(emit_run *r, int a)
         run = LZ_RUN_STEP;
     if (!still && r->dice && er_roll(r, 4))
         run = LZ_RUN_TABLE;
+    if (run == LZ_RUN_TABLE && !u->affine)
+        r->pieces[a] = er_pieces(r->vec[a], r->n_vec, er_size(u));
+    if (r->pieces[a] && !(r->dice && er_roll(r, 3)))
+        run = LZ_RUN_PIECES;
     if (!still && r->force)
         run = (lz_run)(r->force - 1);
     r->v.run[a] = (uint8_t)run;
     const lz_kaccess *from = &r->args->access[a];
     /* NOLINTNEXTLINE(performance-no-int-to-ptr): an index where others have their address */
     char *base = u->affine ? (char *)(uintptr_t)from->offset : (char *)from->base + from->offset * er_size(u);
-    r->access[a] = (lz_caccess){ .base = base, .step = step, .table = r->vec[a] };
+    r->access[a] = (lz_caccess){ .base = base, .step = step, .table = r->vec[a], .pieces = r->pieces[a] };
 }
 
 static void er_init(emit_run *r, const lz_kernel *k, const lz_kernel_args *args, uint64_t dice, int force)
@@ -139,6 +170,7 @@ static void er_free(emit_run *r)
 {
     for (int a = 0; a < LZ_KERNEL_ACCESSES; a++) {
         free(r->vec[a]);
+        free(r->pieces[a]);
         free(r->other[a]);
     }
 }
@@ -186,6 +218,8 @@ static lz_err *er_columns(const emit_run *r, const lz_ccode *c, lz_cframe f)
             at[a] = r->access[a];
             if (r->v.run[a] == LZ_RUN_TABLE)
                 at[a].table += first;
+            else if (r->v.run[a] == LZ_RUN_PIECES)
+                at[a].pieces += first / LZ_PIECE;
             else
                 at[a].base = er_move(at[a].base, at[a].step * first);
         }

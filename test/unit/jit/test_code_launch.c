@@ -51,20 +51,31 @@ static void drop_fake(void)
     free(fake.ir.access.data);
 }
 
+static int64_t in_piece(const lz_caccess *x, int64_t v, int64_t size)
+{
+    const lz_cpiece *p = &x->pieces[v / LZ_PIECE];
+    int64_t i = v % LZ_PIECE;
+    return (i < p->count ? p->first : p->then) + i * size;
+}
+
 /* Where the element at (outer, row) is, as the frame says. */
 static char *place(const lz_cframe *f, int a, int64_t outer, int64_t row)
 {
     const lz_caccess *x = &f->access[a];
     bool columns = fake.variant->columns;
     int64_t v = columns ? outer : row, other = columns ? row : outer;
-    int64_t along = fake.variant->run[a] == LZ_RUN_TABLE ? x->table[v] : v * x->step;
+    int64_t along = fake.variant->run[a] == LZ_RUN_TABLE ? x->table[v]
+                    : fake.variant->run[a] == LZ_RUN_PIECES
+                        ? in_piece(x, v, lz_kuse_size(&fake.ir.access.data[a]))
+                        : v * x->step;
     int64_t across = fake.variant->across_table ? x->across_table[other] : other * x->across;
     return lz_reach_move(x->base, along + across);
 }
 
 static bool by_table(int a)
 {
-    return fake.variant->run[a] == LZ_RUN_TABLE || fake.variant->across_table;
+    return fake.variant->run[a] == LZ_RUN_TABLE || fake.variant->run[a] == LZ_RUN_PIECES
+           || fake.variant->across_table;
 }
 
 /* Elements that lie by tables, side by side; or back. */
@@ -154,7 +165,8 @@ static bool can_fake(const lz_kernel *k, const lz_ccut *cut)
     bool can = true;
     for (size_t a = 0; a < k->ir.access.len; a++) {
         const lz_kuse *u = &k->ir.access.data[a];
-        bool table = cut->variant.run[a] == LZ_RUN_TABLE || (cut->variant.across_table && lz_kuse_any(u));
+        bool table = cut->variant.run[a] == LZ_RUN_TABLE || cut->variant.run[a] == LZ_RUN_PIECES
+                     || (cut->variant.across_table && lz_kuse_any(u));
         can = can && !(table && (u->affine || (!cut->flat && u->vary == LZ_K_OUTER)));
     }
     return can;

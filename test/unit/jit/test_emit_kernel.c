@@ -344,6 +344,66 @@ static void test_backwards(void **state)
     }
 }
 
+/* Rows of several pieces that do not touch: copied to where they do and to where they do not, and their
+ * greatest element. */
+enum { PIECES_MOST = 4, PIECE_MOST = 70, GAP = 3, PIECES_ROOM = 2 * PIECES_MOST * (PIECE_MOST + GAP) };
+
+static lz_kernel *pieces_kernel(int dtype)
+{
+    lz_kb *b;
+    lz_kernel *k;
+    assert_null(lz_kb_create(LZ_K_ROWS, 1, 2, &b));
+    lz_kv x = lz_kb_load(b, lz_kb_access(b, (lz_dtype)dtype, LZ_K_ELEMENT));
+    lz_kb_store(b, lz_kb_access(b, (lz_dtype)dtype, LZ_K_ELEMENT), x);
+    lz_kb_store(b, lz_kb_access(b, (lz_dtype)dtype, LZ_K_ELEMENT), x);
+    lz_kv most = lz_kb_reduce(b, LZ_K_RMAX, x);
+    lz_kb_store(b, lz_kb_access(b, (lz_dtype)dtype, LZ_K_OUTER), most);
+    assert_null(lz_kb_finish(b, &k));
+    return k;
+}
+
+static void try_pieces(const lz_kernel *k, const lz_target *target, int dtype, int64_t pieces, int64_t n)
+{
+    static emit_run run;
+    static _Alignas(64) char memory[4][PIECES_ROOM * 8], want[4][PIECES_ROOM * 8];
+    random_kernel dice = { .state = 5 };
+    int64_t extents[] = { 2, pieces, n }, apart[] = { pieces * (n + GAP), n + GAP, 1 },
+            dense[] = { pieces * n, n, 1 }, outer[] = { 1, 0, 0 };
+    lz_kaccess access[] = {
+        { memory[0], 0, apart }, { memory[1], 0, dense }, { memory[2], 0, apart }, { memory[3], 0, outer }
+    };
+    lz_kernel_args args = { .extents = extents, .access = access };
+    lz_ccode code = { 0 };
+    memset(memory, 0, sizeof memory);
+    rk_fill(&dice, dtype, memory[0], PIECES_ROOM);
+    assert_null(lz_program_run(k->program, &args, NULL));
+    memcpy(want, memory, sizeof memory);
+    memset(memory[1], 0, sizeof memory - sizeof memory[0]);
+    er_init(&run, k, &args, 0, 0);
+    assert_int_equal(run.v.run[0], LZ_RUN_PIECES);
+    assert_int_equal(run.v.run[1], LZ_RUN_NEXT);
+    assert_null(er_compile(&run, target, &code));
+    assert_null(er_call(&run, &code));
+    for (int a = 0; a < 4; a++)
+        assert_int_equal(er_difference(dtype, memory[a], want[a], sizeof memory[a] - 8), -1);
+    er_free(&run);
+    lz_code_unload(&code);
+}
+
+static void test_pieces(void **state)
+{
+    (void)state;
+    static const int64_t lengths_of[] = { 16, 17, 23, 31, 32, 64, PIECE_MOST, -1 };
+    for (int d = 0; d < DTYPES; d++) {
+        lz_kernel *k = pieces_kernel(dtypes[d]);
+        for (const int64_t *n = lengths_of; *n >= 0; n++) {
+            for (int i = 0; i < n_targets; i++)
+                try_pieces(k, targets[i], dtypes[d], d % 3 + 2, *n);
+        }
+        lz_kernel_release(k);
+    }
+}
+
 /* Whole rows, each from where one index says. */
 static void test_gathered_rows(void **state)
 {
@@ -432,6 +492,42 @@ static void test_scans(void **state)
         try_along(LZ_K_ROWS, type, true, (shapes){ few, lengths, 1, 0 });
         try_along(LZ_K_COLUMNS, type, true, (shapes){ columns, rows, 1, 0 });
     }
+}
+
+/* One scan with next to nothing beside it, of one row, several, and more than run side by side. */
+static void test_single_scans(void **state)
+{
+    (void)state;
+    static const int64_t outer[] = { 0, 1, 3, 4, 5, 9, -1 }, rows[] = { 0, 1, 7, 40, -1 };
+    for (int type = 0; type < LZ_KTYPES; type++) {
+        for (int kind = 0; kind < LZ_K_REDUCES; kind++) {
+            bench t;
+            if (!takes(kind, type))
+                continue;
+            open_bench(&t, LZ_K_ROWS);
+            lz_kv r = lz_kb_scan(t.b, (lz_kreduce)kind, input(&t, dtype_of_type[type]));
+            output(&t, dtype_of_type[lz_kb_type(t.b, r)], r);
+            finish(&t);
+            try_shapes(&t, (shapes){ outer, rows, 1, 0 });
+            close_bench(&t);
+        }
+    }
+}
+
+/* A scan of what is the row's own. */
+static void test_scan_outer(void **state)
+{
+    (void)state;
+    static const int64_t outer[] = { 1, 6, -1 };
+    bench t;
+    open_bench(&t, LZ_K_ROWS);
+    lz_kv own = lz_kb_load(t.b, add_access(&t, LZ_F32, LZ_K_OUTER, false));
+    lz_kv x = lz_kb_op2(t.b, LZ_K_MUL, input(&t, LZ_F32), own);
+    output(&t, LZ_F32, lz_kb_scan(t.b, LZ_K_RSUM, x));
+    output(&t, LZ_F32, own);
+    finish(&t);
+    try_shapes(&t, (shapes){ outer, lengths, 1, 0 });
+    close_bench(&t);
 }
 
 static void test_columns(void **state)
@@ -682,6 +778,8 @@ int main(void)
         cmocka_unit_test(test_failures),      cmocka_unit_test(test_in_place),
         cmocka_unit_test(test_row_stream),    cmocka_unit_test(test_orc),
         cmocka_unit_test(test_threads),       LZ_TEST(test_memory),
+        cmocka_unit_test(test_pieces),        cmocka_unit_test(test_single_scans),
+        cmocka_unit_test(test_scan_outer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

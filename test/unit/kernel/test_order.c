@@ -289,6 +289,58 @@ static lz_err *test_scatter_checks(void)
     return scatter_checked(-4, true, "index -4 is out of bounds for dimension 5 with size 3");
 }
 
+/* Numbers that the kernel counts and checks, those of an array and every second one. */
+static lz_err *count_checked(lz_pool *pool, int64_t step, int64_t bad, const char *message)
+{
+    enum { N = 70000, BINS = 37, BAD_AT = 69001 };
+    static int64_t numbers[2 * N], out[BINS], want[BINS];
+    int64_t n = N, bins = BINS, one = 1, params[2] = { 1, 5 };
+    memset(want, 0, sizeof want);
+    for (int64_t i = 0; i < N; i++) {
+        numbers[i * step] = i * i % 101 % BINS;
+        want[numbers[i * step]]++;
+    }
+    if (message)
+        numbers[BAD_AT * step] = bad;
+    lz_kcall c = { .in = { { numbers, LZ_I64, 1, &n, &step } },
+                   .out = { out, LZ_I64, 1, &bins, &one },
+                   .params = params,
+                   .pool = pool };
+    lz_err *e = lz_count_numbers(&c);
+    if (lz_err_code(e) == LZ_ERR_MEMORY || (e && !message))
+        return e;
+    if (message)
+        assert_string_equal(lz_err_text(e), message);
+    else
+        assert_memory_equal(out, want, sizeof out);
+    lz_err_free(e);
+    return NULL;
+}
+
+static lz_err *count_all(lz_pool *pool)
+{
+    for (int64_t step = 1; step <= 2; step++) {
+        LZ_TRY(count_checked(pool, step, 0, NULL));
+        LZ_TRY(count_checked(pool, step, 37, "index 37 is out of bounds for dimension 5 with size 37"));
+        LZ_TRY(count_checked(pool, step, -1, "index -1 is out of bounds for dimension 5 with size 37"));
+        LZ_TRY(count_checked(pool, step, INT64_MIN,
+                             "index -9223372036854775808 is out of bounds for dimension 5 with size 37"));
+        LZ_TRY(count_checked(pool, step, INT64_MAX,
+                             "index 9223372036854775807 is out of bounds for dimension 5 with size 37"));
+    }
+    return NULL;
+}
+
+static lz_err *test_count_checks(void)
+{
+    lz_pool *pool;
+    LZ_TRY(lz_pool_create(2, &pool));
+    lz_err *e = count_all(pool);
+    e = e ? e : count_all(NULL);
+    lz_pool_destroy(pool);
+    return e;
+}
+
 static lz_err *test_scatter_whole_rows(void)
 {
     lz_pool *pool;
@@ -309,6 +361,7 @@ int main(void)
         cmocka_unit_test(test_scatter_every_dtype),
         LZ_TEST(test_scatter_whole_rows),
         LZ_TEST(test_scatter_checks),
+        LZ_TEST(test_count_checks),
         cmocka_unit_test(test_scatter_rows_like_elements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -225,7 +225,8 @@ static lz_err *count_one(int64_t n, int64_t bins, lz_pool *pool)
         lz_array_set(&a.y, v, lz_scalar_int(lz_array_get(&a.y, v).i + 1));
     }
     if (!e) {
-        lz_kcall c = { .in = { strided(&a.x) }, .out = strided(&a.out), .pool = pool };
+        int64_t params[2] = { 0, 0 };
+        lz_kcall c = { .in = { strided(&a.x) }, .out = strided(&a.out), .params = params, .pool = pool };
         e = lz_count_numbers(&c);
     }
     for (int64_t i = 0; !e && i < bins; i++)
