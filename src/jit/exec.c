@@ -257,6 +257,10 @@ static bool do_store(lz_worker *w, const lz_instr *i, int64_t n, bool one)
     const lz_reach *a = &w->l->reach[i->access];
     if (a->direct && !one)
         return true; /* it was made there */
+    if (a->stream && !one) {
+        w->l->p->tiles->stream(w->here[i->access], w->tile[i->in[0]], n * a->size);
+        return true;
+    }
     int64_t index[LZ_KERNEL_DIMS];
     lz_tile_store *store = w->l->p->tiles->store[a->dtype];
     run r = first_run(w, i, n, one, index);

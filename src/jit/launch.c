@@ -1,4 +1,5 @@
 #include "jit/launch.h"
+#include "jit/code_launch.h"
 #include "jit/reduce.h"
 #include <stdatomic.h>
 #include <string.h>
@@ -67,6 +68,20 @@ static uint16_t maker_of(const lz_program *p, lz_block b, uint16_t r)
     return k;
 }
 
+/* Too large to be found in a cache when it is read, and not what was just read: such an output need not be
+ * read into a cache to be written. */
+static bool streams(const lz_launch *l, int access)
+{
+    const lz_program *p = l->p;
+    span s = span_of(l, access);
+    bool does = contiguous(l, access) && (int64_t)(s.to - s.from) >= lz_stream_least();
+    for (size_t k = 0; does && k < p->n_access; k++) {
+        span x = span_of(l, (int)k);
+        does = !p->access[k].loads || x.from >= s.to || s.from >= x.to;
+    }
+    return does;
+}
+
 /* Stores at the end of a block that can be made in place; from aim `n` on. */
 static uint8_t aim_block(lz_launch *l, lz_block b, uint8_t n)
 {
@@ -80,6 +95,9 @@ static uint8_t aim_block(lz_launch *l, lz_block b, uint8_t n)
         for (uint8_t j = first; own && j < n; j++)
             own = l->aims[j].value != i->in[0];
         own = own && contiguous(l, i->access) && !spoils(l, b, made, span_of(l, i->access));
+        l->reach[i->access].stream = streams(l, i->access);
+        l->streams = l->streams || l->reach[i->access].stream;
+        own = own && !l->reach[i->access].stream;
         l->reach[i->access].direct = own;
         if (own)
             l->aims[n++] = (lz_aim){ i->in[0], (uint8_t)i->access };
@@ -271,6 +289,12 @@ static bool start_worker(lz_worker *w, const lz_launch *l)
     return ok;
 }
 
+static void end_worker(const lz_launch *l)
+{
+    if (l->streams)
+        l->p->tiles->streamed();
+}
+
 static void go_to_fixed(lz_worker *w, int64_t flat)
 {
     const lz_launch *l = w->l;
@@ -428,6 +452,7 @@ static lz_err *run_flat(void *user, int64_t begin, int64_t end, int worker)
         next_lane(&w, n);
         at += n;
     }
+    end_worker(l);
     return w.err;
 }
 
@@ -480,6 +505,7 @@ static lz_err *run_rows(void *user, int64_t begin, int64_t end, int worker)
         next_fixed(&w);
         w.moved = 1; /* keep.c: the fixed index */
     }
+    end_worker(l);
     return w.err;
 }
 
@@ -516,6 +542,7 @@ static lz_err *walk_blocks(void *user, int64_t begin, int64_t end, int worker)
             break;
         lz_reduce_save(&w, 1, s->parts + (size_t)b * s->part);
     }
+    end_worker(w.l);
     return w.err;
 }
 
@@ -632,6 +659,7 @@ static lz_err *run_columns(void *user, int64_t begin, int64_t end, int worker)
         ok = do_columns(&w, n);
         at += n;
     }
+    end_worker(l);
     return w.err;
 }
 

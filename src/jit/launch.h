@@ -30,6 +30,7 @@ typedef struct lz_reach {
     uint8_t dtype;
     bool linear; /* one step does for the whole tile */
     bool direct; /* tiles are read, or written, where they lie */
+    bool stream; /* tiles are written past the caches */
 } lz_reach;
 
 /* A store whose value is made in its place, of one block. */
@@ -54,6 +55,7 @@ typedef struct lz_launch {
     lz_reach reach[LZ_KERNEL_ACCESSES];
     lz_aim aims[LZ_KERNEL_ACCESSES];
     uint8_t aims_of[2][UINT8_MAX + 1][2]; /* outer, element; stage; begin and end */
+    bool streams;                         /* some store does */
     bool keeps;                           /* depend counts */
     uint16_t depend[LZ_KEEP_CODE];        /* keep.c: bits of lane dimensions, or of the fixed index */
 } lz_launch;

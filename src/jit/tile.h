@@ -82,6 +82,9 @@ typedef struct lz_tile_table {
     /* o[i] = index[i], or index[i] + size[i] if it is negative and wrap says so; n if all are within
        bounds, else the first that is not */
     int64_t (*check)(int64_t *o, const int64_t *index, const int64_t *size, bool wrap, int64_t n);
+    /* Bytes that go past the caches; others see them after `streamed`. */
+    void (*stream)(char *to, const char *from, int64_t bytes);
+    void (*streamed)(void);
     bool (*is_uniform)(const int64_t *x, int64_t n);           /* all are equal */
     int64_t (*find_zero[LZ_KTYPES])(const void *x, int64_t n); /* n if there is none */
 } lz_tile_table;

@@ -11,6 +11,7 @@
 #define LZ_STRIP_f32      8
 #define LZ_GET_f32        _mm256_loadu_ps
 #define LZ_PUT_f32        _mm256_storeu_ps
+#define LZ_PAST_f32       _mm256_stream_ps
 #define LZ_ROOT_f32       _mm256_sqrt_ps
 #define LZ_STRIP_f64      4
 #define LZ_GET_f64        _mm256_loadu_pd

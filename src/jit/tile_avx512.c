@@ -12,6 +12,7 @@
 #define LZ_STRIP_f32      16
 #define LZ_GET_f32        _mm512_loadu_ps
 #define LZ_PUT_f32        _mm512_storeu_ps
+#define LZ_PAST_f32       _mm512_stream_ps
 #define LZ_ROOT_f32       _mm512_sqrt_ps
 #define LZ_STRIP_f64      8
 #define LZ_GET_f64        _mm512_loadu_pd

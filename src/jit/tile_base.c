@@ -10,6 +10,7 @@
 #define LZ_STRIP_f32      4
 #define LZ_GET_f32        _mm_loadu_ps
 #define LZ_PUT_f32        _mm_storeu_ps
+#define LZ_PAST_f32       _mm_stream_ps
 #define LZ_ROOT_f32       _mm_sqrt_ps
 #define LZ_STRIP_f64      2
 #define LZ_GET_f64        _mm_loadu_pd

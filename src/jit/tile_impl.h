@@ -641,6 +641,35 @@ static void affine(int64_t *o, int64_t first, int64_t stride, int64_t n)
     }
 }
 
+#ifdef __x86_64__
+static void stream(char *to, const char *from, int64_t bytes)
+{
+    int64_t i = -(int64_t)(uintptr_t)to & 63;
+    i = i < bytes ? i : bytes;
+    memcpy(to, from, (size_t)i);
+    for (; i + 64 <= bytes; i += 64) {
+        for (int k = 0; k < 64; k += 4 * LZ_STRIP_f32)
+            LZ_PAST_f32((float *)(void *)(to + i + k),
+                        LZ_GET_f32((const float *)(const void *)(from + i + k)));
+    }
+    memcpy(to + i, from + i, (size_t)(bytes - i));
+}
+
+static void streamed(void)
+{
+    _mm_sfence();
+}
+#else
+static void stream(char *to, const char *from, int64_t bytes)
+{
+    memcpy(to, from, (size_t)bytes);
+}
+
+static void streamed(void)
+{
+}
+#endif
+
 /* One word of the 128 bits that ten rounds make of a counter under a key. */
 static inline uint32_t philox(uint64_t key, uint64_t high, uint64_t low, int word)
 {
@@ -942,6 +971,8 @@ const lz_tile_table LZ_TILE_TABLE = {
     .within = within_i64,
     .affine = affine,
     .check = check,
+    .stream = stream,
+    .streamed = streamed,
     .is_uniform = is_uniform,
     .find_zero = BY_TYPE(find_zero),
 };

@@ -1,6 +1,7 @@
 /* The ways in which the tile interpreter walks: for each a shape that takes it, compared to the last bit with
  * the slow evaluator, with every vector extension, one thread and three, and with compiled code. */
 #include "emit_run.h"
+#include "jit/code_launch.h"
 #include "jit/program.h"
 #include "jit/super.h"
 #include "random_kernel.h"
@@ -215,6 +216,22 @@ static void test_short_lines_of_checks(void **state)
     store(&g, LZ_I64, LZ_K_ELEMENT, S(3, 1), at);
     finish(&g, &l);
     assert_int_equal(l.lane.extent[1], 3);
+}
+
+/* An output that goes past the caches: of values that are made, of a plain copy, at any address. */
+static void test_streams(void **state)
+{
+    (void)state;
+    grid g;
+    lz_launch l;
+    int64_t n = lz_stream_least() / 8 / 1003 + 1;
+    begin(&g, LZ_K_ROWS, 1, 1, S(n, 1003));
+    lz_kv x = load(&g, LZ_F64, LZ_K_ELEMENT, S(0, 1));
+    store(&g, LZ_F64, LZ_K_ELEMENT, S(1003, 1), lz_kb_op1(g.b, LZ_K_NEG, x));
+    store(&g, LZ_F64, LZ_K_ELEMENT, S(1004, 1), x);
+    g.access[2].offset = 1;
+    finish(&g, &l);
+    assert_true(l.streams && l.reach[1].stream && l.reach[2].stream);
 }
 
 /* ---- what is kept ---- */
@@ -469,6 +486,7 @@ int main(void)
         cmocka_unit_test(test_across),
         cmocka_unit_test(test_short_lines),
         cmocka_unit_test(test_short_lines_of_checks),
+        cmocka_unit_test(test_streams),
         cmocka_unit_test(test_kept),
         cmocka_unit_test(test_kept_rows),
         cmocka_unit_test(test_kept_rows_and_sums),
