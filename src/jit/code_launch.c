@@ -89,7 +89,7 @@ static lz_run run_of(const lz_ccut *c, int access)
 /* What is larger is mostly gone from the caches when it is read: half of the last one, which
  * may be shared with others, so not more than so much. Measured: on 16 MB, four streams and
  * three operations, 1.4 to 2 times as fast; a layer norm, whose input then stays in the cache, 1.2 to 2. */
-static int64_t stream_least(void)
+int64_t lz_stream_least(void)
 {
     static _Atomic int64_t least;
     int64_t v = atomic_load_explicit(&least, memory_order_relaxed);
@@ -114,7 +114,7 @@ static bool streams(const lz_ccut *c, int access)
 {
     const lz_kuse *u = &c->nest.use[access];
     int64_t size = lz_kuse_size(u);
-    bool does = c->variant.run[access] == LZ_RUN_NEXT && c->elements * size >= stream_least()
+    bool does = c->variant.run[access] == LZ_RUN_NEXT && c->elements * size >= lz_stream_least()
                 && (uintptr_t)lz_nest_base(&c->nest, access) % LINE == 0
                 && !reads(&c->nest, c->nest.args->access[access].base);
     for (int d = 0; does && d < c->around.n; d++)
@@ -124,7 +124,7 @@ static bool streams(const lz_ccut *c, int access)
 
 static void choose_runs(lz_ccut *c)
 {
-    bool large = !c->variant.columns && c->scale == 1 && c->elements >= stream_least() / 8;
+    bool large = !c->variant.columns && c->scale == 1 && c->elements >= lz_stream_least() / 8;
     for (int a = 0; a < c->nest.n_access; a++) {
         if (!lz_kuse_any(&c->nest.use[a]))
             continue;

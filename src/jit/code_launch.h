@@ -29,4 +29,7 @@ LZ_MUST_USE lz_err *lz_ccut_make(const lz_kernel *k, const lz_kernel_args *args,
  * LZ_ERR_MEMORY, and nothing has been written yet. */
 LZ_MUST_USE lz_err *lz_code_run(const lz_ccode *c, const lz_ccut *cut, lz_pool *pool);
 
+/* Outputs of so many bytes go past the caches. */
+int64_t lz_stream_least(void);
+
 #endif

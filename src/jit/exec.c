@@ -5,6 +5,7 @@
 /* A stretch of a tile that one step leads through: from element `at` of the tile on. */
 typedef struct run {
     char *p;
+    char *line; /* where the line starts */
     int64_t at, count, stride;
 } run;
 
@@ -13,35 +14,52 @@ static run first_run(const lz_worker *w, const lz_instr *i, int64_t n, bool one,
     const lz_launch *l = w->l;
     const lz_reach *a = &l->reach[i->access];
     if (one)
-        return (run){ w->fixed[i->access], 0, n, 0 };
-    run r = { w->here[i->access], 0, n, a->step / a->size };
-    if (!l->across || a->linear)
+        return (run){ w->fixed[i->access], NULL, 0, n, 0 };
+    run r = { w->here[i->access], w->here[i->access], 0, n, a->step / a->size };
+    if (a->linear)
         return r;
     int last = l->lane.n - 1;
-    memcpy(index, w->lane_at, (size_t)l->lane.n * sizeof *index);
-    int64_t left = l->lane.extent[last] - index[last];
-    r.count = left < n ? left : n;
+    if (l->lines) {
+        r.count = l->lane.extent[last];
+    } else if (l->across) {
+        for (int d = 0; d < last; d++)
+            index[d] = w->lane_at[d];
+        int64_t left = l->lane.extent[last] - w->lane_at[last];
+        r.count = left < n ? left : n;
+        r.line = lz_reach_move(r.p, -w->lane_at[last] * a->step);
+    }
     return r;
 }
 
-/* False at the end of the tile. `index` is where the stretch starts. */
+/* From the last line of a dimension to the first of the next. */
+static char *carry(const lz_worker *w, const lz_instr *i, int64_t *index)
+{
+    const lz_axes *x = &w->l->lane;
+    for (int d = x->n - 2; d >= 0 && index[d] == x->extent[d]; d--) {
+        index[d] = 0;
+        if (d > 0)
+            index[d - 1]++;
+    }
+    int64_t offset = 0;
+    for (int d = 0; d < x->n - 1; d++)
+        offset += index[d] * lz_nest_stride(&w->l->nest, i->access, x->dim[d]);
+    return lz_reach_move(w->fixed[i->access], offset * w->l->reach[i->access].size);
+}
+
+/* False at the end of the tile. `index`, of tiles that go across: where the stretch starts. */
 static bool next_run(const lz_worker *w, const lz_instr *i, int64_t n, run *r, int64_t *index)
 {
     const lz_axes *x = &w->l->lane;
     r->at += r->count;
     if (r->at >= n)
         return false;
-    index[x->n - 1] = 0;
-    for (int d = x->n - 2; d >= 0; d--) {
-        if (++index[d] < x->extent[d])
-            break;
-        index[d] = 0;
+    r->line = lz_reach_move(r->line, w->l->reach[i->access].line);
+    if (!w->l->lines) {
+        if (++index[x->n - 2] == x->extent[x->n - 2])
+            r->line = carry(w, i, index);
+        r->count = n - r->at < x->extent[x->n - 1] ? n - r->at : x->extent[x->n - 1];
     }
-    int64_t offset = 0;
-    for (int d = 0; d < x->n - 1; d++)
-        offset += index[d] * lz_nest_stride(&w->l->nest, i->access, x->dim[d]);
-    r->p = lz_reach_move(w->fixed[i->access], offset * w->l->reach[i->access].size);
-    r->count = n - r->at < x->extent[x->n - 1] ? n - r->at : x->extent[x->n - 1];
+    r->p = r->line;
     return true;
 }
 
@@ -89,49 +107,75 @@ static bool do_param(lz_worker *w, const lz_instr *i, int64_t n, bool one)
     return true;
 }
 
+/* Lines that are all the same: the first `done` elements of a register over and over. */
+static void repeat(lz_worker *w, uint16_t r, int64_t done, int64_t n)
+{
+    size_t size = w->l->p->registers[r].size;
+    for (int64_t more; done < n; done += more) {
+        more = done < n - done ? done : n - done;
+        memcpy(w->tile[r] + (size_t)done * size, w->tile[r], (size_t)more * size);
+    }
+}
+
+static bool repeats(const lz_worker *w, const lz_instr *i, run r, int64_t n)
+{
+    return w->l->lines && w->l->reach[i->access].line == 0 && r.count < n;
+}
+
 static bool do_load(lz_worker *w, const lz_instr *i, int64_t n, bool one)
 {
     const lz_launch *l = w->l;
     int64_t index[LZ_KERNEL_DIMS];
     lz_tile_load *load = l->p->tiles->load[l->reach[i->access].dtype];
     run r = first_run(w, i, n, one, index);
+    if (repeats(w, i, r, n)) {
+        load(w->tile[i->out], r.p, r.stride, r.count);
+        repeat(w, i->out, r.count, n);
+        return true;
+    }
     do {
         load(tile_at(w, i->out, r.at), r.p, r.stride, r.count);
     } while (next_run(w, i, n, &r, index));
     return true;
 }
 
-/* The stretches of a mask: what is read lies side by side, the rest is taken from the fill. */
-static void load_stretches(lz_worker *w, const lz_instr *i, run r)
+/* For how many elements the mask stays what it is at `at`. */
+static int64_t stretch(const uint8_t *mask, int64_t at, int64_t count)
 {
+    const uint8_t *end = memchr(mask + at, !mask[at], (size_t)(count - at));
+    return end ? end - (mask + at) : count - at;
+}
+
+/* A run of a mask: what is read lies side by side, the rest is taken from the fill. From the first short
+ * stretch on that is not at an end of the run, it goes by element. */
+static void load_run(lz_worker *w, const lz_instr *i, run r)
+{
+    enum { SHORT = 8 };
     const lz_launch *l = w->l;
-    int64_t size = l->reach[i->access].size;
-    size_t each = l->p->registers[i->out].size;
+    const lz_tile_table *t = l->p->tiles;
+    const lz_reach *a = &l->reach[i->access];
     const uint8_t *mask = (const uint8_t *)tile_at(w, i->in[0], r.at);
     for (int64_t at = 0, n; at < r.count; at += n) {
-        const uint8_t *end = memchr(mask + at, !mask[at], (size_t)(r.count - at));
-        n = end ? end - (mask + at) : r.count - at;
-        char *out = tile_at(w, i->out, r.at + at);
-        if (mask[at])
-            l->p->tiles->load[l->reach[i->access].dtype](out, r.p + at * r.stride * size, r.stride, n);
-        else
-            memcpy(out, tile_at(w, i->in[1], r.at + at), (size_t)n * each);
+        char *out = tile_at(w, i->out, r.at + at), *fill = tile_at(w, i->in[1], r.at + at);
+        char *p = lz_reach_move(r.p, at * a->step);
+        n = stretch(mask, at, r.count);
+        if (n < SHORT && at > 0 && at + n < r.count) {
+            n = r.count - at;
+            t->load_if[a->dtype](out, p, r.stride, mask + at, fill, n);
+        } else if (mask[at]) {
+            t->load[a->dtype](out, p, r.stride, n);
+        } else {
+            memcpy(out, fill, (size_t)n * l->p->registers[i->out].size);
+        }
     }
 }
 
 static bool do_load_if(lz_worker *w, const lz_instr *i, int64_t n, bool one)
 {
-    enum { STRETCH = 8 }; /* shorter ones are faster by element */
     int64_t index[LZ_KERNEL_DIMS];
-    const lz_tile_table *t = w->l->p->tiles;
     run r = first_run(w, i, n, one, index);
     do {
-        const uint8_t *mask = (const uint8_t *)tile_at(w, i->in[0], r.at);
-        if (t->changes(mask, r.count) * STRETCH <= r.count)
-            load_stretches(w, i, r);
-        else
-            t->load_if[w->l->reach[i->access].dtype](tile_at(w, i->out, r.at), r.p, r.stride, mask,
-                                                     tile_at(w, i->in[1], r.at), r.count);
+        load_run(w, i, r);
     } while (next_run(w, i, n, &r, index));
     return true;
 }
@@ -140,13 +184,15 @@ static bool do_load_if(lz_worker *w, const lz_instr *i, int64_t n, bool one)
 static bool do_gather(lz_worker *w, const lz_instr *i, int64_t n, bool one)
 {
     int64_t index[LZ_KERNEL_DIMS];
-    const lz_reach *a = &w->l->reach[i->access];
-    const lz_tile_table *t = w->l->p->tiles;
+    const lz_launch *l = w->l;
+    const lz_reach *a = &l->reach[i->access];
+    bool by_line = l->row_lines && (l->lines < 2 || !a->linear), still = i->still && (l->once || by_line);
+    const lz_tile_table *t = l->p->tiles;
     run r = first_run(w, i, n, one, index);
     do {
-        const int64_t *at = (const int64_t *)(const void *)tile_at(w, i->in[0], r.at);
+        const int64_t *at = (const int64_t *)(const void *)tile_at(w, i->in[0], l->once && still ? 0 : r.at);
         char *out = tile_at(w, i->out, r.at);
-        if (at[0] == at[r.count - 1] && t->is_uniform(at, r.count))
+        if (still || (at[0] == at[r.count - 1] && t->is_uniform(at, r.count)))
             t->load[a->dtype](out, r.p + at[0] * a->size, r.stride, r.count);
         else
             t->gather[a->dtype](out, r.p, r.stride, at, r.count);
@@ -194,7 +240,7 @@ static bool do_check(lz_worker *w, const lz_instr *i, int64_t n, bool one)
 static bool do_reduce(lz_worker *w, const lz_instr *i, int64_t n, bool one)
 {
     (void)one;
-    lz_reduce_step(w, &w->l->p->states[w->walk][i->attr], w->tile[i->in[0]], n);
+    lz_reduce_step(w, i, n);
     return true;
 }
 
@@ -211,6 +257,10 @@ static bool do_store(lz_worker *w, const lz_instr *i, int64_t n, bool one)
     const lz_reach *a = &w->l->reach[i->access];
     if (a->direct && !one)
         return true; /* it was made there */
+    if (a->stream && !one) {
+        w->l->p->tiles->stream(w->here[i->access], w->tile[i->in[0]], n * a->size);
+        return true;
+    }
     int64_t index[LZ_KERNEL_DIMS];
     lz_tile_store *store = w->l->p->tiles->store[a->dtype];
     run r = first_run(w, i, n, one, index);
@@ -231,8 +281,11 @@ static step *const steps[LZ_I_KINDS] = {
 static bool run_block(lz_worker *w, lz_block b, int64_t n)
 {
     const lz_instr *i = w->l->p->code + b.begin, *end = w->l->p->code + b.end;
+    const uint16_t *depend = w->l->keeps ? w->l->depend + b.begin : NULL;
     bool ok = true;
     for (; ok && i < end; i++) {
+        if (depend && !(*depend++ & w->moved))
+            continue;
         if (i->kind == LZ_I_FN)
             i->fn(w->tile[i->out], w->tile[i->in[0]], w->tile[i->in[1]], w->tile[i->in[2]], w->tile[i->in[3]],
                   n);

@@ -1,9 +1,12 @@
 #include "jit/launch.h"
+#include "jit/code_launch.h"
 #include "jit/reduce.h"
+#include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
-    L1_BUDGET = 5 << 10,   /* bytes that a tile's registers and streams may take; measured */
+    L1_LEAST = 32 << 10,   /* bytes of the first cache, if nobody says */
     CHUNK_WORK = 1 << 15,  /* elements a thread takes at once */
     SHARE_LEAST = 1 << 17, /* a row of fewer is not shared by threads */
 };
@@ -17,7 +20,7 @@ static bool contiguous(const lz_launch *l, int access)
 {
     const lz_reach *a = &l->reach[access];
     bool whole = (size_t)a->size == lz_ktype_size(lz_ktype_of((lz_dtype)a->dtype));
-    return whole && (!l->across || a->linear) && (a->step == a->size || l->lane.n == 0);
+    return whole && a->linear && (a->step == a->size || l->lane.n == 0);
 }
 
 typedef struct span {
@@ -65,6 +68,20 @@ static uint16_t maker_of(const lz_program *p, lz_block b, uint16_t r)
     return k;
 }
 
+/* Too large to be found in a cache when it is read, and not what was just read: such an output need not be
+ * read into a cache to be written. */
+static bool streams(const lz_launch *l, int access)
+{
+    const lz_program *p = l->p;
+    span s = span_of(l, access);
+    bool does = contiguous(l, access) && (int64_t)(s.to - s.from) >= lz_stream_least();
+    for (size_t k = 0; does && k < p->n_access; k++) {
+        span x = span_of(l, (int)k);
+        does = !p->access[k].loads || x.from >= s.to || s.from >= x.to;
+    }
+    return does;
+}
+
 /* Stores at the end of a block that can be made in place; from aim `n` on. */
 static uint8_t aim_block(lz_launch *l, lz_block b, uint8_t n)
 {
@@ -73,10 +90,14 @@ static uint8_t aim_block(lz_launch *l, lz_block b, uint8_t n)
     for (uint16_t k = b.end; k > b.begin && p->code[k - 1].kind == LZ_I_STORE; k--) {
         const lz_instr *i = &p->code[k - 1];
         uint16_t made = maker_of(p, b, i->in[0]);
-        bool own = made < b.end && p->code[made].kind != LZ_I_LOAD && p->code[made].kind != LZ_I_REDUCE;
+        bool own = made < b.end && p->code[made].kind != LZ_I_REDUCE && !lz_keep_is(l, made);
+        own = own && !(p->code[made].kind == LZ_I_LOAD && l->reach[p->code[made].access].direct);
         for (uint8_t j = first; own && j < n; j++)
             own = l->aims[j].value != i->in[0];
         own = own && contiguous(l, i->access) && !spoils(l, b, made, span_of(l, i->access));
+        l->reach[i->access].stream = streams(l, i->access);
+        l->streams = l->streams || l->reach[i->access].stream;
+        own = own && !l->reach[i->access].stream;
         l->reach[i->access].direct = own;
         if (own)
             l->aims[n++] = (lz_aim){ i->in[0], (uint8_t)i->access };
@@ -97,6 +118,14 @@ static void aim(lz_launch *l)
     }
 }
 
+/* Does one step lead through all of a tile? */
+static bool is_linear(const lz_launch *l, int access)
+{
+    if (l->lines > 1)
+        return lz_axes_linear(&l->lane, &l->nest, access, l->lane.n - 2);
+    return !l->across || lz_axes_linear(&l->lane, &l->nest, access, 0);
+}
+
 static void reach_all(lz_launch *l)
 {
     int last = l->lane.n - 1;
@@ -112,7 +141,8 @@ static void reach_all(lz_launch *l)
         a->offset = l->nest.args->access[k].offset;
         a->dtype = u->dtype;
         a->step = last < 0 ? 0 : lz_nest_stride(&l->nest, (int)k, l->lane.dim[last]) * a->size;
-        a->linear = lz_axes_linear(&l->lane, &l->nest, (int)k, 0);
+        a->line = last < 1 ? 0 : lz_nest_stride(&l->nest, (int)k, l->lane.dim[last - 1]) * a->size;
+        a->linear = is_linear(l, (int)k);
         a->direct = u->loads && contiguous(l, (int)k);
     }
 }
@@ -122,10 +152,25 @@ static int64_t state_bytes(const lz_launch *l, int64_t tile)
     return l->rows ? (int64_t)l->p->state_rows : (int64_t)l->p->state_columns * tile;
 }
 
-static int64_t tile_size(const lz_launch *l)
+/* Bytes that a tile's registers and streams may take: three quarters of the first cache; measured. */
+static int64_t tile_budget(void)
+{
+    static _Atomic int64_t known; /* asking takes long in a virtual machine */
+    int64_t budget = atomic_load_explicit(&known, memory_order_relaxed);
+    if (!budget) {
+        long cache = sysconf(_SC_LEVEL1_DCACHE_SIZE);
+        budget = at_least(cache, L1_LEAST) / 4 * 3;
+        atomic_store_explicit(&known, budget, memory_order_relaxed);
+    }
+    return budget;
+}
+
+static int64_t tile_size(const lz_launch *l, int threads)
 {
     int64_t tile = LZ_TILE_MOST, units = l->p->units;
-    while (tile > LZ_TILE_LEAST && (int64_t)l->p->hot * tile > L1_BUDGET)
+    while (tile > LZ_TILE_LEAST && threads > 1 && !l->flat && !l->rows && tile * threads > l->lane.total)
+        tile /= 2; /* columns are shared by tiles */
+    while (tile > LZ_TILE_LEAST && (int64_t)l->p->hot * tile > tile_budget())
         tile /= 2;
     while (tile > LZ_TILE_LEAST && units * tile + state_bytes(l, tile) + 64 > LZ_SCRATCH)
         tile /= 2;
@@ -158,7 +203,43 @@ static bool stores_outer(const lz_launch *l)
     return p->outer_stores && row != 1;
 }
 
-static void prepare(lz_launch *l)
+/* Whole lines side by side, where lines are shorter than tiles. */
+static int64_t lines_of(const lz_launch *l)
+{
+    int last = l->lane.n - 1;
+    if (l->rows || last < 1 || l->lane.total == 0 || l->lane.extent[last] > l->tile)
+        return 0;
+    int64_t line = l->lane.extent[last], lines = l->tile / line;
+    lines = lines < l->lane.extent[last - 1] ? lines : l->lane.extent[last - 1];
+    return line >= LZ_TILE_LEAST || lines * line >= l->tile / 4 ? lines : 0;
+}
+
+static bool checks(const lz_program *p)
+{
+    bool does = false;
+    for (size_t k = 0; k < p->n_code; k++)
+        does = does || p->code[k].kind == LZ_I_CHECK;
+    return does;
+}
+
+/* Lines of a few elements: the dimension before is walked along instead. The order of elements shows in
+ * which index is said to be out of bounds, and in nothing else. */
+static void turn_short_lines(lz_launch *l)
+{
+    enum { SHORT = 4 };
+    lz_axes *x = &l->lane;
+    int last = x->n - 1;
+    if (last < 1 || x->extent[last] > SHORT || x->extent[last - 1] <= x->extent[last] || checks(l->p))
+        return;
+    int64_t extent = x->extent[last];
+    uint8_t dim = x->dim[last];
+    x->extent[last] = x->extent[last - 1];
+    x->dim[last] = x->dim[last - 1];
+    x->extent[last - 1] = extent;
+    x->dim[last - 1] = dim;
+}
+
+static void prepare(lz_launch *l, int threads)
 {
     const lz_program *p = l->p;
     int outer = p->n_outer, all = p->n_outer + p->n_row;
@@ -171,10 +252,16 @@ static void prepare(lz_launch *l)
     if (!l->flat)
         lz_axes_add(&l->fixed, &l->nest, l->rows ? 0 : outer, l->rows ? outer : all);
     lz_axes_add(&l->lane, &l->nest, l->rows ? outer : 0, l->flat || l->rows ? all : outer);
+    if (l->flat)
+        turn_short_lines(l);
     int64_t last = l->lane.n ? l->lane.extent[l->lane.n - 1] : 1;
-    l->across = l->lane.n > 1 && (l->rows || last < LZ_TILE_LEAST);
-    l->tile = tile_size(l);
+    l->tile = tile_size(l, threads);
+    l->lines = lines_of(l);
+    l->across = l->lane.n > 1 && !l->lines && (l->rows || last < LZ_TILE_LEAST);
+    l->row_lines = l->flat && !l->across && l->lane.n && l->lane.dim[l->lane.n - 1] >= outer;
+    l->block = lz_reduce_block(l->rows, l->rows ? l->lane.total : l->fixed.total);
     reach_all(l);
+    lz_keep_plan(l);
     aim(l);
 }
 
@@ -185,9 +272,11 @@ static void place_tiles(lz_worker *w, const lz_launch *l)
     w->err = NULL;
     w->walk = 0;
     w->row = w->first = 0;
+    w->moved = LZ_KEEP_ALL;
     for (size_t r = 0; r < p->n_registers; r++)
         w->tile[r] = w->scratch + (int64_t)p->registers[r].at * l->tile;
     w->state = w->scratch + ((int64_t)p->units * l->tile + 63) / 64 * 64;
+    lz_keep_place(w, w->state + (state_bytes(l, l->tile) + 63) / 64 * 64);
 }
 
 /* Sets up a thread's registers and makes the uniform values. */
@@ -198,6 +287,12 @@ static bool start_worker(lz_worker *w, const lz_launch *l)
     if (ok)
         lz_exec_splat(w, l->p->splat_uniform, l->tile);
     return ok;
+}
+
+static void end_worker(const lz_launch *l)
+{
+    if (l->streams)
+        l->p->tiles->streamed();
 }
 
 static void go_to_fixed(lz_worker *w, int64_t flat)
@@ -252,57 +347,86 @@ static void go_to_lane(lz_worker *w, int64_t flat)
     }
 }
 
-/* From the end of the last lane dimension to the start of the next one: n elements further. */
-static void next_line(lz_worker *w, int64_t n)
+/* Bits of lane dimensions from d on. */
+static uint16_t bits_from(int d)
+{
+    return d < LZ_KEEP_DIMS ? (uint16_t)((1u << LZ_KEEP_DIMS) - (1u << d)) : 0;
+}
+
+/* n elements further, to the start of another line: over the end of lane dimension `from`. */
+static void next_line(lz_worker *w, int from, int64_t n)
 {
     const lz_launch *l = w->l;
-    int last = l->lane.n - 1, d = last - 1;
-    int64_t back = w->lane_at[last];
+    int last = l->lane.n - 1, d = from - 1;
     while (w->lane_at[d] + 1 == l->lane.extent[d])
         d--;
     for (int k = 0; k < l->n_used; k++) {
         int a = l->used[k];
         int64_t steps = lz_nest_stride(&l->nest, a, l->lane.dim[d]);
-        for (int e = d + 1; e < last; e++)
+        for (int e = d + 1; e <= last; e++)
             steps -= w->lane_at[e] * lz_nest_stride(&l->nest, a, l->lane.dim[e]);
-        w->here[a] = lz_reach_move(w->here[a], steps * l->reach[a].size - back * l->reach[a].step);
+        w->here[a] = lz_reach_move(w->here[a], steps * l->reach[a].size);
     }
     w->first += n;
+    w->moved = bits_from(d);
     w->lane_at[d]++;
     for (int e = d + 1; e <= last; e++)
         w->lane_at[e] = 0;
+}
+
+/* `by` further along lane dimension d, n elements in all. */
+static void next_along(lz_worker *w, int d, int64_t by, int64_t n)
+{
+    const lz_launch *l = w->l;
+    w->first += n;
+    w->moved = bits_from(d);
+    w->lane_at[d] += by;
+    for (int k = 0; k < l->n_used; k++) {
+        const lz_reach *a = &l->reach[l->used[k]];
+        int64_t each = d == l->lane.n - 1 ? a->step : a->line;
+        w->here[l->used[k]] = lz_reach_move(w->here[l->used[k]], by * each);
+    }
 }
 
 /* n elements further. */
 static void next_lane(lz_worker *w, int64_t n)
 {
     const lz_launch *l = w->l;
-    int last = l->lane.n - 1;
-    if (last < 0 || w->lane_at[last] + n >= l->lane.extent[last]) {
-        if (w->first + n >= l->lane.total)
-            return;
-        if (w->lane_at[last] + n == l->lane.extent[last])
-            next_line(w, n);
-        else
-            go_to_lane(w, w->first + n);
+    if (w->first + n >= l->lane.total)
         return;
-    }
-    w->first += n;
-    w->lane_at[last] += n;
-    for (int k = 0; k < l->n_used; k++)
-        w->here[l->used[k]] = lz_reach_move(w->here[l->used[k]], n * l->reach[l->used[k]].step);
+    int d = l->lane.n - 1 - (l->lines > 0);
+    int64_t by = l->lines == 0                           ? n
+                 : n == l->lines * l->lane.extent[d + 1] ? l->lines
+                                                         : n / l->lane.extent[d + 1];
+    if (w->lane_at[d] + by < l->lane.extent[d])
+        next_along(w, d, by, n);
+    else if (w->lane_at[d] + by == l->lane.extent[d])
+        next_line(w, d, n);
+    else
+        go_to_lane(w, w->first + n);
 }
 
 /* How many elements the tile at w->first has: not over `end`, nor over the end of the
- * last lane dimension unless tiles may. */
+ * lane dimension along which tiles are cut unless tiles may. */
 static int64_t tile_count(const lz_worker *w, int64_t end)
 {
     const lz_launch *l = w->l;
-    int64_t n = end - w->first < l->tile ? end - w->first : l->tile;
-    if (l->lane.n < 2 || l->across)
+    int last = l->lane.n - 1;
+    int64_t n = end - w->first < l->tile ? end - w->first : l->tile, line = 1;
+    if (last < 1 || l->across)
         return n;
-    int64_t left = l->lane.extent[l->lane.n - 1] - w->lane_at[l->lane.n - 1];
+    if (l->lines) {
+        line = l->lane.extent[last--];
+        n = end - w->first < l->lines * line ? end - w->first : l->lines * line;
+    }
+    int64_t left = (l->lane.extent[last] - w->lane_at[last]) * line;
     return left < n ? left : n;
+}
+
+/* Tiles of whole lines are shared among threads by lines. */
+static int64_t unit_of(const lz_launch *l)
+{
+    return l->lines ? l->lane.extent[l->lane.n - 1] : 1;
 }
 
 static lz_err *run_flat(void *user, int64_t begin, int64_t end, int worker)
@@ -312,10 +436,15 @@ static lz_err *run_flat(void *user, int64_t begin, int64_t end, int worker)
     lz_worker w;
     (void)worker;
     bool ok = start_worker(&w, l);
+    int64_t most = 0;
+    begin *= unit_of(l);
+    end *= unit_of(l);
     go_to_fixed(&w, 0);
     go_to_lane(&w, begin);
     for (int64_t at = begin; ok && at < end;) {
         int64_t n = tile_count(&w, end);
+        w.moved = n > most ? LZ_KEEP_ALL : w.moved; /* a shorter tile has made the first elements alone */
+        most = n > most ? n : most;
         for (int k = 0; ok && k <= p->walks; k++) {
             ok = lz_exec_outer(&w, k, n);
             ok = ok && (k == p->walks || lz_exec_element(&w, k, n));
@@ -323,6 +452,7 @@ static lz_err *run_flat(void *user, int64_t begin, int64_t end, int worker)
         next_lane(&w, n);
         at += n;
     }
+    end_worker(l);
     return w.err;
 }
 
@@ -373,7 +503,9 @@ static lz_err *run_rows(void *user, int64_t begin, int64_t end, int worker)
         }
         ok = ok && outer_code(&w, l->p->walks);
         next_fixed(&w);
+        w.moved = 1; /* keep.c: the fixed index */
     }
+    end_worker(l);
     return w.err;
 }
 
@@ -410,16 +542,16 @@ static lz_err *walk_blocks(void *user, int64_t begin, int64_t end, int worker)
             break;
         lz_reduce_save(&w, 1, s->parts + (size_t)b * s->part);
     }
+    end_worker(w.l);
     return w.err;
 }
 
 static lz_err *walk_shared(lz_worker *leader, char *parts, lz_pool *pool)
 {
     const lz_launch *l = leader->l;
-    shared_row s = { .leader = leader,
-                     .parts = parts,
-                     .part = lz_reduce_part(l->p, leader->walk),
-                     .block = lz_reduce_block(true, l->lane.total) };
+    shared_row s = {
+        .leader = leader, .parts = parts, .part = lz_reduce_part(l->p, leader->walk), .block = l->block
+    };
     int64_t blocks = (l->lane.total + s.block - 1) / s.block;
     LZ_TRY(lz_pool_for(pool, blocks, at_least(CHUNK_WORK / s.block, 1), walk_blocks, &s));
     lz_reduce_start(leader, l->tile);
@@ -457,6 +589,23 @@ __attribute__((noinline)) static lz_err *run_shared(const lz_launch *l, lz_pool 
     return e;
 }
 
+/* Tells where the tile starts from the fixed index (-1), or from nowhere (1). */
+static void rebase(lz_worker *w, int64_t sign)
+{
+    for (int k = 0; k < w->l->n_used; k++) {
+        int a = w->l->used[k];
+        w->here[a] = lz_reach_move(w->here[a], sign * (int64_t)(uintptr_t)w->fixed[a]);
+    }
+}
+
+/* One row further, the same columns. */
+static void next_row(lz_worker *w)
+{
+    rebase(w, -1);
+    next_fixed(w);
+    rebase(w, 1);
+}
+
 /* Rows [begin, end) of all columns of the tile, which starts at w->first. */
 static bool walk_columns(lz_worker *w, int64_t begin, int64_t end, int64_t n)
 {
@@ -465,12 +614,12 @@ static bool walk_columns(lz_worker *w, int64_t begin, int64_t end, int64_t n)
     if (folds)
         lz_reduce_start(w, n);
     go_to_fixed(w, begin);
+    go_to_lane(w, w->first);
     for (w->row = begin; ok && w->row < end; w->row++) {
-        go_to_lane(w, w->first);
         ok = lz_exec_element(w, w->walk, n);
         if (ok && folds)
             lz_reduce_fold(w, w->row + 1, w->l->fixed.total, n);
-        next_fixed(w);
+        next_row(w);
     }
     return ok;
 }
@@ -501,6 +650,8 @@ static lz_err *run_columns(void *user, int64_t begin, int64_t end, int worker)
     lz_worker w;
     (void)worker;
     bool ok = start_worker(&w, l);
+    begin *= unit_of(l);
+    end *= unit_of(l);
     go_to_fixed(&w, 0);
     for (int64_t at = begin; ok && at < end;) {
         go_to_lane(&w, at);
@@ -508,6 +659,7 @@ static lz_err *run_columns(void *user, int64_t begin, int64_t end, int worker)
         ok = do_columns(&w, n);
         at += n;
     }
+    end_worker(l);
     return w.err;
 }
 
@@ -519,18 +671,26 @@ static bool shares(const lz_launch *l, lz_pool *pool)
            && l->fixed.total < (int64_t)4 * threads;
 }
 
+lz_err *lz_launch_prepare(lz_launch *l, const lz_program *p, const lz_kernel_args *args, int threads)
+{
+    *l = (lz_launch){ .p = p,
+                      .nest = { .args = args,
+                                .use = p->access,
+                                .n_access = (int)p->n_access,
+                                .n_outer = p->n_outer,
+                                .n_row = p->n_row } };
+    LZ_TRY(lz_nest_check(&l->nest));
+    prepare(l, threads);
+    return NULL;
+}
+
 lz_err *lz_program_run(const lz_program *p, const lz_kernel_args *args, lz_pool *pool)
 {
-    lz_launch l = { .p = p,
-                    .nest = { .args = args,
-                              .use = p->access,
-                              .n_access = (int)p->n_access,
-                              .n_outer = p->n_outer,
-                              .n_row = p->n_row } };
-    LZ_TRY(lz_nest_check(&l.nest));
-    prepare(&l);
+    lz_launch l;
+    LZ_TRY(lz_launch_prepare(&l, p, args, lz_pool_threads(pool)));
+    int64_t unit = unit_of(&l);
     if (l.flat)
-        return lz_pool_for(pool, l.lane.total, CHUNK_WORK, run_flat, &l);
+        return lz_pool_for(pool, l.lane.total / unit, at_least(CHUNK_WORK / unit, 1), run_flat, &l);
     if (l.rows && shares(&l, pool))
         return run_shared(&l, pool);
     if (l.rows) {
@@ -538,5 +698,5 @@ lz_err *lz_program_run(const lz_program *p, const lz_kernel_args *args, lz_pool 
         return lz_pool_for(pool, l.fixed.total, grain, run_rows, &l);
     }
     int64_t tiles = at_least(CHUNK_WORK / at_least(l.fixed.total * l.tile, 1), 1);
-    return lz_pool_for(pool, l.lane.total, tiles * l.tile, run_columns, &l);
+    return lz_pool_for(pool, l.lane.total / unit, at_least(tiles * l.tile / unit, 1), run_columns, &l);
 }

@@ -13,10 +13,12 @@ typedef struct maker {
     bool *need;      /* element nodes of this walk */
     uint32_t *last;  /* per register: the position after which nobody reads it */
     uint32_t *first; /* where it is written */
+    uint32_t *whole; /* the last position in element code that reads more than its first element */
     size_t room;     /* instructions; as many registers, but at most LZ_REGISTERS */
     lz_super *super; /* per node */
     lz_arena *work;
     uint16_t walk;
+    bool element; /* is element code being made? */
     bool failed;
 } maker;
 
@@ -51,11 +53,13 @@ static bool divides(int op, int type)
     return integer && (op == LZ_K_IDIV || op == LZ_K_IDIV_FLOOR || op == LZ_K_FMOD || op == LZ_K_REMAINDER);
 }
 
-static uint16_t operand(maker *m, uint32_t v)
+/* still: the instruction reads the first element alone, where outer code has made no other. */
+static uint16_t operand(maker *m, uint32_t v, bool still)
 {
     uint16_t r = m->fixed[v] ? m->fixed[v] : m->reg[v];
     uint32_t now = (uint32_t)m->p->n_code;
     m->last[r] = m->last[r] > now ? m->last[r] : now;
+    m->whole[r] = m->element && !still ? now : m->whole[r];
     m->p->registers[r].last = (uint16_t)now;
     return r;
 }
@@ -99,9 +103,12 @@ static void emit(maker *m, uint32_t v, uint16_t *place)
     if (n->op >= LZ_N_LOAD && n->op <= LZ_N_AFFINE)
         i.access = (int16_t)n->attr;
     const lz_super *s = &m->super[v];
-    int count = s->fn ? s->n : lz_knode_operands(n);
+    bool as_super = s->fn || s->form;
+    int count = as_super ? s->n : lz_knode_operands(n);
+    i.form = s->form;
+    i.still = m->element && n->op == LZ_N_GATHER && node(m, n->in[0])->level == LZ_LEVEL_OUTER;
     for (int k = 0; k < count; k++)
-        i.in[k] = operand(m, s->fn ? s->in[k] : n->in[k]);
+        i.in[k] = operand(m, as_super ? s->in[k] : n->in[k], i.still);
     i.fn = s->fn ? s->fn : i.fn;
     i.out = place[v] = new_register(m, n->type);
     if (n->op == LZ_N_REDUCE || n->op == LZ_N_SCAN) {
@@ -116,7 +123,7 @@ static void emit_store(maker *m, const lz_kstore *s)
     lz_program *p = m->p;
     const lz_knode *n = node(m, s->value);
     lz_instr i = { .kind = LZ_I_STORE, .type = n->type, .access = (int16_t)s->access };
-    i.in[0] = operand(m, s->value);
+    i.in[0] = operand(m, s->value, false);
     p->code[p->n_code++] = i;
 }
 
@@ -167,9 +174,10 @@ static void find_needs(maker *m, int walk)
         bool root = n->op == LZ_N_REDUCE && n->stage == walk + 1;
         if (!root && !(m->need[v] && n->level == LZ_LEVEL_ELEMENT))
             continue;
-        int inputs = lz_knode_operands(n);
+        const lz_super *s = &m->super[v];
+        int inputs = s->form ? s->n : lz_knode_operands(n);
         for (int k = 0; k < inputs; k++)
-            m->need[n->in[k]] = true;
+            m->need[s->form ? s->in[k] : n->in[k]] = true;
     }
 }
 
@@ -178,6 +186,7 @@ static void make_element(maker *m, int walk)
     lz_block *b = &m->p->element[walk];
     b->begin = (uint16_t)m->p->n_code;
     m->walk = (uint16_t)walk;
+    m->element = true;
     find_needs(m, walk);
     memset(m->reg, 0, m->ir->nodes.len * sizeof *m->reg);
     for (uint32_t v = 0; v < m->ir->nodes.len; v++) {
@@ -193,6 +202,7 @@ static void make_element(maker *m, int walk)
             emit_store(m, s);
     }
     b->end = (uint16_t)m->p->n_code;
+    m->element = false;
 }
 
 static int count_walks(const lz_kir *ir)
@@ -324,6 +334,9 @@ static void place_states(lz_program *p)
                      size = (uint32_t)lz_ktype_size((lz_ktype)s->type) + index;
             lz_ktype total_type = lz_kreduce_total((lz_kreduce)s->kind, (lz_ktype)s->type);
             uint32_t total = (uint32_t)lz_ktype_size(total_type) + index;
+            s->total = (uint8_t)total_type;
+            s->size = (uint8_t)(size - index);
+            s->total_size = (uint8_t)(total - index);
             s->rows = rows;
             s->columns = columns;
             rows += LZ_ROW_LANES * size + 2 * LZ_ROW_SUMS * total;
@@ -349,11 +362,18 @@ static bool in_place_load(const lz_program *p, const lz_instr *i)
     return i->kind == LZ_I_LOAD && dtype_size(dtype) == lz_ktype_size(lz_ktype_of((lz_dtype)dtype));
 }
 
+/* Memory that tiles go through: what is affine alone has none, and of what stands still along rows there is
+ * little. */
+static bool is_stream(const lz_program *p, const lz_kuse *u)
+{
+    return (u->loads || u->stores) && (u->vary == LZ_K_ELEMENT || p->mode == LZ_K_COLUMNS);
+}
+
 static void count_hot(lz_program *p)
 {
     p->hot = p->units;
     for (size_t i = 0; i < p->n_access; i++)
-        p->hot += (uint32_t)dtype_size(p->access[i].dtype);
+        p->hot += is_stream(p, &p->access[i]) ? (uint32_t)dtype_size(p->access[i].dtype) : 0;
     for (size_t i = 0; i < p->n_code; i++) {
         if (in_place_load(p, &p->code[i]) && p->hot > p->registers[p->code[i].out].size)
             p->hot -= p->registers[p->code[i].out].size;
@@ -383,12 +403,12 @@ static lz_err *list_outer(const maker *m, int k, uint16_t **out)
     LZ_TRY(lz_arena_new(&p->arena, out, most));
     for (int j = 0; k && j < p->n_states[k - 1]; j++) {
         uint16_t r = p->states[k - 1][j].out;
-        if (!p->states[k - 1][j].scan && m->last[r] >= b.end)
+        if (!p->states[k - 1][j].scan && m->whole[r] >= b.end)
             (*out)[n++] = r;
     }
     for (uint16_t i = b.begin; i < b.end; i++) {
         uint16_t r = p->code[i].out;
-        if (r && m->last[r] >= b.end)
+        if (r && m->whole[r] >= b.end)
             (*out)[n++] = r;
     }
     return NULL;
@@ -478,6 +498,7 @@ static lz_err *make_program(const lz_kir *ir, lz_program *p)
     e = e ? e : lz_arena_new(&work, &m.need, nodes);
     e = e ? e : lz_arena_new(&work, &m.last, registers_of(&m));
     e = e ? e : lz_arena_new(&work, &m.first, registers_of(&m));
+    e = e ? e : lz_arena_new(&work, &m.whole, registers_of(&m));
     e = e ? e : lz_arena_new(&work, &m.super, nodes);
     e = e ? e : lz_super_find(ir, p->tiles, m.super);
     e = e ? e : compile(&m);

@@ -13,8 +13,8 @@
 
 enum {
     LZ_REGISTERS = 2048,
-    LZ_TILE_LEAST = 64, /* elements; tiles are a power of two of them, at most ... */
-    LZ_TILE_MOST = 512,
+    LZ_TILE_LEAST = 64,    /* elements; tiles are a power of two of them, at most ... */
+    LZ_TILE_MOST = 1024,   /* a chunk of a row: see below */
     LZ_SCRATCH = 96 << 10, /* bytes of tiles and states, on a thread's stack */
 
     /* The order of a reduction: see lz_reduce in reduce.h. */
@@ -52,6 +52,8 @@ typedef struct lz_instr {
     uint16_t out, in[4];
     uint16_t reduce; /* kind */
     int64_t bits;    /* of a constant */
+    uint8_t form;    /* of a reduction: lz_reduce_form in super.h */
+    bool still;      /* a gather per element whose index is one per outer index */
 } lz_instr;
 
 typedef struct lz_register {
@@ -68,7 +70,8 @@ typedef struct lz_block {
 /* The state of one reduction or scan of a walk. */
 typedef struct lz_state {
     uint8_t kind, type, scan;
-    uint32_t rows, columns; /* where it starts: bytes, and bytes per element of a tile */
+    uint8_t total, size, total_size; /* the type of lz_kreduce_total; bytes of an element of either */
+    uint32_t rows, columns;          /* where it starts: bytes, and bytes per element of a tile */
     uint16_t out;
 } lz_state;
 
@@ -81,7 +84,7 @@ struct lz_program {
     lz_instr *code;
     lz_register *registers;
     lz_block uniform, *outer, *element;     /* walks + 1 outer ones, walks element ones */
-    uint16_t *splat_uniform, **splat_outer; /* registers that tiles read whole; 0 ends */
+    uint16_t *splat_uniform, **splat_outer; /* registers that element code reads whole; 0 ends */
     lz_state **states;                      /* per walk */
     uint16_t *n_states;
     lz_kuse *access;

@@ -1,4 +1,5 @@
 #include "jit/reduce.h"
+#include "jit/super.h"
 #include <assert.h>
 #include <string.h>
 
@@ -34,8 +35,8 @@ static int64_t sums_of(const lz_worker *w)
 static parts parts_of(const lz_worker *w, const lz_state *s)
 {
     bool rows = w->l->rows;
-    lz_ktype type = (lz_ktype)s->type, wide = lz_kreduce_total((lz_kreduce)s->kind, type);
-    size_t size = lz_ktype_size(type), wide_size = lz_ktype_size(wide);
+    lz_ktype type = (lz_ktype)s->type, wide = (lz_ktype)s->total;
+    size_t size = s->size, wide_size = s->total_size;
     int64_t width = rows ? 1 : w->l->tile, sums = sums_of(w) * width;
     int64_t lanes = s->scan && !rows ? width : lanes_of(w) * width;
     char *x = w->state + (rows ? (int64_t)s->rows : (int64_t)s->columns * w->l->tile);
@@ -103,26 +104,29 @@ void lz_reduce_start(lz_worker *w, int64_t n)
     for (int k = 0; k < g->n_states[w->walk]; k++) {
         const lz_state *s = &g->states[w->walk][k];
         parts p = parts_of(w, s);
-        reset(w, s, &p.lane, s->scan ? (w->l->rows ? 1 : n) : lanes_of(w) * p.width);
+        int64_t lanes = lanes_of(w) * p.width, sums = sums_of(w) * p.width;
+        if (!s->scan && w->l->rows && !has_index(s) && p.sum.type == p.lane.type) { /* side by side */
+            reset(w, s, &p.lane, lanes + sums + 1);
+            continue;
+        }
+        reset(w, s, &p.lane, s->scan ? (w->l->rows ? 1 : n) : lanes);
         if (s->scan)
             continue;
-        reset(w, s, &p.sum, sums_of(w) * p.width);
+        reset(w, s, &p.sum, sums);
         reset(w, s, &p.total, w->l->rows ? 1 : n);
     }
 }
 
-static void step_row(const lz_worker *w, const lz_state *s, const parts *p, const char *x, int64_t n)
+static void step_row(const lz_worker *w, const lz_instr *i, const lz_state *s, const parts *p, int64_t n)
 {
     const lz_tile_table *t = w->l->p->tiles;
-    if (!has_index(s)) {
-        t->lanes[s->kind][s->type](p->lane.x, x, n);
-        return;
-    }
-    for (int64_t i = 0; i < n; i += LZ_ROW_LANES) {
-        int64_t few = n - i < LZ_ROW_LANES ? n - i : LZ_ROW_LANES;
-        t->best[s->kind == LZ_K_RARGMIN][s->type](p->lane.x, p->lane.at, x + (size_t)i * p->lane.size,
-                                                  w->first + i, 1, few);
-    }
+    const char *x = w->tile[i->in[0]];
+    if (has_index(s))
+        t->best_lanes[s->kind == LZ_K_RARGMIN][s->type](p->lane.x, p->lane.at, x, w->first, n);
+    else if (i->form == LZ_FORM_PRODUCTS)
+        t->products[s->type](p->lane.x, x, w->tile[i->in[1]], n);
+    else
+        (i->form == LZ_FORM_WIDEN ? t->widen : t->lanes)[s->kind][s->type](p->lane.x, x, n);
 }
 
 static void step_column(const lz_worker *w, const lz_state *s, const parts *p, const char *x, int64_t n)
@@ -136,13 +140,14 @@ static void step_column(const lz_worker *w, const lz_state *s, const parts *p, c
         combine(w, s, p->lane.type)(lane, lane, x, NULL, NULL, n);
 }
 
-void lz_reduce_step(lz_worker *w, const lz_state *s, const void *x, int64_t n)
+void lz_reduce_step(lz_worker *w, const lz_instr *i, int64_t n)
 {
+    const lz_state *s = &w->l->p->states[w->walk][i->attr];
     parts p = parts_of(w, s);
     if (w->l->rows)
-        step_row(w, s, &p, x, n);
+        step_row(w, i, s, &p, n);
     else
-        step_column(w, s, &p, x, n);
+        step_column(w, s, &p, w->tile[i->in[0]], n);
 }
 
 void lz_reduce_scan(lz_worker *w, const lz_state *s, const void *x, int64_t n, void *out)
@@ -189,21 +194,30 @@ static void add_chunk(const lz_worker *w, const lz_state *s, const parts *p, int
         sum[i] += (double)lane[i];
 }
 
+/* The same in single steps: columns, and rows with indices. */
+static void fold_steps(const lz_worker *w, const lz_state *s, const parts *p, bool block, int64_t n)
+{
+    int64_t lanes = lanes_of(w), sums = sums_of(w), each = w->l->rows ? 1 : n;
+    halve(w, s, p, &p->lane, lanes, sums, each);
+    add_chunk(w, s, p, w->l->rows ? sums : each);
+    if (block) {
+        halve(w, s, p, &p->sum, sums, 1, each);
+        join(w, s, &p->total, 0, &p->sum, 0, each);
+    }
+}
+
 /* last: nothing follows in this row, so the lanes are not reset */
 static void fold_state(const lz_worker *w, const lz_state *s, bool block, bool last, int64_t n)
 {
     parts p = parts_of(w, s);
-    int64_t lanes = lanes_of(w), sums = sums_of(w), each = w->l->rows ? 1 : n;
-    halve(w, s, &p, &p.lane, lanes, sums, each);
-    add_chunk(w, s, &p, w->l->rows ? sums : each);
+    if (w->l->rows && !has_index(s))
+        w->l->p->tiles->fold[s->kind][s->type](p.lane.x, p.sum.x, p.total.x, block);
+    else
+        fold_steps(w, s, &p, block, n);
     if (!last)
-        reset(w, s, &p.lane, lanes * p.width);
-    if (block) {
-        halve(w, s, &p, &p.sum, sums, 1, each);
-        join(w, s, &p.total, 0, &p.sum, 0, each);
-    }
+        reset(w, s, &p.lane, lanes_of(w) * p.width);
     if (block && !last)
-        reset(w, s, &p.sum, sums * p.width);
+        reset(w, s, &p.sum, sums_of(w) * p.width);
 }
 
 void lz_reduce_fold(lz_worker *w, int64_t done, int64_t length, int64_t n)
@@ -212,7 +226,7 @@ void lz_reduce_fold(lz_worker *w, int64_t done, int64_t length, int64_t n)
     int64_t chunk = w->l->rows ? LZ_ROW_CHUNK : LZ_COLUMN_CHUNK;
     if (done % chunk && done != length)
         return;
-    bool block = done == length || done % lz_reduce_block(w->l->rows, length) == 0;
+    bool block = done == length || done % w->l->block == 0;
     for (int k = 0; k < g->n_states[w->walk]; k++) {
         if (!g->states[w->walk][k].scan)
             fold_state(w, &g->states[w->walk][k], block, done == length, n);

@@ -20,8 +20,8 @@ int64_t lz_reduce_block(bool rows, int64_t length);
 
 /* All states of the walk, at the start of a row. */
 void lz_reduce_start(lz_worker *w, int64_t n);
-/* One tile of a row, or one element of each of n rows, into the lanes of a state. */
-void lz_reduce_step(lz_worker *w, const lz_state *s, const void *x, int64_t n);
+/* One tile of a row, or one element of each of n rows, into the lanes of the reduction's state. */
+void lz_reduce_step(lz_worker *w, const lz_instr *i, int64_t n);
 /* A scan's tile: along the row, or one step of each of n rows. */
 void lz_reduce_scan(lz_worker *w, const lz_state *s, const void *x, int64_t n, void *out);
 /* Elements before `done` have been through lz_reduce_step. */

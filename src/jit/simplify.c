@@ -203,12 +203,20 @@ static bool shift(lz_kb *b, const lz_knode *n, lz_kv *out)
     return is(b, n->in[1], 0) && keep(n->in[0], out);
 }
 
+/* Does x have `fill` wherever `mask` does not hold? */
+static bool has_fill(const lz_kb *b, lz_kv x, lz_kv mask, lz_kv fill)
+{
+    const lz_knode *n = lz_kb_at(b, x);
+    bool load = n->op == LZ_N_LOAD_IF && n->in[0] == mask && n->in[1] == fill;
+    return load || (n->op == LZ_N_GATHER_IF && n->in[1] == mask && n->in[2] == fill);
+}
+
 static bool select_(lz_kb *b, const lz_knode *n, lz_kv *out)
 {
     const lz_knode *c = lz_kb_at(b, n->in[0]);
     if (c->op == LZ_N_CONST)
         return keep(c->bits ? n->in[1] : n->in[2], out);
-    if (n->in[1] == n->in[2])
+    if (n->in[1] == n->in[2] || has_fill(b, n->in[1], n->in[0], n->in[2]))
         return keep(n->in[1], out);
     if (c->op == LZ_K_NOT)
         return keep(lz_kb_op3(b, LZ_K_SELECT, c->in[0], n->in[2], n->in[1]), out);

@@ -220,6 +220,47 @@ static void count_uses(finder *f)
         f->uses[f->ir->stores.data[i].value]++;
 }
 
+static bool casts(const finder *f, const lz_knode *n)
+{
+    int from = lz_knode_operands(n) == 1 ? node(f, n->in[0])->type : -1;
+    return n->op == LZ_N_CAST
+           && ((from == LZ_KI32 && n->type == LZ_KI64) || (from == LZ_KF32 && n->type == LZ_KF64));
+}
+
+/* A reduction along rows with what makes its operand. Walks that need that operand elsewhere make it. */
+static void find_form(finder *f, uint32_t v)
+{
+    const lz_knode *n = node(f, v);
+    if (n->op != LZ_N_REDUCE || f->ir->mode != LZ_K_ROWS)
+        return;
+    const lz_knode *x = node(f, n->in[0]);
+    if (x->level != LZ_LEVEL_ELEMENT)
+        return;
+    if (casts(f, x) && f->tiles->widen[n->attr][x->type])
+        f->out[v] = (lz_super){ .form = LZ_FORM_WIDEN, .in = { x->in[0] }, .n = 1 };
+    else if (n->attr == LZ_K_RSUM && x->op == LZ_K_MUL && f->uses[n->in[0]] == 1
+             && f->tiles->products[x->type])
+        f->out[v] = (lz_super){ .form = LZ_FORM_PRODUCTS, .in = { x->in[0], x->in[1] }, .n = 2 };
+}
+
+/* lo <= x < hi of i64: the mask of a padded access */
+static void find_range(finder *f, uint32_t v)
+{
+    const lz_knode *n = node(f, v);
+    if (n->op != LZ_K_AND || n->type != LZ_KBOOL || n->level == LZ_LEVEL_UNIFORM)
+        return;
+    for (int side = 0; side < 2; side++) {
+        uint32_t low = n->in[side], high = n->in[!side];
+        const lz_knode *l = node(f, low), *h = node(f, high);
+        if (l->op != LZ_K_LE || h->op != LZ_K_LT || l->in[1] != h->in[0] || !hidden(f, n, low)
+            || !hidden(f, n, high) || node(f, h->in[0])->type != LZ_KI64)
+            continue;
+        f->out[v] = (lz_super){ .fn = f->tiles->within, .in = { h->in[0], l->in[0], h->in[1] }, .n = 3 };
+        f->out[low].inside = f->out[high].inside = true;
+        return;
+    }
+}
+
 /* Long ones first, so that no pair takes the head of a pattern; within a kind users
  * before operands. */
 lz_err *lz_super_find(const lz_kir *ir, const lz_tile_table *tiles, lz_super *out)
@@ -230,6 +271,10 @@ lz_err *lz_super_find(const lz_kir *ir, const lz_tile_table *tiles, lz_super *ou
     if (!f.uses)
         return lz_err_oom();
     count_uses(&f);
+    for (uint32_t v = 0; v < ir->nodes.len; v++) {
+        find_form(&f, v);
+        find_range(&f, v);
+    }
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         for (size_t v = ir->nodes.len; v-- > 0;) {
             const lz_knode *n = node(&f, (uint32_t)v);

@@ -37,8 +37,14 @@ typedef void lz_tile_store(void *p, const void *x, int64_t stride, int64_t n);
 
 /* lane[i % 64] = lane[i % 64] op x[i] */
 typedef void lz_tile_lanes(void *lane, const void *x, int64_t n);
+/* lane[i % 64] += x[i] * y[i], both steps rounded */
+typedef void lz_tile_products(void *lane, const void *x, const void *y, int64_t n);
+/* reduce.h: 64 lanes into the 16 sums of a block; `block`: those into the total. */
+typedef void lz_tile_fold(void *lane, void *sum, void *total, bool block);
 /* Best so far and its index, for each i: x[i] with index first + i * step against them. */
 typedef void lz_tile_best(void *best, int64_t *at, const void *x, int64_t first, int64_t step, int64_t n);
+/* The same along a row: x[i] against those of lane i % 64; first is the index of x[0]. */
+typedef void lz_tile_best_lanes(void *best, int64_t *at, const void *x, int64_t first, int64_t n);
 typedef void lz_tile_merge(void *best, int64_t *at, const void *x, const int64_t *index, int64_t n);
 /* Along the row: state is the value so far. */
 typedef void lz_tile_scan(void *o, void *state, const void *x, int64_t n);
@@ -61,18 +67,25 @@ typedef struct lz_tile_table {
                                         SUB turned round, MUL, DIV, DIV turned round, MAX, MIN, and alone: ABS,
                                         NEG */
     lz_tile_lanes *lanes[LZ_K_REDUCES][LZ_KTYPES];
-    lz_tile_best *best[2][LZ_KTYPES];   /* greatest, least; the first of equals */
-    lz_tile_merge *merge[2][LZ_KTYPES]; /* the lower index of equals */
+    lz_tile_lanes *widen[LZ_K_REDUCES][LZ_KTYPES]; /* of x in the narrower type: i32 as i64, f32 as f64 */
+    lz_tile_products *products[LZ_KTYPES];
+    lz_tile_fold *fold[LZ_K_REDUCES][LZ_KTYPES];
+    lz_tile_best_lanes *best_lanes[2][LZ_KTYPES]; /* as best */
+    lz_tile_best *best[2][LZ_KTYPES];             /* greatest, least; the first of equals */
+    lz_tile_merge *merge[2][LZ_KTYPES];           /* the lower index of equals */
     lz_tile_scan *scan[LZ_K_REDUCES][LZ_KTYPES];
     lz_tile_best *last_best[2][LZ_KTYPES]; /* the last of equals */
     lz_tile_scan_best *scan_best[2][LZ_KTYPES];
     lz_tile_fn *philox[4]; /* seed, stream, index */
+    lz_tile_fn *within;    /* of i64: y <= x < z */
     void (*affine)(int64_t *o, int64_t first, int64_t stride, int64_t n);
     /* o[i] = index[i], or index[i] + size[i] if it is negative and wrap says so; n if all are within
        bounds, else the first that is not */
     int64_t (*check)(int64_t *o, const int64_t *index, const int64_t *size, bool wrap, int64_t n);
+    /* Bytes that go past the caches; others see them after `streamed`. */
+    void (*stream)(char *to, const char *from, int64_t bytes);
+    void (*streamed)(void);
     bool (*is_uniform)(const int64_t *x, int64_t n);           /* all are equal */
-    int64_t (*changes)(const uint8_t *mask, int64_t n);        /* how often neighbours differ */
     int64_t (*find_zero[LZ_KTYPES])(const void *x, int64_t n); /* n if there is none */
 } lz_tile_table;
 

@@ -292,6 +292,36 @@ OP1(narrow_i16, int32_t, int32_t, (int16_t)x)
 OP1(narrow_f16, float, float, f16_to_f32(f32_to_f16(x)))
 OP1(narrow_bf16, float, float, bf16_to_f32(f32_to_bf16(x)))
 
+/* The first of n elements of `size` bytes, which lie at p[i * stride], or that and index[i] further: whole
+ * vectors of them, because tile functions wait for tiles that were written element by element. Returns how
+ * many. */
+static inline int64_t pick(void *o, const void *p, int64_t stride, const int64_t *index, size_t size,
+                           int64_t n)
+{
+    int64_t i = 0;
+#ifdef LZ_PICK
+    enum { MOST = 1 << 24 }; /* the vectors' strides are products of 32 bits */
+    if ((size != 4 && size != 8) || stride > MOST || stride < -MOST)
+        return 0;
+    for (; i + LZ_PICK <= n; i += LZ_PICK) {
+        const char *from = (const char *)p + i * stride * (int64_t)size;
+        char *to = (char *)o + i * (int64_t)size;
+        if (size == 4)
+            lz_pick_4(to, from, stride, index ? index + i : NULL);
+        else
+            lz_pick_8(to, from, stride, index ? index + i : NULL);
+    }
+#else
+    UNUSED(o);
+    UNUSED(p);
+    UNUSED(stride);
+    UNUSED(index);
+    UNUSED(size);
+    UNUSED(n);
+#endif
+    return i;
+}
+
 /* D: what lies in memory, X: what is computed with; `in` and `out` convert v. */
 #define MEMORY(T, D, X, in, out)                                                                             \
     static void load_##T(void *ov, const void *pv, int64_t stride, int64_t n)                                \
@@ -315,8 +345,8 @@ OP1(narrow_bf16, float, float, bf16_to_f32(f32_to_bf16(x)))
                 o[i] = in;                                                                                   \
             }                                                                                                \
         } else {                                                                                             \
-            LOOP                                                                                             \
-            {                                                                                                \
+            int64_t i = sizeof(D) == sizeof(X) ? pick(o, p, stride, NULL, sizeof(D), n) : 0;                 \
+            for (; i < n; i++) {                                                                             \
                 D v = p[i * stride];                                                                         \
                 o[i] = in;                                                                                   \
             }                                                                                                \
@@ -337,7 +367,8 @@ OP1(narrow_bf16, float, float, bf16_to_f32(f32_to_bf16(x)))
     {                                                                                                        \
         X *o = ov;                                                                                           \
         const D *p = pv;                                                                                     \
-        for (int64_t i = 0; i < n; i++) {                                                                    \
+        int64_t i = sizeof(D) == sizeof(X) ? pick(o, p, stride, index, sizeof(D), n) : 0;                    \
+        for (; i < n; i++) {                                                                                 \
             D v = p[i * stride + index[i]];                                                                  \
             o[i] = in;                                                                                       \
         }                                                                                                    \
@@ -382,29 +413,58 @@ MEMORY(bf16, h16, float, bf16_to_f32(v), f32_to_bf16(v))
 MEMORY(f32, float, float, v, v)
 MEMORY(f64, double, double, v, v)
 
-/* The lanes are held in registers while the tile lasts: as many at a time as eight registers hold. */
-#define LANES(name, X, expr)                                                                                 \
+/* The lanes are held in registers while the tile lasts: as many at a time as eight registers hold.
+ * `y` is made of what is at place k of the tile. */
+#define INTO_LANES(X, expr, made)                                                                            \
+    enum { AT_ONCE = sizeof(X) == 8 ? 32 : 64 };                                                             \
+    X *l = lane;                                                                                             \
+    int64_t whole = n / 64 * 64;                                                                             \
+    for (int from = 0; from < 64; from += AT_ONCE) {                                                         \
+        X acc[AT_ONCE];                                                                                      \
+        memcpy(acc, l + from, sizeof acc);                                                                   \
+        for (int64_t at = from; at < whole; at += 64) {                                                      \
+            for (int i = 0; i < AT_ONCE; i++) {                                                              \
+                int64_t k = at + i;                                                                          \
+                X x = acc[i], y = (made);                                                                    \
+                acc[i] = (X)(expr);                                                                          \
+            }                                                                                                \
+        }                                                                                                    \
+        memcpy(l + from, acc, sizeof acc);                                                                   \
+    }                                                                                                        \
+    for (int64_t k = whole; k < n; k++) {                                                                    \
+        X x = l[k - whole], y = (made);                                                                      \
+        l[k - whole] = (X)(expr);                                                                            \
+    }
+
+/* W: the type of sums and total */
+#define LANES(name, X, W, expr)                                                                              \
     static void lanes_##name(void *lane, const void *xv, int64_t n)                                          \
     {                                                                                                        \
-        enum { AT_ONCE = sizeof(X) == 8 ? 32 : 64 };                                                         \
-        X *l = lane;                                                                                         \
         const X *xs = xv;                                                                                    \
-        int64_t whole = n / 64 * 64;                                                                         \
-        for (int from = 0; from < 64; from += AT_ONCE) {                                                     \
-            X acc[AT_ONCE];                                                                                  \
-            memcpy(acc, l + from, sizeof acc);                                                               \
-            for (int64_t k = from; k < whole; k += 64) {                                                     \
-                for (int i = 0; i < AT_ONCE; i++) {                                                          \
-                    X x = acc[i], y = xs[k + i];                                                             \
-                    acc[i] = (X)(expr);                                                                      \
-                }                                                                                            \
+        INTO_LANES(X, expr, xs[k])                                                                           \
+    }                                                                                                        \
+    static void fold_##name(void *lane, void *sum, void *total, bool block)                                  \
+    {                                                                                                        \
+        X *l = lane;                                                                                         \
+        W *s = sum, *t = total;                                                                              \
+        for (int half = 32; half >= 16; half /= 2) {                                                         \
+            for (int i = 0; i < half; i++) {                                                                 \
+                X x = l[i], y = l[i + half];                                                                 \
+                l[i] = (X)(expr);                                                                            \
             }                                                                                                \
-            memcpy(l + from, acc, sizeof acc);                                                               \
         }                                                                                                    \
-        for (int64_t i = 0; whole + i < n; i++) {                                                            \
-            X x = l[i], y = xs[whole + i];                                                                   \
-            l[i] = (X)(expr);                                                                                \
+        for (int i = 0; i < 16; i++) {                                                                       \
+            W x = s[i], y = (W)l[i];                                                                         \
+            s[i] = (W)(expr);                                                                                \
         }                                                                                                    \
+        for (int half = 8; block && half >= 1; half /= 2) {                                                  \
+            for (int i = 0; i < half; i++) {                                                                 \
+                W x = s[i], y = s[i + half];                                                                 \
+                s[i] = (W)(expr);                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+        W x = *t, y = *s;                                                                                    \
+        *t = block ? (W)(expr) : x;                                                                          \
     }                                                                                                        \
     static void scan_##name(void *ov, void *state, const void *xv, int64_t n)                                \
     {                                                                                                        \
@@ -417,31 +477,51 @@ MEMORY(f64, double, double, v, v)
         }                                                                                                    \
         *(X *)state = x;                                                                                     \
     }
-LANES(and_bool, b8, x &y)
-LANES(or_bool, b8, x | y)
-LANES(xor_bool, b8, x ^ y)
-LANES(sum_i32, int32_t, add_int32(x, y))
-LANES(prod_i32, int32_t, mul_int32(x, y))
-LANES(max_i32, int32_t, x > y ? x : y)
-LANES(min_i32, int32_t, x < y ? x : y)
-LANES(and_i32, int32_t, x &y)
-LANES(or_i32, int32_t, x | y)
-LANES(xor_i32, int32_t, x ^ y)
-LANES(sum_i64, int64_t, add_int64(x, y))
-LANES(prod_i64, int64_t, mul_int64(x, y))
-LANES(max_i64, int64_t, x > y ? x : y)
-LANES(min_i64, int64_t, x < y ? x : y)
-LANES(and_i64, int64_t, x &y)
-LANES(or_i64, int64_t, x | y)
-LANES(xor_i64, int64_t, x ^ y)
-LANES(sum_f32, float, x + y)
-LANES(prod_f32, float, x *y)
-LANES(max_f32, float, max_f32(x, y))
-LANES(min_f32, float, min_f32(x, y))
-LANES(sum_f64, double, x + y)
-LANES(prod_f64, double, x *y)
-LANES(max_f64, double, max_f64(x, y))
-LANES(min_f64, double, min_f64(x, y))
+LANES(and_bool, b8, b8, x &y)
+LANES(or_bool, b8, b8, x | y)
+LANES(xor_bool, b8, b8, x ^ y)
+LANES(sum_i32, int32_t, int32_t, add_int32(x, y))
+LANES(prod_i32, int32_t, int32_t, mul_int32(x, y))
+LANES(max_i32, int32_t, int32_t, x > y ? x : y)
+LANES(min_i32, int32_t, int32_t, x < y ? x : y)
+LANES(and_i32, int32_t, int32_t, x &y)
+LANES(or_i32, int32_t, int32_t, x | y)
+LANES(xor_i32, int32_t, int32_t, x ^ y)
+LANES(sum_i64, int64_t, int64_t, add_int64(x, y))
+LANES(prod_i64, int64_t, int64_t, mul_int64(x, y))
+LANES(max_i64, int64_t, int64_t, x > y ? x : y)
+LANES(min_i64, int64_t, int64_t, x < y ? x : y)
+LANES(and_i64, int64_t, int64_t, x &y)
+LANES(or_i64, int64_t, int64_t, x | y)
+LANES(xor_i64, int64_t, int64_t, x ^ y)
+LANES(sum_f32, float, double, x + y)
+LANES(prod_f32, float, float, x *y)
+LANES(max_f32, float, float, max_f32(x, y))
+LANES(min_f32, float, float, min_f32(x, y))
+LANES(sum_f64, double, double, x + y)
+LANES(prod_f64, double, double, x *y)
+LANES(max_f64, double, double, max_f64(x, y))
+LANES(min_f64, double, double, min_f64(x, y))
+
+#define WIDEN(name, X, D, expr)                                                                              \
+    static void widen_##name(void *lane, const void *xv, int64_t n)                                          \
+    {                                                                                                        \
+        const D *xs = xv;                                                                                    \
+        INTO_LANES(X, expr, (X)xs[k])                                                                        \
+    }
+WIDEN(sum_i64, int64_t, int32_t, add_int64(x, y))
+WIDEN(prod_i64, int64_t, int32_t, mul_int64(x, y))
+WIDEN(sum_f64, double, float, x + y)
+WIDEN(prod_f64, double, float, x *y)
+
+#define PRODUCTS(T, X)                                                                                       \
+    static void products_##T(void *lane, const void *xv, const void *yv, int64_t n)                          \
+    {                                                                                                        \
+        const X *xs = xv, *ys = yv;                                                                          \
+        INTO_LANES(X, x + y, xs[k] * ys[k])                                                                  \
+    }
+PRODUCTS(f32, float)
+PRODUCTS(f64, double)
 
 /* BETTER: y beats x. A NaN beats every number, the earlier NaN the later. */
 #define BEST(name, X, BETTER, SAME)                                                                          \
@@ -456,6 +536,30 @@ LANES(min_f64, double, min_f64(x, y))
             b[i] = better ? y : x;                                                                           \
             at[i] = better ? first + i * step : at[i];                                                       \
         }                                                                                                    \
+    }                                                                                                        \
+    static void best_lanes_##name(void *best, int64_t *at, const void *xv, int64_t first, int64_t n)         \
+    {                                                                                                        \
+        enum { AT_ONCE = 16 };                                                                               \
+        X *b = best;                                                                                         \
+        const X *ys = xv;                                                                                    \
+        int64_t whole = n / 64 * 64;                                                                         \
+        for (int from = 0; from < 64; from += AT_ONCE) {                                                     \
+            X lane[AT_ONCE];                                                                                 \
+            int64_t place[AT_ONCE];                                                                          \
+            memcpy(lane, b + from, sizeof lane);                                                             \
+            memcpy(place, at + from, sizeof place);                                                          \
+            for (int64_t k = from; k < whole; k += 64) {                                                     \
+                for (int i = 0; i < AT_ONCE; i++) {                                                          \
+                    X x = lane[i], y = ys[k + i];                                                            \
+                    bool better = (BETTER) || place[i] == INT64_MAX;                                         \
+                    lane[i] = better ? y : x;                                                                \
+                    place[i] = better ? first + k + i : place[i];                                            \
+                }                                                                                            \
+            }                                                                                                \
+            memcpy(b + from, lane, sizeof lane);                                                             \
+            memcpy(at + from, place, sizeof place);                                                          \
+        }                                                                                                    \
+        best_##name(best, at, ys + whole, first + whole, 1, n - whole);                                      \
     }                                                                                                        \
     static void merge_##name(void *best, int64_t *at, const void *xv, const int64_t *index, int64_t n)       \
     {                                                                                                        \
@@ -500,18 +604,19 @@ BEST(min_f32, float, y < x || (y != y && x == x), y == x || (y != y && x != x))
 BEST(max_f64, double, y > x || (y != y && x == x), y == x || (y != y && x != x))
 BEST(min_f64, double, y < x || (y != y && x == x), y == x || (y != y && x != x))
 
-/* n if all are within bounds; else the first that is not. */
+/* n if all are within bounds; else the first that is not. A sign is all that the loop keeps of what is out of
+ * bounds, because compilers make vectors of that. */
 static int64_t check(int64_t *o, const int64_t *index, const int64_t *size, bool wrap, int64_t n)
 {
-    int64_t bad = 0;
+    int64_t bad = 0, wraps = wrap ? -1 : 0;
     LOOP
     {
-        int64_t at = index[i] + (wrap && index[i] < 0 ? size[i] : 0);
-        bad |= (at < 0) | (at >= size[i]);
+        int64_t at = add_int64(index[i], (index[i] >> 63) & size[i] & wraps);
+        bad |= at | sub_int64(sub_int64(size[i], 1), at);
         o[i] = at;
     }
-    int64_t i = bad ? 0 : n;
-    while (bad && o[i] >= 0 && o[i] < size[i])
+    int64_t i = bad < 0 ? 0 : n;
+    while (bad < 0 && o[i] >= 0 && o[i] < size[i])
         i++;
     return i;
 }
@@ -524,19 +629,46 @@ static bool is_uniform(const int64_t *x, int64_t n)
     return !other;
 }
 
-/* How often a mask changes from one element to the next. */
-static int64_t changes(const uint8_t *mask, int64_t n)
-{
-    int32_t count = 0;
-    for (int64_t i = 1; i < n; i++)
-        count += mask[i] != mask[i - 1];
-    return count;
-}
-
+/* Vectors have no fast product of 64 bits, so the usual strides do without. */
 static void affine(int64_t *o, int64_t first, int64_t stride, int64_t n)
 {
-    LOOP o[i] = first + i * stride;
+    if (stride == 0) {
+        LOOP o[i] = first;
+    } else if (stride == 1) {
+        LOOP o[i] = first + i;
+    } else {
+        LOOP o[i] = first + i * stride;
+    }
 }
+
+#ifdef __x86_64__
+static void stream(char *to, const char *from, int64_t bytes)
+{
+    int64_t i = -(int64_t)(uintptr_t)to & 63;
+    i = i < bytes ? i : bytes;
+    memcpy(to, from, (size_t)i);
+    for (; i + 64 <= bytes; i += 64) {
+        for (int k = 0; k < 64; k += 4 * LZ_STRIP_f32)
+            LZ_PAST_f32((float *)(void *)(to + i + k),
+                        LZ_GET_f32((const float *)(const void *)(from + i + k)));
+    }
+    memcpy(to + i, from + i, (size_t)(bytes - i));
+}
+
+static void streamed(void)
+{
+    _mm_sfence();
+}
+#else
+static void stream(char *to, const char *from, int64_t bytes)
+{
+    memcpy(to, from, (size_t)bytes);
+}
+
+static void streamed(void)
+{
+}
+#endif
 
 /* One word of the 128 bits that ten rounds make of a counter under a key. */
 static inline uint32_t philox(uint64_t key, uint64_t high, uint64_t low, int word)
@@ -555,11 +687,51 @@ static inline uint32_t philox(uint64_t key, uint64_t high, uint64_t low, int wor
     }
     return word == 0 ? c0 : word == 1 ? c1 : word == 2 ? c2 : c3;
 }
-#define PHILOX(w) OP3(philox##w, int64_t, int64_t, int64_t, philox((uint64_t)x, (uint64_t)y, (uint64_t)z, w))
+/* The same of one vector: of 64 bits each the lower half counts. */
+#ifdef __x86_64__
+typedef uint64_t philox_strip __attribute__((vector_size(8 * LZ_STRIP_f64)));
+static inline philox_strip philox_words(philox_strip key, philox_strip high, philox_strip low, int word)
+{
+    philox_strip c0 = low, c1 = low >> 32, c2 = high, c3 = high >> 32, k0 = key, k1 = key >> 32;
+    for (int round = 0; round < 10; round++) {
+        philox_strip p = LZ_TIMES_32(c0, 0xD2511F53), q = LZ_TIMES_32(c2, 0xCD9E8D57);
+        c0 = (q >> 32) ^ c1 ^ k0;
+        c1 = q;
+        c2 = (p >> 32) ^ c3 ^ k1;
+        c3 = p;
+        k0 += 0x9E3779B9;
+        k1 += 0xBB67AE85;
+    }
+    return (word == 0 ? c0 : word == 1 ? c1 : word == 2 ? c2 : c3) & UINT32_MAX;
+}
+#define PHILOX_STRIPS(w)                                                                                     \
+    for (; i + LZ_STRIP_f64 <= n; i += LZ_STRIP_f64) {                                                       \
+        philox_strip x, y, z, r;                                                                             \
+        memcpy(&x, xs + i, sizeof x);                                                                        \
+        memcpy(&y, ys + i, sizeof y);                                                                        \
+        memcpy(&z, zs + i, sizeof z);                                                                        \
+        r = philox_words(x, y, z, w);                                                                        \
+        memcpy(o + i, &r, sizeof r);                                                                         \
+    }
+#else
+#define PHILOX_STRIPS(w)
+#endif
+#define PHILOX(w)                                                                                            \
+    TILE(philox##w)                                                                                          \
+    {                                                                                                        \
+        int64_t *o = ov, i = 0;                                                                              \
+        const int64_t *xs = xv, *ys = yv, *zs = zv;                                                          \
+        UNUSED(wv);                                                                                          \
+        PHILOX_STRIPS(w)                                                                                     \
+        for (; i < n; i++)                                                                                   \
+            o[i] = philox((uint64_t)xs[i], (uint64_t)ys[i], (uint64_t)zs[i], w);                             \
+    }
 PHILOX(0)
 PHILOX(1)
 PHILOX(2)
 PHILOX(3)
+
+OP3(within_i64, b8, int64_t, int64_t, (y <= x) & (x < z))
 
 #define OP4(name, X, expr)                                                                                   \
     TILE(name)                                                                                               \
@@ -769,6 +941,19 @@ const lz_tile_table LZ_TILE_TABLE = {
         [LZ_K_ROR] = BY_BITS(lanes_or),
         [LZ_K_RXOR] = BY_BITS(lanes_xor),
     },
+    .widen = { [LZ_K_RSUM] = { [LZ_KI64] = widen_sum_i64, [LZ_KF64] = widen_sum_f64 },
+               [LZ_K_RPROD] = { [LZ_KI64] = widen_prod_i64, [LZ_KF64] = widen_prod_f64 } },
+    .products = BY_FLOAT(products),
+    .fold = {
+        [LZ_K_RSUM] = BY_NUMBER(fold_sum),
+        [LZ_K_RPROD] = BY_NUMBER(fold_prod),
+        [LZ_K_RMAX] = { fold_or_bool, fold_max_i32, fold_max_i64, fold_max_f32, fold_max_f64 },
+        [LZ_K_RMIN] = { fold_and_bool, fold_min_i32, fold_min_i64, fold_min_f32, fold_min_f64 },
+        [LZ_K_RAND] = BY_BITS(fold_and),
+        [LZ_K_ROR] = BY_BITS(fold_or),
+        [LZ_K_RXOR] = BY_BITS(fold_xor),
+    },
+    .best_lanes = BOTH(best_lanes),
     .best = BOTH(best),
     .merge = BOTH(merge),
     .scan = {
@@ -783,9 +968,11 @@ const lz_tile_table LZ_TILE_TABLE = {
     .last_best = BOTH(last),
     .scan_best = BOTH(scan_best),
     .philox = { philox0, philox1, philox2, philox3 },
+    .within = within_i64,
     .affine = affine,
     .check = check,
+    .stream = stream,
+    .streamed = streamed,
     .is_uniform = is_uniform,
-    .changes = changes,
     .find_zero = BY_TYPE(find_zero),
 };

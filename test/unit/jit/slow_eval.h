@@ -414,33 +414,51 @@ static num slow_first_best(int kind, int type, const num *x, int64_t length)
     return (num){ .i = at };
 }
 
-/* Blocks of chunks of lanes. */
+/* `from` numbers to `to`, by halves. */
+static void slow_halve(slow *s, int kind, int type, num *x, int64_t from, int64_t to)
+{
+    for (int64_t half = from / 2; half >= to; half /= 2) {
+        for (int64_t j = 0; j < half; j++)
+            x[j] = slow_combine(s, kind, type, x[j], x[j + half]);
+    }
+}
+
+/* The chunk of x that begins at c, as far as `end`, into as many sums as a block has. */
+static void slow_chunk(slow *s, int kind, int type, const num *x, int64_t c, int64_t end, num *sums)
+{
+    bool rows = s->ir->mode == LZ_K_ROWS;
+    int64_t lanes = rows ? 64 : 4, chunk = rows ? 1024 : 128, many = rows ? 16 : 1;
+    int wide = kind == LZ_K_RSUM && type == LZ_KF32 ? LZ_KF64 : type;
+    num lane[64];
+    for (int64_t j = 0; j < lanes; j++) {
+        lane[j] = slow_neutral(kind, type);
+        for (int64_t i = c + j; i < end && i < c + chunk; i += lanes)
+            lane[j] = slow_combine(s, kind, type, lane[j], x[i]);
+    }
+    slow_halve(s, kind, type, lane, lanes, many);
+    for (int64_t j = 0; j < many; j++)
+        sums[j] = slow_combine(s, kind, wide, sums[j], lane[j]);
+}
+
+/* Blocks of chunks of lanes, as reduce.h has it. */
 static num slow_sum(slow *s, int kind, int type, const num *x, int64_t length)
 {
     bool rows = s->ir->mode == LZ_K_ROWS;
-    int64_t lanes = rows ? 64 : 4, chunk = rows ? 4096 : 256;
+    int64_t chunk = rows ? 1024 : 128, many = rows ? 16 : 1;
     int64_t chunks = (length + chunk - 1) / chunk, block = chunk * ((chunks + 63) / 64);
-    num total = slow_neutral(kind, type);
+    int wide = kind == LZ_K_RSUM && type == LZ_KF32 ? LZ_KF64 : type;
+    num total = slow_neutral(kind, wide);
     for (int64_t from = 0; from < length; from += block) {
         int64_t end = from + block < length ? from + block : length;
-        num sum[64];
-        for (int j = 0; j < lanes; j++)
-            sum[j] = slow_neutral(kind, type);
-        for (int64_t c = from; c < end; c += chunk) {
-            for (int j = 0; j < lanes; j++) {
-                num lane = slow_neutral(kind, type);
-                for (int64_t i = c + j; i < end && i < c + chunk; i += lanes)
-                    lane = slow_combine(s, kind, type, lane, x[i]);
-                sum[j] = slow_combine(s, kind, type, sum[j], lane);
-            }
-        }
-        for (int64_t half = lanes / 2; half; half /= 2) {
-            for (int j = 0; j < half; j++)
-                sum[j] = slow_combine(s, kind, type, sum[j], sum[j + half]);
-        }
-        total = slow_combine(s, kind, type, total, sum[0]);
+        num sums[16];
+        for (int64_t j = 0; j < many; j++)
+            sums[j] = slow_neutral(kind, wide);
+        for (int64_t c = from; c < end; c += chunk)
+            slow_chunk(s, kind, type, x, c, end, sums);
+        slow_halve(s, kind, wide, sums, many, 1);
+        total = slow_combine(s, kind, wide, total, sums[0]);
     }
-    return total;
+    return slow_float(type) ? slow_f(type, total.f) : total;
 }
 
 static num slow_reduce(slow *s, uint32_t v)
