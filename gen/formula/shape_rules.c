@@ -52,6 +52,7 @@ static const lzg_shape_rule rules[] = {
     { "diagonal", "self:Tensor offset:int dim1:int dim2:int", 1, false, false },
     { "pad", "self:Tensor pad:SymInt value:Scalar", 1, false, false },
     { "arange", "start:Scalar end:Scalar step:Scalar dtype:ScalarType", 1, false, false },
+    { "assert", "self:Tensor assert_msg:str dep_token:Tensor", 1, false, false },
     { "full", "size:SymInt fill_value:Scalar dtype:ScalarType", 1, false, false },
     { "random", "size:SymInt dtype:ScalarType", 1, false, false },
 };

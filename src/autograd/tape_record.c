@@ -656,10 +656,8 @@ static lz_err *record_look(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_v
 static lz_err *record_detach(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
 {
     lz_tensor *t = in[0].tensor;
-    if (t->made & LZ_MADE_VIEW)
-        return lz_errf(LZ_ERR_ARG, "Can't detach views in-place. Use detach() instead.");
     record_hidden(c, op, at, in, out);
-    if (t->meta) {
+    if (!is_inert(op, out) && t->meta) {
         lz_meta_set_fn(t->meta, (lz_gedge){ NULL, 0 });
         t->meta->requires = false;
     }
@@ -694,9 +692,11 @@ lz_err *lz_tape_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value
         return record_functional(c, op, at, in, out, done);
     if (!any_argument(op, in))
         return NULL;
+    /* a generated out form is its functional form and a copy, which has a derivative */
+    bool copies = op->flags & LZ_OPF_GENERATED && is_differentiable(op);
     if (op->kind == LZ_SCHEMA_OUT && !is_differentiable(op))
         return NULL;
-    if (op->kind == LZ_SCHEMA_OUT)
+    if (op->kind == LZ_SCHEMA_OUT && !copies)
         return lz_errf(LZ_ERR_ARG, "functions with out=... arguments don't support automatic "
                                    "differentiation, but one of the arguments requires grad.");
     if (!(op->flags & LZ_OPF_INPLACE_VIEW))

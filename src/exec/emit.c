@@ -1,5 +1,6 @@
 #include "exec/emit.h"
 #include "core/dtype.h"
+#include "core/shape.h"
 #include "exec/emit_order.h"
 #include <string.h>
 
@@ -375,10 +376,10 @@ static lz_kv emit_check(emitter *e, const lz_gitem *it, uint32_t i)
 {
     const lz_lcheck *a = it->node->attr;
     lz_kv x = in(e, it, 0);
-    (void)i;
     if (it->mask)
         x = lz_kb_op3(e->kb, LZ_K_SELECT, e->masks[it->mask], x, constant(e, LZ_KI64, 0));
-    return lz_kb_check(e->kb, x, size_param(e, a->size), (int)a->dim, a->wrap != 0);
+    int dim = a->rule[0] ? LZ_MAX_DIMS + (int)lz_group_rules(e->g, i) : (int)a->dim;
+    return lz_kb_check(e->kb, x, size_param(e, a->size), dim, a->wrap != 0);
 }
 
 static lz_kv emit_index(emitter *e, const lz_gitem *it, uint32_t i)

@@ -296,3 +296,13 @@ bool lz_group_covers(const lz_group *g, const int64_t *address, int64_t numel, u
     }
     return address[0] == 0 && next == numel;
 }
+
+size_t lz_group_rules(const lz_group *g, size_t n)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++) {
+        const lz_gitem *it = &g->items.data[i];
+        found += !it->load && it->node->kind == LZ_L_CHECK && ((const lz_lcheck *)it->node->attr)->rule[0];
+    }
+    return found;
+}

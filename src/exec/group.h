@@ -99,6 +99,9 @@ uint64_t lz_rows_loops(const lz_group *g, const int64_t *rows, int64_t n);
 uint64_t lz_group_live(const lz_group *g);
 int64_t lz_group_steps(const lz_group *g, uint64_t loops); /* the product of their extents */
 
+/* How many of the first n items are checks with a rule of their own: the number of the next one. */
+size_t lz_group_rules(const lz_group *g, size_t n);
+
 /* The address of an item in a view. */
 void lz_item_address(const lz_group *g, const lz_gitem *item, const lz_gview *v,
                      int64_t row[1 + LZ_GROUP_LOOPS]);

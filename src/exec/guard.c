@@ -26,6 +26,7 @@ typedef struct part {
 struct lz_guard {
     const lz_guard *next;
     uint32_t origin, condition;
+    lz_dtype fits; /* the number `condition` must fit this dtype; LZ_DTYPE_NONE: it must be true */
     size_t n_steps, n_parts;
     const step *steps;
     const part *parts;
@@ -113,17 +114,18 @@ static uint32_t place_of(const nodes *found, const lz_ln *n)
     return i;
 }
 
-/* Adds what the nodes are made of; inputs have smaller ids, so one way down finds all. */
-static lz_err *find_inputs(nodes *found)
+/* Adds what the nodes are made of; inputs have smaller ids, so one way down finds all. false: steps
+ * cannot compute them. */
+static bool find_inputs(nodes *found)
 {
     for (size_t i = found->n; i-- > 0;) {
         const lz_ln *n = found->v[i];
         if (!can_do(n) || n->nin > 3 || found->n + n->nin > MOST_STEPS)
-            return lz_errf(LZ_ERR_INTERNAL, "a condition that is too difficult to be a guard");
+            return false;
         for (int k = 0; k < n->nin; k++)
             i += add_node(found, n->in[k]);
     }
-    return NULL;
+    return true;
 }
 
 static void make_step(const nodes *found, const lz_ln *n, step *out)
@@ -152,25 +154,40 @@ static lz_err *make_part(lz_lower *b, const nodes *found, const lz_lv *v, part *
     return e;
 }
 
+/* The guard's steps; all else is the caller's to fill in. */
+static lz_err *new_guard(lz_lower *b, const nodes *found, const lz_ln *condition, lz_guard **out)
+{
+    step *steps;
+    LZ_TRY(lz_arena_new(b->arena, out, 1));
+    LZ_TRY(lz_arena_new(b->arena, &steps, found->n));
+    for (size_t i = 0; i < found->n; i++)
+        make_step(found, found->v[i], &steps[i]);
+    **out = (lz_guard){ .next = b->guards,
+                        .origin = b->origin,
+                        .condition = place_of(found, condition),
+                        .fits = LZ_DTYPE_NONE,
+                        .n_steps = found->n,
+                        .steps = steps };
+    return NULL;
+}
+
 static lz_err *add_guard(lz_lower *b, const lz_ln *condition, const lz_lv *parts, size_t n)
 {
     nodes found = { .n = 0 };
     lz_guard *g;
-    step *steps;
     part *made;
     add_node(&found, condition);
     for (size_t i = 0; i < n; i++)
         if (parts[i].kind == LZ_LV_NUMBER && parts[i].node)
             add_node(&found, parts[i].node);
-    LZ_TRY(find_inputs(&found));
-    LZ_TRY(lz_arena_new(b->arena, &g, 1));
-    LZ_TRY(lz_arena_new(b->arena, &steps, found.n));
+    if (!find_inputs(&found))
+        return lz_errf(LZ_ERR_INTERNAL, "a condition that is too difficult to be a guard");
+    LZ_TRY(new_guard(b, &found, condition, &g));
     LZ_TRY(lz_arena_new(b->arena, &made, n));
-    for (size_t i = 0; i < found.n; i++)
-        make_step(&found, found.v[i], &steps[i]);
     for (size_t i = 0; i < n; i++)
         LZ_TRY(make_part(b, &found, &parts[i], &made[i]));
-    *g = (lz_guard){ b->guards, b->origin, place_of(&found, condition), found.n, n, steps, made };
+    g->parts = made;
+    g->n_parts = n;
     b->guards = g;
     return NULL;
 }
@@ -180,6 +197,31 @@ lz_err *lz_low_require(lz_lower *b, const lz_lv *condition, const lz_lv *parts, 
     if (condition->node)
         return b->shape_only ? NULL : add_guard(b, condition->node, parts, n);
     return condition->number.i ? NULL : lz_low_message(parts, n);
+}
+
+/* Every number of that kind fits: no guard is needed. */
+static bool always_fits(lz_scalar_kind kind, lz_dtype d)
+{
+    bool whole = kind == LZ_SCALAR_INT, wide = d == LZ_F32 || d == LZ_BF16 || d == LZ_I64;
+    return kind == LZ_SCALAR_BOOL || d == LZ_BOOL || d == LZ_F64 || lz_dtype_is_complex(d) || (whole && wide);
+}
+
+lz_err *lz_low_require_fits(lz_lower *b, const lz_lv *number, lz_dtype d)
+{
+    nodes found = { .n = 0 };
+    lz_guard *g;
+    lz_scalar ignored;
+    if (!number->node)
+        return lz_scalar_cast(number->number, d, &ignored);
+    if (b->shape_only || always_fits(number->number.kind, d))
+        return NULL;
+    add_node(&found, number->node);
+    if (!find_inputs(&found)) /* a number that a formula made: not one that a program passed */
+        return NULL;
+    LZ_TRY(new_guard(b, &found, number->node, &g));
+    g->fits = d;
+    b->guards = g;
+    return NULL;
 }
 
 /* ---- keeping them ---- */
@@ -229,6 +271,8 @@ static lz_err *check_guard(const lz_guard *g, const lz_scalar *scalars)
     lz_scalar done[MOST_STEPS];
     lz_lv parts[MOST_STEPS];
     LZ_TRY(do_steps(g, scalars, done));
+    if (g->fits != LZ_DTYPE_NONE)
+        return lz_scalar_cast(done[g->condition], g->fits, &(lz_scalar){ 0 });
     if (done[g->condition].i)
         return NULL;
     size_t n = g->n_parts < MOST_STEPS ? g->n_parts : MOST_STEPS;

@@ -107,6 +107,7 @@ typedef struct lz_lcheck {
     int64_t size; /* 0 <= index < size, or with wrap -size <= index, which then counts from the end */
     int64_t dim;  /* for the message */
     int64_t wrap;
+    char rule[]; /* the whole message, if this is no index; else "" */
 } lz_lcheck;
 
 typedef struct lz_lindex {
@@ -446,6 +447,8 @@ LZ_MUST_USE lz_err *lz_low_broadcast_shapes(lz_lower *b, const lz_lv *shapes, si
 /* A check: the error of the message if the condition is false; if it is known at run time
  * only, plans check it before they run (guard.h). */
 LZ_MUST_USE lz_err *lz_low_require(lz_lower *b, const lz_lv *condition, const lz_lv *parts, size_t n);
+/* A number that is to be an element of dtype d: refused, now or when it runs, if it does not fit. */
+LZ_MUST_USE lz_err *lz_low_require_fits(lz_lower *b, const lz_lv *number, lz_dtype d);
 /* The error of a check: texts (LZ_LV_STR) and values one behind the other. */
 LZ_MUST_USE lz_err *lz_low_message(const lz_lv *parts, size_t n);
 void lz_lv_print(const lz_lv *v, lz_text *out);
@@ -465,6 +468,9 @@ LZ_MUST_USE lz_err *lz_low_philox(lz_lower *b, int word, const lz_ln *seed, cons
                                   const lz_ln *index, const lz_ln **out);
 LZ_MUST_USE lz_err *lz_low_check_index(lz_lower *b, const lz_ln *index, int64_t size, int64_t dim, bool wrap,
                                        const lz_ln **out);
+/* x, whose run fails with the message `rule` where the condition, of bool and of the sizes of x, is false. */
+LZ_MUST_USE lz_err *lz_low_check_rule(lz_lower *b, const lz_ln *condition, lz_str rule, const lz_ln *x,
+                                      const lz_ln **out);
 /* What lz_low_check_index was given, in the same views, and how it is checked; NULL: it is not. */
 LZ_MUST_USE lz_err *lz_low_unchecked(lz_lower *b, const lz_ln *index, const lz_ln **out,
                                      const lz_lcheck **check);

@@ -38,4 +38,7 @@ LZ_MUST_USE lz_err *lz_low_make_cast(lz_lower *b, const lz_ln *x, lz_dtype to, b
 LZ_MUST_USE lz_err *lz_low_node_op(lz_lower *b, lz_lop op, const lz_ln *const *in, bool number,
                                    const lz_ln **out);
 
+/* The attribute of a check; all but the rule is zero. */
+LZ_MUST_USE lz_err *lz_low_new_check(lz_lower *b, lz_str rule, lz_lcheck **out);
+
 #endif

@@ -1,5 +1,6 @@
 #include "exec/lower_impl.h"
 #include <assert.h>
+#include <string.h>
 
 /* ---- scalar operations ---- */
 
@@ -162,7 +163,16 @@ static bool is_spread(const lz_ln *n)
     return views && (n->kind == LZ_L_RESHAPE || (n->kind == LZ_L_INDEX && shows_all(n)));
 }
 
-static lz_err *check_elements(lz_lower *b, const lz_ln *index, lz_lcheck attr, const lz_ln **out)
+lz_err *lz_low_new_check(lz_lower *b, lz_str rule, lz_lcheck **out)
+{
+    *out = lz_arena_zalloc(b->arena, sizeof **out + rule.len + 1);
+    if (!*out)
+        return lz_err_oom();
+    memcpy((*out)->rule, rule.ptr, rule.len);
+    return NULL;
+}
+
+static lz_err *check_elements(lz_lower *b, const lz_ln *index, const lz_lcheck *attr, const lz_ln **out)
 {
     LZ_TRY(lz_low_cast(b, index, LZ_I64, &index));
     return lz_low_intern(b,
@@ -171,8 +181,8 @@ static lz_err *check_elements(lz_lower *b, const lz_ln *index, lz_lcheck attr, c
                                           .nin = 1,
                                           .in = &index,
                                           .sizes = lz_ln_sizes(index),
-                                          .attr = &attr,
-                                          .attr_size = sizeof attr },
+                                          .attr = attr,
+                                          .attr_size = sizeof *attr + strlen(attr->rule) + 1 },
                          out);
 }
 
@@ -225,14 +235,38 @@ lz_err *lz_low_check_index(lz_lower *b, const lz_ln *index, int64_t size, int64_
                            const lz_ln **out)
 {
     const lz_ln *views[DEEP], *few;
+    lz_lcheck *attr;
     if (size == 0 && index->numel) /* the result may have no elements, and then nothing would run the check */
         return lz_errf(LZ_ERR_ARG, "index is out of bounds for dimension %lld with size 0", (long long)dim);
     int n = strip_views(&index, views);
     LZ_TRY(once(b, index, &few));
-    LZ_TRY(check_elements(b, few, (lz_lcheck){ size, dim, wrap }, out));
+    LZ_TRY(lz_low_new_check(b, LZ_STR(""), &attr));
+    attr->size = size;
+    attr->dim = dim;
+    attr->wrap = wrap;
+    LZ_TRY(check_elements(b, few, attr, out));
     if (few->ndim == index->ndim)
         LZ_TRY(lz_low_expand(b, *out, lz_ln_sizes(index), out));
     return put_views(b, views, n, out);
+}
+
+/* An element that breaks the rule is 1, and the only index into a dimension of one element is 0. */
+lz_err *lz_low_check_rule(lz_lower *b, const lz_ln *condition, lz_str rule, const lz_ln *x, const lz_ln **out)
+{
+    const lz_ln *broken, *zero, *kept, *in[3];
+    lz_lcheck *attr;
+    LZ_TRY(lz_low_map(b, LZ_K_NOT, &condition, &broken));
+    LZ_TRY(lz_low_new_check(b, rule, &attr));
+    attr->size = 1;
+    LZ_TRY(check_elements(b, broken, attr, &in[0]));
+    LZ_TRY(lz_low_const(b, lz_scalar_int(0), LZ_I64, &zero));
+    LZ_TRY(lz_low_expand(b, zero, lz_ln_sizes(x), &in[1]));
+    LZ_TRY(lz_low_map(b, LZ_K_EQ, in, &kept));
+    LZ_TRY(lz_low_const(b, lz_scalar_int(0), (lz_dtype)x->dtype, &zero));
+    LZ_TRY(lz_low_expand(b, zero, lz_ln_sizes(x), &in[2]));
+    in[0] = kept;
+    in[1] = x;
+    return lz_low_map(b, LZ_K_SELECT, in, out); /* what is computed of x waits for the check */
 }
 
 lz_err *lz_low_unchecked(lz_lower *b, const lz_ln *index, const lz_ln **out, const lz_lcheck **check)
@@ -240,6 +274,8 @@ lz_err *lz_low_unchecked(lz_lower *b, const lz_ln *index, const lz_ln **out, con
     const lz_ln *views[DEEP];
     int n = strip_views(&index, views);
     *check = index->kind == LZ_L_CHECK && index->nin == 1 ? index->attr : NULL;
+    if (*check && (*check)->rule[0])
+        *check = NULL;
     *out = *check ? index->in[0] : index;
     return put_views(b, views, n, out);
 }

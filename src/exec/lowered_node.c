@@ -89,6 +89,7 @@ static const char *check_check(const lz_low_proto *p)
     if (!ok)
         return "a check takes indices of Long and gives the same";
     return a->size >= 0 && a->dim >= 0 && a->dim < LZ_MAX_DIMS && (a->wrap == 0 || a->wrap == 1)
+                   && p->attr_size > sizeof *a
                ? NULL
                : "a check needs a size, a dimension, and wrap 0 or 1";
 }

@@ -2,6 +2,7 @@
 #include "core/dtype.h"
 #include "core/scalar.h"
 #include "core/shape.h"
+#include "exec/lower_impl.h"
 #include "exec/lowered_read.h"
 #include <string.h>
 
@@ -125,11 +126,15 @@ static lz_err *read_philox(lz_lreader *r, lz_lreading *at, const lz_ln **out)
 
 static lz_err *read_check(lz_lreader *r, lz_lreading *at, const lz_ln **out)
 {
-    lz_lcheck a;
-    LZ_TRY(lz_lread_int(r, at->n, "size", &a.size));
-    LZ_TRY(lz_lread_int(r, at->n, "dim", &a.dim));
-    LZ_TRY(lz_lread_int(r, at->n, "wrap", &a.wrap));
-    return make(r, at, &a, sizeof a, out);
+    lz_lcheck *a;
+    lz_str rule = LZ_STR("");
+    if (lz_ir_attr_find(at->n, "rule"))
+        LZ_TRY(lz_lread_str(r, at->n, "rule", &rule));
+    LZ_TRY(lz_low_new_check(r->b, rule, &a));
+    LZ_TRY(lz_lread_int(r, at->n, "size", &a->size));
+    LZ_TRY(lz_lread_int(r, at->n, "dim", &a->dim));
+    LZ_TRY(lz_lread_int(r, at->n, "wrap", &a->wrap));
+    return make(r, at, a, sizeof *a + rule.len + 1, out);
 }
 
 static lz_err *read_index(lz_lreader *r, lz_lreading *at, const lz_ln **out)

@@ -179,7 +179,8 @@ static lz_err *say_check(writer *w, lz_ir_node *n, const lz_ln *x)
     const lz_lcheck *a = x->attr;
     LZ_TRY(put_int(w, n, "size", a->size));
     LZ_TRY(put_int(w, n, "dim", a->dim));
-    return put_int(w, n, "wrap", a->wrap);
+    LZ_TRY(put_int(w, n, "wrap", a->wrap));
+    return a->rule[0] ? put_str(w, n, "rule", a->rule) : NULL;
 }
 
 static lz_err *say_index(writer *w, lz_ir_node *n, const lz_ln *x)

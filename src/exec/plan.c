@@ -123,6 +123,26 @@ static bool is_copy(const lz_group *g, const lz_emitted *k)
            && is_dense_walk(k, k->access[0].strides) && is_dense_walk(k, k->access[1].strides);
 }
 
+static lz_err *copy_rules(planner *b, const lz_group *g, const char *const **out)
+{
+    const char **rules;
+    size_t n = lz_group_rules(g, g->items.len), k = 0;
+    *out = NULL;
+    if (!n)
+        return NULL;
+    LZ_TRY(lz_arena_new(&b->p->arena, &rules, n));
+    for (size_t i = 0; i < g->items.len; i++) {
+        const lz_lcheck *a = g->items.data[i].node->attr;
+        lz_str copy;
+        if (lz_group_rules(g, i + 1) == k)
+            continue;
+        LZ_TRY(lz_arena_copy(&b->p->arena, lz_str_of(a->rule), &copy));
+        rules[k++] = copy.ptr;
+    }
+    *out = rules;
+    return NULL;
+}
+
 static lz_err *plan_kernel(planner *b, const lz_group *g, lz_plaunch *out)
 {
     lz_emitted k;
@@ -146,6 +166,7 @@ static lz_err *plan_kernel(planner *b, const lz_group *g, lz_plaunch *out)
     out->n_row = k.n_row;
     out->copy = is_copy(g, &k);
     LZ_TRY(lz_plan_find_origins(g, &b->p->arena, out));
+    LZ_TRY(copy_rules(b, g, &out->rules));
     if (k.n_access > b->p->most_access)
         b->p->most_access = k.n_access;
     if (k.n_params > b->p->most_params)

@@ -58,6 +58,7 @@ typedef struct lz_plaunch {
     const int64_t *extents;
     const lz_paccess *access;
     const lz_eparam *params;
+    const char *const *rules; /* messages of its checks that are no indices */
     size_t n_access, n_params;
     int n_outer, n_row;
     bool copy; /* it only copies access 0 to access 1, element by element in place */

@@ -118,7 +118,8 @@ static lz_kernel_args kernel_args(runner *r, const lz_plaunch *l)
     }
     for (size_t i = 0; i < l->n_params; i++)
         r->params[i] = param_of(&l->params[i], r->args->scalars);
-    return (lz_kernel_args){ .extents = l->extents, .access = r->access, .params = r->params };
+    return (
+        lz_kernel_args){ .extents = l->extents, .access = r->access, .params = r->params, .rules = l->rules };
 }
 
 static lz_err *run_kernel(runner *r, const lz_plaunch *l)
@@ -167,7 +168,9 @@ static lz_err *run_tail(void *user, int64_t begin, int64_t end)
     lz_kaccess access[LZ_KERNEL_ACCESSES];
     memcpy(access, t->args.access, l->n_access * sizeof *access);
     lz_plan_cut_tail(t->call, l, begin, end, extents, access);
-    lz_kernel_args part = { .extents = extents, .access = access, .params = t->args.params };
+    lz_kernel_args part = {
+        .extents = extents, .access = access, .params = t->args.params, .rules = t->args.rules
+    };
     return t->told ? run_tail_told(t, &part) : lz_kernel_run(l->kernel, &part, t->threads);
 }
 

@@ -34,6 +34,13 @@ static lz_err *read_geometry(lz_lower *b, const lz_lv *args, int64_t d, geometry
             return lz_errf(LZ_ERR_ARG, "non-positive stride is not supported");
         if (out->dilation.v[i] <= 0)
             return lz_errf(LZ_ERR_ARG, "dilation should be greater than zero");
+        if (out->transposed && out->output_padding.v[i] >= out->stride.v[i]
+            && out->output_padding.v[i] >= out->dilation.v[i])
+            return lz_errf(LZ_ERR_ARG,
+                           "output padding must be smaller than either stride or dilation, but got output "
+                           "padding %lld, stride %lld and dilation %lld in dimension %lld",
+                           (long long)out->output_padding.v[i], (long long)out->stride.v[i],
+                           (long long)out->dilation.v[i], (long long)i);
     }
     return NULL;
 }
@@ -146,9 +153,11 @@ static lz_err *add_bias(lz_lower *b, const lz_lv *bias, const lz_ln *y, const lz
     *out = y;
     if (!lz_lv_is_tensor(bias) || !y->sizes[1])
         return NULL;
+    LZ_TRY(lz_low_cast(b, bias->node, (lz_dtype)y->dtype,
+                       &n)); /* as in PyTorch: a bias may have another dtype */
     for (int64_t d = 0; d < y->ndim; d++)
         sizes.v[d] = d == 1 ? y->sizes[1] : 1;
-    LZ_TRY(lz_low_reshape(b, bias->node, lz_shape_ints(&sizes), &n));
+    LZ_TRY(lz_low_reshape(b, n, lz_shape_ints(&sizes), &n));
     LZ_TRY(lz_low_expand(b, n, lz_ln_sizes(y), &n));
     return lz_prim_map2(b, LZ_K_ADD, y, n, out);
 }

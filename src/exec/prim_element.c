@@ -92,3 +92,16 @@ lz_err *lz_lower_addcmul(lz_lower *b, const lz_lv *args, lz_lv *results)
     y = lz_prim_tensor(in.type, n);
     return lz_inner_end(b, &in, &y, results);
 }
+
+/* dep_token; the run fails where self, expanded to its sizes, is not true. */
+lz_err *lz_lower__functional_assert_async_msg(lz_lower *b, const lz_lv *args, lz_lv *results)
+{
+    const lz_ln *condition, *x = args[2].node;
+    if (args[1].kind != LZ_LV_STR)
+        return lz_errf(LZ_ERR_ARG, "_functional_assert_async: argument 'assert_msg' must be a string");
+    LZ_TRY(lz_prim_cast(b, &args[0], LZ_BOOL, &condition));
+    LZ_TRY(lz_low_expand(b, condition, lz_ln_sizes(x), &condition));
+    LZ_TRY(lz_low_check_rule(b, condition, args[1].str, x, &x));
+    results[0] = lz_prim_tensor(args[2].dtype, x);
+    return NULL;
+}

@@ -18,10 +18,7 @@ lz_err *lz_lower_full(lz_lower *b, const lz_lv *args, lz_lv *results)
     const lz_ln *n;
     LZ_TRY(lz_lv_get_ints(b, &args[0], &sizes));
     LZ_TRY(lz_shape_check(sizes));
-    if (!args[1].node) {
-        lz_scalar v;
-        LZ_TRY(lz_scalar_cast(args[1].number, d, &v));
-    }
+    LZ_TRY(lz_low_require_fits(b, &args[1], d));
     LZ_TRY(lz_low_wrap(b, &args[1], &value));
     LZ_TRY(lz_prim_cast(b, &value, d, &n));
     LZ_TRY(lz_low_expand(b, n, sizes, &n));

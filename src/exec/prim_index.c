@@ -135,6 +135,7 @@ static lz_err *scatter_value(lz_lower *b, lz_lscatter mode, const lz_lv *args, l
 {
     lz_lv value;
     const lz_ln *n;
+    LZ_TRY(lz_low_require_fits(b, &args[3], args[0].dtype));
     LZ_TRY(lz_low_wrap(b, &args[3], &value));
     LZ_TRY(lz_prim_cast(b, &value, args[0].dtype, &n));
     return scatter(b, mode, args, NULL, n, results);

@@ -63,11 +63,10 @@ static lz_err *place_windows(const char *name, const lz_ln *x, bool ceil_mode, p
         int64_t in = x->sizes[p->lead + i], pad = p->padding.v[i];
         LZ_TRY(check_window(name, p, i));
         int64_t reach = lz_calc_mul(&f, p->dilation.v[i], p->kernel.v[i] - 1);
-        if (pad > lz_calc_add(&f, reach, 1) / 2 && !f)
+        if (pad > p->kernel.v[i] / 2)
             return lz_errf(LZ_ERR_ARG,
-                           "pad should be at most half of effective kernel size, but got pad=%lld, "
-                           "kernel_size=%lld and dilation=%lld",
-                           (long long)pad, (long long)p->kernel.v[i], (long long)p->dilation.v[i]);
+                           "pad should be at most half of kernel size, but got pad=%lld and kernel_size=%lld",
+                           (long long)pad, (long long)p->kernel.v[i]);
         int64_t room =
             lz_calc_sub(&f, lz_calc_add(&f, in, lz_calc_mul(&f, 2, pad)), lz_calc_add(&f, reach, 1));
         int64_t up = ceil_mode ? p->stride.v[i] - 1 : 0;

@@ -110,6 +110,9 @@ static lz_err *position(lz_lower *b, lz_kreduce op, const char *name, const lz_l
                        "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
                        "reduction dim with the 'dim' argument.",
                        name);
+    if (!all && x->ndim && !x->sizes[dim])
+        return lz_errf(LZ_ERR_ARG, "%s(): Expected reduction dim %lld to have non-zero size.", name,
+                       (long long)dim);
     if (all)
         LZ_TRY(lz_low_reshape(b, x, LZ_INTS(x->numel), &x));
     LZ_TRY(find(b, op, x, dim, keep && !all && x->ndim, &n));
@@ -138,6 +141,9 @@ static lz_err *pair(lz_lower *b, lz_kreduce value, lz_kreduce index, const lz_lv
     bool keep;
     LZ_TRY(lz_prim_dim(&args[1], x->ndim, &dim));
     LZ_TRY(lz_lv_get_bool(&args[2], &keep));
+    if (x->ndim && !x->sizes[dim])
+        return lz_errf(LZ_ERR_ARG, "%s(): Expected reduction dim %lld to have non-zero size.",
+                       value == LZ_K_RMAX ? "max" : "min", (long long)dim);
     LZ_TRY(lz_low_reduce(b, for_dtype(value, x), x, x->ndim ? UINT64_C(1) << dim : 0, keep, &v));
     LZ_TRY(find(b, index, x, dim, keep && x->ndim, &i));
     results[0] = lz_prim_tensor(args[0].dtype, v);

@@ -212,8 +212,10 @@ lz_err *lz_lower_unfold(lz_lower *b, const lz_lv *args, lz_lv *results)
         map[r * cols + r] = r == dim ? step : 1;
     map[dim * cols + x->ndim] = 1;
     /* a tensor without dimensions has windows of it, but no place for them */
-    if (!args[0].node->ndim)
-        return result(&args[0], lz_low_reshape(b, x, LZ_INTS(size), &n), &n, results);
+    if (!args[0].node->ndim) {
+        sizes = (lz_shape){ .n = 1, .v = { size } };
+        map[0] = 1;
+    }
     return result(&args[0], lz_low_index(b, x, lz_shape_ints(&sizes), map, NULL, 0, NULL, &n), &n, results);
 }
 
@@ -465,6 +467,7 @@ lz_err *lz_lower_constant_pad_nd(lz_lower *b, const lz_lv *args, lz_lv *results)
                 (long long)x->sizes[d], (long long)pad.v[2 * i], (long long)pad.v[2 * i + 1], (long long)d);
     }
     LZ_TRY(lz_calc_check(fault));
+    LZ_TRY(lz_low_require_fits(b, &args[2], args[0].dtype));
     LZ_TRY(lz_low_wrap(b, &args[2], &value));
     LZ_TRY(lz_prim_cast(b, &value, args[0].dtype, &fill));
     lz_err *e = lz_low_pad(b, x, before, lz_shape_ints(&sizes), fill, &n);

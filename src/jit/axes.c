@@ -1,4 +1,5 @@
 #include "jit/axes.h"
+#include "core/shape.h"
 #include "jit/tile.h"
 
 size_t lz_dtype_bytes(int dtype)
@@ -8,6 +9,14 @@ size_t lz_dtype_bytes(int dtype)
         [LZ_I64] = 8,  [LZ_F16] = 2, [LZ_BF16] = 2, [LZ_F32] = 4, [LZ_F64] = 8
     };
     return sizes[dtype];
+}
+
+lz_err *lz_nest_bad_index(const lz_nest *n, int64_t index, int64_t dim, int64_t size)
+{
+    if (dim >= LZ_MAX_DIMS && n->args->rules)
+        return lz_errf(LZ_ERR_ARG, "%s", n->args->rules[dim - LZ_MAX_DIMS]);
+    return lz_errf(LZ_ERR_ARG, "index %lld is out of bounds for dimension %lld with size %lld",
+                   (long long)index, (long long)dim, (long long)size);
 }
 
 lz_err *lz_nest_check(const lz_nest *n)

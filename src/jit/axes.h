@@ -25,6 +25,8 @@ size_t lz_dtype_bytes(int dtype);
 
 /* Extents below 0 or a product above 2^63 are refused. */
 LZ_MUST_USE lz_err *lz_nest_check(const lz_nest *n);
+/* What a check that failed has to say. */
+LZ_MUST_USE lz_err *lz_nest_bad_index(const lz_nest *n, int64_t index, int64_t dim, int64_t size);
 
 static inline bool lz_kuse_any(const lz_kuse *u)
 {

@@ -394,8 +394,7 @@ static lz_err *outcome(const worker *w, int rc)
         return NULL;
     if (rc == LZ_CODE_DIVIDED)
         return lz_errf(LZ_ERR_ARG, "integer division by zero");
-    return lz_errf(LZ_ERR_ARG, "index %lld is out of bounds for dimension %lld with size %lld",
-                   (long long)f->index, (long long)f->dim, (long long)f->size);
+    return lz_nest_bad_index(&w->j->cut->nest, f->index, f->dim, f->size);
 }
 
 static lz_err *call(worker *w, int64_t n_outer, int64_t n_row)

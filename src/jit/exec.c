@@ -232,8 +232,7 @@ static bool do_check(lz_worker *w, const lz_instr *i, int64_t n, bool one)
     int64_t *out = (int64_t *)(void *)w->tile[i->out];
     int64_t k = w->l->p->tiles->check(out, index, size, i->attr & 1, n);
     if (k < n)
-        w->err = lz_errf(LZ_ERR_ARG, "index %lld is out of bounds for dimension %d with size %lld",
-                         (long long)index[k], i->attr / 2, (long long)size[k]);
+        w->err = lz_nest_bad_index(&w->l->nest, index[k], i->attr / 2, size[k]);
     return k == n;
 }
 

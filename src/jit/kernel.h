@@ -93,7 +93,8 @@ lz_kv lz_kb_gather_if(lz_kb *b, int access, lz_kv index, lz_kv mask, lz_kv fill)
  * dimension, the number of an element, ... dtype and base pointer are ignored. */
 lz_kv lz_kb_affine(lz_kb *b, int access);
 /* An i64 index below `size` (i64), else the run fails with "index I is out of bounds
- * for dimension D with size N". wrap: negative ones count from the end. */
+ * for dimension D with size N". wrap: negative ones count from the end. dim LZ_MAX_DIMS + k: a
+ * check of something else, which fails with rules[k] of lz_kernel_args. */
 lz_kv lz_kb_check(lz_kb *b, lz_kv index, lz_kv size, int dim, bool wrap);
 
 lz_kv lz_kb_param(lz_kb *b, lz_ktype type);
@@ -165,7 +166,8 @@ typedef struct lz_kernel_args {
     const int64_t *extents; /* outer dimensions first, then row; 0 is fine */
     const lz_kaccess *access;
     const lz_kscalar *params;
-    bool *compiled; /* set to whether machine code ran; may be NULL */
+    const char *const *rules; /* by lz_kb_check's dim, from LZ_MAX_DIMS on: what such a check says instead */
+    bool *compiled;           /* set to whether machine code ran; may be NULL */
 } lz_kernel_args;
 
 /* Runs it; everything is borrowed for the call. Stores must not overlap each other, nor

@@ -225,6 +225,12 @@ static const lz_ln *node_of_operand(const inferring *f, uint32_t operand)
     return NULL;
 }
 
+static bool returns_itself(const lz_op_row *op, const lz_spec *self)
+{
+    uint16_t memory = lz_layout_of(op)->memory;
+    return memory & LZ_MEMORY_MAY_RETURN || (memory & LZ_MEMORY_RETURN_0D && self->ndim == 0);
+}
+
 /* The result looks at an operand: g says where, unless it has no elements. */
 static lz_err *looking(inferring *f, const lz_lv *v, uint32_t operand, const lz_gview *g, lz_result *out)
 {
@@ -247,8 +253,7 @@ static lz_err *looking(inferring *f, const lz_lv *v, uint32_t operand, const lz_
              && agree(lz_lv_sizes(v), strides, &own))
         strides = lz_shape_ints(&own);
     LZ_TRY(lz_spec_get(f->t->specs, v->dtype, lz_lv_sizes(v), strides, &out->spec));
-    out->same =
-        out->spec == self && out->offset == 0 && lz_layout_of(f->c->op)->memory & LZ_MEMORY_MAY_RETURN;
+    out->same = out->spec == self && out->offset == 0 && returns_itself(f->c->op, self);
     return NULL;
 }
 

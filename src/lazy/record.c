@@ -5,6 +5,7 @@
 #include "lazy/eager.h"
 #include "lazy/layout.h"
 #include "lazy/record_impl.h"
+#include "lazy/recorder.h"
 #include "lazy/runtime.h"
 #include "op/op_table.h"
 #include <assert.h>
@@ -216,11 +217,22 @@ static lz_err *give_results(lz_ctx *c, const lz_op_row *op, const lz_inferred *x
     return NULL;
 }
 
-static lz_err *run_now(lz_ctx *c, const lz_op_row *op, lz_value *out)
+/* The formula of a list says how long it is: where(condition). */
+static bool gives_list(const lz_op_row *op)
+{
+    bool list = false;
+    for (uint32_t i = 0; i < op->nreturns; i++)
+        list = list || op->returns[i].type->kind == LZ_KIND_TENSORS;
+    return list;
+}
+
+static lz_err *run_now(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out)
 {
     lz_value results[LZ_ARGS_MAX];
     size_t n;
     lz_ctx_count(c, LZ_COUNT_OPS + (size_t)(op - lz_op_table));
+    if (gives_list(op))
+        return lz_recorder_formula(c, op, c->at, in, out);
     LZ_TRY(lz_eager_call(c, results, &n));
     for (size_t i = 0; i < n && i < op->nreturns; i++)
         out[i] = results[i].kind == LZ_KIND_SCALAR
@@ -238,8 +250,8 @@ static lz_err *record_plain(lz_ctx *c, const lz_op_row *op, const lz_value *in, 
         return NULL;
     LZ_TRY(lz_record_infer(c, in, &x));
     if (x->dynamic)
-        return run_now(c, op, out);
-    if (needs_node(c, x))
+        return run_now(c, op, in, out);
+    if (x->form.nout && needs_node(c, x))
         LZ_TRY(lz_record_node(c, x, &node));
     else
         lz_ctx_count(c, LZ_COUNT_OPS + (size_t)(op - lz_op_table)); /* a view that needs no node yet */
@@ -310,6 +322,9 @@ static lz_err *record_look(lz_ctx *c, const lz_op_row *op, const lz_value *in, l
 {
     const lz_op_row *view = &lz_op_table[lz_op_kin[op - lz_op_table].view];
     lz_value made = lz_value_tensor(NULL);
+    bool detaches = op == &lz_op_table[LZ_OP_detach_];
+    if (detaches && in[0].kind == LZ_KIND_TENSOR && in[0].tensor && in[0].tensor->made & LZ_MADE_VIEW)
+        return lz_errf(LZ_ERR_ARG, "Can't detach views in-place. Use detach() instead.");
     LZ_TRY(record_plain(c, view, in, &made, ok));
     if (!*ok || !made.tensor)
         return NULL;

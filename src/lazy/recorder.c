@@ -1,6 +1,7 @@
 #include "lazy/recorder.h"
 #include "core/strides.h"
 #include "exec/arg.h"
+#include "exec/lower_table.h"
 #include "lazy/ctx.h"
 #include <string.h>
 
@@ -295,4 +296,46 @@ lz_err *lz_recorder_tensor(lz_recorder *r, const lz_lv *v, lz_tensor **out)
 lz_err *lz_recorder_apply(lz_lower *b, uint16_t op, const lz_lv *args, lz_lv *results)
 {
     return lz_recorder_call(b->user, op, args, results);
+}
+
+/* ---- a formula instead of its operator ---- */
+
+static lz_err *give_list(lz_recorder *r, const lz_lv *v, lz_value *out)
+{
+    lz_tensor **list = lz_scope_alloc(r->ctx->scope, (v->list.n + 1) * sizeof *list);
+    if (!list)
+        return lz_err_oom();
+    for (size_t i = 0; i < v->list.n; i++)
+        LZ_TRY(lz_recorder_tensor(r, &v->list.items[i], &list[i]));
+    *out = lz_value_tensors((lz_tensors){ list, (int64_t)v->list.n });
+    return NULL;
+}
+
+static lz_err *give(lz_recorder *r, const lz_lv *v, lz_value *out)
+{
+    if (v->kind == LZ_LV_LIST)
+        return give_list(r, v, out);
+    *out = lz_value_tensor(NULL);
+    return lz_recorder_tensor(r, v, &out->tensor);
+}
+
+static lz_err *record_formula(lz_recorder *r, const lz_op_row *op, const lz_value *in, lz_value *out)
+{
+    const lz_lower_row *row = &lz_lower_table[op - lz_op_table];
+    lz_lv args[LZ_ARGS_MAX], results[LZ_ARGS_MAX] = { 0 };
+    for (int i = 0; i < row->nargs; i++)
+        LZ_TRY(lz_recorder_take(r, &in[row->from ? row->from[i] : i], &args[i]));
+    LZ_TRY(row->fn(&r->b, args, results));
+    for (uint32_t i = 0; i < op->nreturns; i++)
+        LZ_TRY(give(r, &results[i], &out[i]));
+    return NULL;
+}
+
+lz_err *lz_recorder_formula(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+{
+    lz_recorder r;
+    lz_recorder_init(&r, c, at);
+    lz_err *e = record_formula(&r, op, in, out);
+    lz_recorder_deinit(&r);
+    return e;
 }

@@ -9,6 +9,7 @@
 
 #include "base/vec.h"
 #include "exec/lower.h"
+#include <lazuli/schema.h>
 #include <lazuli/tensor.h>
 
 enum { LZ_NO_ELEMENTS = -1 };
@@ -44,5 +45,10 @@ LZ_MUST_USE lz_err *lz_recorder_take(lz_recorder *r, const lz_value *v, lz_lv *o
 LZ_MUST_USE lz_err *lz_recorder_call(lz_recorder *r, uint16_t op, const lz_lv *args, lz_lv *results);
 /* The same as an lz_lower_apply_fn. */
 lz_lower_apply_fn lz_recorder_apply;
+
+/* Records the operators of op's formula, which must have one, instead of op itself. Results belong to the
+ * scope; a list is as long as the formula makes it. */
+LZ_MUST_USE lz_err *lz_recorder_formula(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in,
+                                        lz_value *out);
 
 #endif

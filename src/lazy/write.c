@@ -95,19 +95,38 @@ static bool overlap_shifted(const lz_tensor *a, const lz_tensor *b)
 
 static bool overlap_at_all(const lz_tensor *a, const lz_tensor *b)
 {
+    if (a == b) /* whatever it looks like, and be it without elements */
+        return true;
     return a->alias == b->alias && a->spec->dense && b->spec->dense && a->spec->numel && b->spec->numel
            && a->offset < b->offset + b->spec->numel && b->offset < a->offset + a->spec->numel;
 }
 
-/* Of an operator that wants its arguments, but for self, apart from what it writes. */
+static bool shares_any(const lz_tensor *t, const lz_value *v)
+{
+    bool found = v->kind == LZ_KIND_TENSOR && v->tensor && overlap_at_all(t, v->tensor);
+    for (int64_t i = 0; !found && v->kind == LZ_KIND_TENSORS && i < v->tensors.n; i++)
+        found = v->tensors.v[i] && overlap_at_all(t, v->tensors.v[i]);
+    return found;
+}
+
+/* Of an operator that wants its arguments, self or not, apart from what it writes. */
 static bool reads_written(const writing *w, const lz_tensor *t)
 {
+    uint16_t memory = lz_layout_of(w->op)->memory;
     bool found = false;
-    if (!(lz_layout_of(w->op)->memory & LZ_MEMORY_APART))
+    if (!(memory & (LZ_MEMORY_APART | LZ_MEMORY_ALONE)))
         return false;
-    for (uint32_t i = 1; !found && i < w->kin->nargs; i++)
-        found =
-            w->args[i].kind == LZ_KIND_TENSOR && w->args[i].tensor && overlap_at_all(t, w->args[i].tensor);
+    for (uint32_t i = memory & LZ_MEMORY_ALONE ? 0 : 1; !found && i < w->kin->nargs; i++)
+        found = shares_any(t, &w->args[i]);
+    return found;
+}
+
+/* Of an operator that wants the tensors that it writes apart from each other. */
+static bool writes_twice(const writing *w, uint32_t i)
+{
+    bool found = false;
+    for (uint32_t k = 0; lz_layout_of(w->op)->memory & LZ_MEMORY_ALONE && !found && k < i; k++)
+        found = overlap_at_all(w->written[i].t, w->written[k].t);
     return found;
 }
 
@@ -130,7 +149,8 @@ static bool copies_itself(const writing *w)
 static lz_err *check_overlap(const writing *w)
 {
     const lz_call *call = &w->c->call;
-    bool strict = !(lz_layout_of(w->op)->memory & LZ_MEMORY_OVERLAP) && !copies_itself(w);
+    uint16_t memory = lz_layout_of(w->op)->memory;
+    bool strict = !(memory & LZ_MEMORY_OVERLAP) && !copies_itself(w), apart = !(memory & LZ_MEMORY_MAY_READ);
     for (uint32_t i = 0; strict && i < w->nwritten; i++) {
         const lz_tensor *t = w->written[i].t;
         if (!t->spec->dense
@@ -139,10 +159,10 @@ static lz_err *check_overlap(const writing *w)
                 LZ_ERR_ARG,
                 "unsupported operation: more than one element of the written-to tensor refers to a "
                 "single memory location. Please clone() the tensor before performing the operation.");
-        for (size_t j = 0; j < call->tensors.len; j++)
+        for (size_t j = 0; apart && j < call->tensors.len; j++)
             if (call->tensors.data[j] && overlap_shifted(t, call->tensors.data[j]))
                 return shared_element();
-        if (reads_written(w, t))
+        if (reads_written(w, t) || writes_twice(w, i))
             return shared_element();
     }
     return NULL;
@@ -170,6 +190,10 @@ static lz_err *check_fits(const writing *w, const lz_tensor *t, const lz_spec *s
     if (w->op->kind == LZ_SCHEMA_OUT && !(lz_layout_of(w->op)->memory & LZ_MEMORY_CAST_OUT))
         return lz_errf(LZ_ERR_ARG, "Expected out tensor to have dtype %s, but got %s instead",
                        lz_dtype_get(due)->name, lz_dtype_get(found)->name);
+    if (lz_layout_of(w->op)->memory & LZ_MEMORY_NO_CAST)
+        return lz_errf(LZ_ERR_ARG,
+                       "the tensor to be written has dtype %s but the operation's result requires dtype %s",
+                       lz_dtype_get(found)->name, lz_dtype_get(due)->name);
     return lz_dtype_check_cast(due, found);
 }
 

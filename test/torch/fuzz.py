@@ -256,6 +256,8 @@ class Run:
             return False
         if any(r.layout != torch.strided or r.dtype not in ABBR or r.is_quantized or r.numel() > 50000 or r.dim() > 12 for r in results):
             return False
+        if any(min(r.shape, default=0) < 0 for r in results):
+            return False  # as_strided lets PyTorch have a negative size
         inputs = [self.live[i].detach() for v in s["a"] for i in used(v)]
         floats = [t.double().abs().max().item() for t in inputs if t.is_floating_point() and t.numel()]
         if any(r.dtype not in TWIN and r.dtype not in (torch.bool, torch.float64) for r in results) and not all(f < 100 for f in floats):
@@ -644,8 +646,11 @@ class Known:
             with open(path) as f:
                 self.rows = [line.rstrip("\n").split("\t") for line in f if line.strip() and not line.startswith("#")]
 
-    def covers(self, f):
-        return any(f.kind == kind and re.fullmatch(op, f.op) and piece in f.text for kind, op, piece, _ in self.rows)
+    def covers(self, f, ops=()):
+        """A difference that no single operator shows is known if one of the program's operators is."""
+        names = [f.op] if f.op or not ops else ops
+        return any(f.kind == kind and re.fullmatch(op, name) and piece in f.text
+                   for kind, op, piece, _ in self.rows for name in names)
 
 
 def totals(counts, table):
@@ -658,7 +663,7 @@ def totals(counts, table):
 def fuzz(args):
     table, ops = operators(args.lazuli, args.operator)
     pool, known, driver = Pool(args.data, table), Known(args.known), Driver(args.driver)
-    counts, seen, end = collections.Counter(), collections.Counter(), time.time() + args.seconds
+    counts, seen, listed, end = collections.Counter(), collections.Counter(), {}, time.time() + args.seconds
     out = open(args.out, "w") if args.out else None
     while time.time() < end:
         rng = random.Random((args.seed << 32) + counts["programs"])
@@ -677,10 +682,15 @@ def fuzz(args):
             found = f
         if found is None:
             continue
-        counts["known" if known.covers(found) else "found"] += 1
         seen[found.key()] += 1
-        if seen[found.key()] == 1 and not known.covers(found):
+        new = seen[found.key()] == 1
+        if new:
+            listed[found.key()] = known.covers(found)
+        if new and not listed[found.key()]:
             program = reduced(driver, table, run.done, found)
+            listed[found.key()] = known.covers(found, [s["op"] for s in program if s["do"] == "call"])
+        counts["known" if listed[found.key()] else "found"] += 1
+        if new and not listed[found.key()]:
             print("%s %s: %s" % (found.kind, found.op, found.text[:200]), flush=True)
             if out:
                 why = "%s: %s" % (found.kind, found.text[:300])

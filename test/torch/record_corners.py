@@ -270,9 +270,160 @@ def attention(w):
     w.case(name, q[0, 0, 0], k[0, 0, 0], v[0, 0, 0])
 
 
+def weights(w):
+    """Norms and convolutions whose parameters have another dtype or shape, and dimensions without elements."""
+    x = torch.ones(2, 4, 3)  # no rounding of halves shows in what is made of it
+    for a, b in itertools.product((F32, F16, BF16, F64), repeat=2):
+        p = torch.ones(4, dtype=b)
+        w.case("batch_norm", x.to(a), p, p, None, None, True, 0.1, 1e-5, False)
+        w.case("batch_norm", x.to(a), None, None, p, p, False, 0.1, 1e-5, False)
+        w.case("batch_norm", x.to(a), p, p, p.float(), p.float(), False, 0.1, 1e-5, False)
+        w.case("instance_norm", x.to(a), p, p, None, None, True, 0.1, 1e-5, False)
+        w.case("group_norm", x.to(a), 2, p, p)
+        w.case("group_norm", x.to(a), 2, p, p.float())
+        w.case("rms_norm", torch.ones(2, 3, dtype=a), [3], torch.ones(3, dtype=b))
+        w.case("native_batch_norm", torch.ones(2, 2, 2, dtype=a), torch.ones(2, dtype=b), None, None, None, True, 0.1, 1e-5)
+    for n in (1, 3, 4, 5):
+        p = torch.ones(n)
+        for some in ((p, None, None, None, True), (None, p, None, None, True), (None, None, p, None, True),
+                     (None, None, None, p, True), (None, None, p, p, False)):
+            w.case("batch_norm", x, *some, 0.1, 1e-5, False)
+            w.case("instance_norm", x, *some, 0.1, 1e-5, False)
+    w.case("group_norm", x, 2, torch.ones(2, 2), None)
+    w.case("rms_norm", x, [])
+    for sizes in ([2, 0, 3], [0, 2, 3], [2, 2, 0]):
+        w.case("batch_norm", torch.ones(sizes), None, None, None, None, True, 0.1, 1e-5, False)
+        w.case("batch_norm", torch.ones(sizes), torch.ones(2), torch.ones(2), None, None, True, 0.1, 1e-5, False)
+        w.case("instance_norm", torch.ones(sizes), None, None, None, None, True, 0.1, 1e-5, False)
+    image, kernel = torch.ones(1, 2, 4), torch.ones(3, 2, 2)
+    for d in (F32, F64, F16, I64):
+        w.case("conv1d", image, kernel, torch.ones(3, dtype=d))
+        w.case("convolution", image, kernel, torch.ones(3, dtype=d), [1], [0], [1], False, [0], 1)
+        w.case("conv2d", torch.ones(1, 2, 4, 4), torch.ones(3, 2, 2, 2), torch.ones(3, dtype=d))
+        w.case("conv_transpose2d.input", torch.ones(1, 2, 4, 4), torch.ones(2, 3, 2, 2), torch.ones(3, dtype=d))
+    for more, stride, gap in itertools.product((0, 1, 2), (1, 2), (1, 2, 3)):
+        w.case("conv_transpose1d", image, torch.ones(2, 3, 2), None, [stride], [0], [more], 1, [gap])
+    for name, n in (("adaptive_max_pool2d", 2), ("adaptive_max_pool3d", 3), ("adaptive_avg_pool2d", 2), ("adaptive_avg_pool3d", 3)):
+        for sizes in itertools.product((0, 2), repeat=n + 1):
+            w.case(name, torch.ones(sizes), [1] * n)
+            w.case(name, torch.ones((2,) + sizes), [1] * n)
+
+
+def pads(w):
+    for mode, rank, n in itertools.product(("reflect", "replicate", "circular"), (1, 2, 3, 4, 6), (0, 1, 2, 4, 6, 8)):
+        w.case("pad", torch.ones([2] * rank), [1] * n, mode)
+    for kind, n in itertools.product(("reflection", "replication"), (1, 2, 3)):
+        name = "%s_pad%dd" % (kind, n)
+        for sizes in itertools.product((0, 2), repeat=n + 1):
+            w.case(name, torch.ones(sizes), [1] * (2 * n))
+        for first in (-1, -2, -3):
+            w.case(name, torch.ones([2] * (n + 2)), [first, 0 if first < -1 else -1] + [1] * (2 * n - 2))
+
+
+def numbers(w):
+    """Numbers that do not fit a dtype, and kinds of numbers that an operator does not take."""
+    mask, at = torch.tensor([True, False]), torch.tensor([0])
+    for d in (F32, F16, BF16, F64, I64, I32, torch.int16, torch.int8, U8, BOOL):
+        x = torch.ones(2, dtype=d)
+        for v in (1e39, 1e19, INF, float("nan"), 300, -1, 70000, 1.5):
+            if isinstance(v, int) or v == v and abs(v) != INF:  # the conversion of others depends on the processor
+                w.case("where.ScalarOther", mask, x, v)
+            w.case("full", [2], v, dtype=d)
+            w.case("masked_fill.Scalar", x, mask, v)
+            w.case("scatter.value", x, 0, at, v)
+            w.case("index_fill.int_Scalar", x, 0, at, v)
+            w.case("constant_pad_nd", x, [1, 1], v)
+    for d, v, steps in itertools.product((F32, I64), (INF, float("nan"), 1e39, 1e19, 7.5), (0, 1, 2, 3)):
+        w.case("linspace", v, 1.0, steps, dtype=d)
+        w.case("linspace", 1.0, v, steps, dtype=d)
+    whole, truth = torch.tensor([[1, 2], [3, 4]]), torch.tensor([[True, False], [True, True]])
+    for v in (1, 1.5, 2.0, True):
+        for x in (whole, truth, whole.float()):
+            w.case("addr", x, whole[0], whole[1], beta=v)
+            w.case("addr", x, whole[0], whole[1], alpha=v)
+        w.case("addr", truth, truth[0], truth[1], alpha=v)
+    for v in (-1.0, 0.0, float("nan")):
+        w.case("isclose", torch.ones(2), torch.ones(2), v)
+        w.case("isclose", torch.ones(2), torch.ones(2), 1e-5, v)
+        w.case("cosine_similarity", torch.ones(2, 2), torch.ones(2, 2), 1, v)
+
+
+def kinds(w):
+    """Tensors of several dtypes."""
+    for a, b in itertools.product((F32, F64, I64, F16), repeat=2):
+        p, q = torch.ones(2, 3, dtype=a), torch.ones(2, 3, dtype=b)
+        w.case("linalg_cross", p, q)
+        w.case("linalg_vecdot", p, q)
+        w.case("bilinear", p, torch.ones(2, 4), torch.ones(5, 3, 4, dtype=b))
+    for bias in (torch.ones(5), torch.ones(5, dtype=F64), torch.ones(1), torch.ones(5, 1)):
+        w.case("bilinear", torch.ones(2, 3), torch.ones(2, 4), torch.ones(5, 3, 4), bias)
+    for a, b in itertools.product((F32, F64, I64), repeat=2):
+        w.case("histogram.bins_tensor", torch.ones(3, dtype=a), torch.arange(3).to(b))
+        w.case("histogram.bin_ct", torch.ones(3, dtype=a), 3, weight=torch.ones(3, dtype=b))
+    for d in (U8, I32, BOOL, I64):
+        w.case("nll_loss", torch.zeros(2, 3), torch.tensor([1, 0]).to(d))
+        w.case("cross_entropy_loss", torch.zeros(2, 3), torch.tensor([1, 0]).to(d))
+        w.case("nll_loss2d", torch.zeros(2, 3, 1, 1), torch.zeros(2, 1, 1, dtype=d))
+        w.case("multi_margin_loss", torch.zeros(2, 3), torch.tensor([1, 0]).to(d))
+        w.case("multilabel_margin_loss", torch.zeros(2, 3), torch.zeros(2, 3, dtype=d))
+        for n in (0, 1, 2):
+            w.case("pdist", torch.ones(n, 3, dtype=d))
+        for name in ("softmax.int", "log_softmax.int", "special_softmax"):
+            w.case(name, torch.zeros(0, 2, dtype=d), 0)
+            w.case(name, torch.zeros(1, 2, dtype=d), 0)
+    for d, n in itertools.product((F16, BF16), (0, 1)):
+        w.case("pdist", torch.ones(n, 3, dtype=d))
+    for target in ([[0, 1]], [[2, -1]], [[-2, 0]], [[-1, 5]], [[1, -5]]):
+        w.case("multilabel_margin_loss", torch.ones(1, 2), torch.tensor(target))
+    w.case("embedding", torch.zeros(3, 2), torch.zeros(0))
+    for d in (F16, F32, F64):
+        w.case("binary_cross_entropy", torch.tensor([0.5, 0.25]), torch.tensor([0.0, 1.0]), torch.ones(1, dtype=d))
+    for n in (0, 1, 2):
+        w.case("unfold", torch.tensor(1.0), 0, n, 1)
+        w.case("unfold_copy", torch.tensor(1.0), 0, n, 1)
+    for order in (-1, -INF, 0, 2, INF):
+        for sizes, dim in (([0], None), ([2, 0], [1]), ([2, 0], [0]), ([0, 3], []), ([2], None)):
+            w.case("linalg_vector_norm", torch.ones(sizes), order, dim)
+    w.case("linalg_vector_norm", torch.ones(2, dtype=BOOL), 1, None, False, dtype=F64)
+    for p in (0.5, 1, 1.5, 2, 2.5, 3):
+        w.case("multi_margin_loss", torch.tensor([[0.5, 1.0, 2.0]]), torch.tensor([1]), p)
+    for start in (-INF, 1.0):
+        w.case("linspace.Tensor_Scalar", torch.tensor(start), 0, 1, dtype=F32)
+    for a, b, c in ((F32, F32, F64), (F32, F64, F32), (F64, F64, F64)):
+        w.case("linear", torch.ones(2, 3, dtype=a), torch.ones(4, 3, dtype=b), torch.ones(4, dtype=c))
+    w.case("relu6", torch.ones(2, dtype=BOOL))
+    for name in ("argmin", "argmax", "min.dim", "max.dim"):
+        for dim in (0, 1, 2):
+            w.case(name, torch.zeros(3, 0, 0), dim)
+    for pad, gap in ((1, 1), (2, 1), (2, 2)):
+        w.case("max_pool1d", torch.arange(12.0).reshape(1, 12), [3], [1], [pad], [gap])
+        w.case("max_pool2d_with_indices", torch.arange(64.0).reshape(1, 8, 8), [3, 3], [1, 1], [pad, pad], [gap, gap])
+    for factor in (-1, 300, 1.5, INF):
+        whole = torch.ones(2, 2, dtype=U8)
+        w.case("addmm", whole, whole, whole, beta=factor)
+        w.case("addmm", whole, whole, whole, alpha=factor)
+        w.case("baddbmm", whole[None], whole[None], whole[None], alpha=factor)
+        w.case("addbmm", whole, whole[None], whole[None], alpha=factor)
+    for lengths in ([1, 1], [2, 2], [3, 1], [0, 4], [-1, 5], [5, 0]):
+        for unsafe in (False, True):
+            if sum(lengths) == 4 and min(lengths) >= 0 or not unsafe:
+                w.case("segment_reduce", torch.arange(4.0), "sum", lengths=torch.tensor(lengths), unsafe=unsafe)
+
+
+def covariance(w):
+    x = torch.tensor([[1.0, 2.0, 4.0], [3.0, 1.0, 5.0]])
+    for f in ([1, 2, 1], [1, -1, 1], [0, 0, 0], [1, 1], [1.0, 1.0, 1.0], [True, True, True], [[1, 1, 1]]):
+        w.case("cov", x, fweights=torch.tensor(f))
+    for a in ([1.0, 2.0, 0.5], [1.0, -1.0, 1.0], [0.0, 0.0, 0.0], [1.0, 1.0], [1, 1, 1], [[1.0, 1.0, 1.0]]):
+        w.case("cov", x, aweights=torch.tensor(a))
+    w.case("cov", x, aweights=torch.tensor([1.0, 2.0, 1.0], dtype=F64))
+    w.case("cov", x.long(), aweights=torch.tensor([1.0, 2.0, 1.0]))
+
+
+
 def main():
     w = Writer()
-    for part in (reductions, losses, norms, empties, indices, others, attention):
+    for part in (reductions, losses, norms, empties, indices, others, attention, weights, pads, numbers, kinds, covariance):
         part(w)
     w.save(sys.argv[1])
     print("%d cases, %d of them refused" % (len(w.lines), sum('"error"' in line for line in w.lines)))
