@@ -251,7 +251,7 @@ static lz_err *record_plain(lz_ctx *c, const lz_op_row *op, const lz_value *in, 
     LZ_TRY(lz_record_infer(c, in, &x));
     if (x->dynamic)
         return run_now(c, op, in, out);
-    if (x->form.nout && needs_node(c, x))
+    if (needs_node(c, x))
         LZ_TRY(lz_record_node(c, x, &node));
     else
         lz_ctx_count(c, LZ_COUNT_OPS + (size_t)(op - lz_op_table)); /* a view that needs no node yet */
