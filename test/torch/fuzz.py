@@ -390,6 +390,8 @@ class Run:
     def compare_grad(self, s, grad, twin):
         if grad is not None and (grad.layout != torch.strided or not self.rounded_alike(grad, twin)):
             return
+        if grad is not None and grad.untyped_storage().nbytes() == 0 and grad.numel():
+            return  # PyTorch's zeros that nobody stored
         self.note(s, {"none": True} if grad is None else {"dt": ABBR[grad.dtype], "v": numbers(grad)})
         self.counts["gradients"] += 1
         a = self.driver.ask(s)
