@@ -238,9 +238,11 @@ static void find_form(finder *f, uint32_t v)
         return;
     if (casts(f, x) && f->tiles->widen[n->attr][x->type])
         f->out[v] = (lz_super){ .form = LZ_FORM_WIDEN, .in = { x->in[0] }, .n = 1 };
-    else if (n->attr == LZ_K_RSUM && x->op == LZ_K_MUL && f->uses[n->in[0]] == 1
-             && f->tiles->products[x->type])
+    bool products = n->attr == LZ_K_RSUM && x->op == LZ_K_MUL && f->tiles->products[x->type];
+    if (products && f->uses[n->in[0]] == 1) {
         f->out[v] = (lz_super){ .form = LZ_FORM_PRODUCTS, .in = { x->in[0], x->in[1] }, .n = 2 };
+        f->out[n->in[0]].inside = true; /* so that nothing hides the factors in it */
+    }
 }
 
 /* lo <= x < hi of i64: the mask of a padded access */

@@ -413,10 +413,15 @@ MEMORY(bf16, h16, float, bf16_to_f32(v), f32_to_bf16(v))
 MEMORY(f32, float, float, v, v)
 MEMORY(f64, double, double, v, v)
 
+#ifdef LZ_STRIP_f32
+#define LZ_LANE_BYTES (4 * LZ_STRIP_f32)
+#else
+#define LZ_LANE_BYTES 32
+#endif
 /* The lanes are held in registers while the tile lasts: as many at a time as eight registers hold.
  * `y` is made of what is at place k of the tile. */
 #define INTO_LANES(X, expr, made)                                                                            \
-    enum { AT_ONCE = sizeof(X) == 8 ? 32 : 64 };                                                             \
+    enum { FIT = 8 * LZ_LANE_BYTES / (int)sizeof(X), AT_ONCE = FIT < 64 ? FIT : 64 };                        \
     X *l = lane;                                                                                             \
     int64_t whole = n / 64 * 64;                                                                             \
     for (int from = 0; from < 64; from += AT_ONCE) {                                                         \
