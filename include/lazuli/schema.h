@@ -105,7 +105,7 @@ enum {
     LZ_MEMORY_CAST_OUT = 64,   /* an out form that casts its result; the others want the result's dtype */
     LZ_MEMORY_APART = 128,     /* no argument but self may share an element with what is written */
     LZ_MEMORY_NO_CAST = 256,   /* an in-place form that wants self to have the result's dtype */
-    LZ_MEMORY_MAY_READ = 512,  /* arguments may share elements with what is written: they are read first */
+    LZ_MEMORY_FILLS = 512,     /* one value for all elements, which may be one of them; no stride of 0 */
     LZ_MEMORY_ALONE = 1024,    /* an out form: nothing else may share an element with what is written */
     LZ_MEMORY_RETURN_0D = 2048 /* the argument itself if it has no dimensions */
 };

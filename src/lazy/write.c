@@ -146,20 +146,38 @@ static bool copies_itself(const writing *w)
     return b && a->alias == b->alias && a->spec == b->spec && a->offset == b->offset;
 }
 
+static bool is_expanded(const lz_spec *s)
+{
+    lz_ints sizes = lz_spec_sizes(s), strides = lz_spec_strides(s);
+    bool found = false;
+    for (int64_t d = 0; s->numel && !found && d < sizes.n; d++)
+        found = sizes.v[d] > 1 && strides.v[d] == 0;
+    return found;
+}
+
+/* Where all elements get one value it does not matter that some of them are one; PyTorch refuses strides of
+ * 0. */
+static bool overlaps_itself(const lz_spec *s, bool fills)
+{
+    if (s->dense)
+        return false;
+    return fills ? is_expanded(s)
+                 : lz_strides_overlap(lz_spec_sizes(s), lz_spec_strides(s)) == LZ_OVERLAP_YES;
+}
+
 static lz_err *check_overlap(const writing *w)
 {
     const lz_call *call = &w->c->call;
     uint16_t memory = lz_layout_of(w->op)->memory;
-    bool strict = !(memory & LZ_MEMORY_OVERLAP) && !copies_itself(w), apart = !(memory & LZ_MEMORY_MAY_READ);
+    bool strict = !(memory & LZ_MEMORY_OVERLAP) && !copies_itself(w), fills = memory & LZ_MEMORY_FILLS;
     for (uint32_t i = 0; strict && i < w->nwritten; i++) {
         const lz_tensor *t = w->written[i].t;
-        if (!t->spec->dense
-            && lz_strides_overlap(lz_spec_sizes(t->spec), lz_spec_strides(t->spec)) == LZ_OVERLAP_YES)
+        if (overlaps_itself(t->spec, fills))
             return lz_errf(
                 LZ_ERR_ARG,
                 "unsupported operation: more than one element of the written-to tensor refers to a "
                 "single memory location. Please clone() the tensor before performing the operation.");
-        for (size_t j = 0; apart && j < call->tensors.len; j++)
+        for (size_t j = 0; !fills && j < call->tensors.len; j++)
             if (call->tensors.data[j] && overlap_shifted(t, call->tensors.data[j]))
                 return shared_element();
         if (reads_written(w, t) || writes_twice(w, i))
