@@ -136,7 +136,7 @@ static bool is_other_disk(uint64_t disk)
 
 static lz_err *read_end(const lz_zip *z, directory *d)
 {
-    size_t end;
+    size_t end = 0;
     LZ_TRY(find_end(z, &end));
     const char *p = z->bytes.ptr + end;
     size_t record = end;

@@ -534,8 +534,11 @@ static lz_err *copy_back(const lz_compiled *x, lz_tensor *const *in, lz_data *co
 static lz_err *run_compiled(lz_compiled *x, lz_tensor *const *in, lz_tensor **out)
 {
     size_t nresults = x->recipe ? x->recipe->nroots : 0;
-    lz_data **data = lz_mem_zalloc(x->nin + nresults + 1, sizeof *data), **results = data + x->nin;
-    lz_err *e = data ? NULL : lz_err_oom();
+    lz_data **data = lz_mem_zalloc(x->nin + nresults + 1, sizeof *data);
+    if (!data)
+        return lz_err_oom();
+    lz_data **results = data + x->nin;
+    lz_err *e = NULL;
     for (size_t i = 0; !e && i < x->nin; i++)
         e = data_of(x->ctx, in[i], &data[i]);
     if (!e)
@@ -544,7 +547,7 @@ static lz_err *run_compiled(lz_compiled *x, lz_tensor *const *in, lz_tensor **ou
         e = give_output(x->ctx, &x->out[i], (x->out[i].is_input ? data : results)[x->out[i].from], &out[i]);
     if (!e)
         e = copy_back(x, in, data);
-    for (size_t i = 0; data && i < nresults; i++)
+    for (size_t i = 0; i < nresults; i++)
         lz_data_release(results[i]);
     lz_mem_free(data);
     return e;
