@@ -29,6 +29,10 @@ for name in $("$misuse"); do
     *) size=small ;;
     esac
     [ $size = "$which" ] || continue
+    # LeakSanitizer takes for leaks what the threads of the parent hold, which a child does not have.
+    case ${LZ_SANITIZE:-}:$name in
+    *address*:fork_*) continue ;;
+    esac
     text=$(expected "$name")
     timeout 120 env LAZULI_LOG=warn ${text:+LAZULI_DEBUG=1} "$misuse" "$name" >"$dir/out" 2>&1
     status=$?
