@@ -7,7 +7,8 @@
 enum {
     TENSORS = 64,
     ELEMENTS = 1 << 21, /* of a result, at most: an outer product of long vectors is left out */
-    SLOW_NS = 2000000,  /* a call that takes the CPU so long is not tried with larger tensors */
+    LARGE = 10000,      /* elements */
+    SLOW_NS = 2000000,  /* a call that takes the CPU so long is not tried with a large tensor */
     VARIANTS = 8
 };
 
@@ -190,15 +191,23 @@ static bool is_too_much(const lz_op_row *op, const lz_variant *v)
     return op->returns[0].type->kind == LZ_KIND_TENSORS && v->sizes[0] > TENSORS;
 }
 
+static bool is_large(const lz_variant *v)
+{
+    int64_t numel = 1;
+    for (int64_t i = 0; i < v->n; i++)
+        numel *= v->sizes[i];
+    return numel >= LARGE;
+}
+
 /* All variants; or, `first`, until the CPU takes one. */
 static lz_err *try_variants(lz_conform *k, const struct round *r, attempt a, bool first, result *out)
 {
     bool ok = false;
     uint64_t ns = 0;
-    for (size_t i = 0; i < r->n && out->worst != LZ_FAILED && !(first && ok) && ns < SLOW_NS; i++) {
+    for (size_t i = 0; i < r->n && out->worst != LZ_FAILED && !(first && ok); i++) {
         lz_verdict v = LZ_PASSED;
         a.variant = &r->variants[i];
-        if (is_too_much(a.op, a.variant))
+        if (is_too_much(a.op, a.variant) || (ns >= SLOW_NS && is_large(a.variant)))
             continue;
         LZ_TRY(try_once(k, &a, &ok, &ns, &v));
         out->taken += ok;

@@ -11,6 +11,7 @@
  * and a second object without code whose one constructor is a function of ours. Both objects are files in
  * memory. Where the loader keeps another order, or there is no /proc, the library is loaded all the same. */
 #include "base/dl.h"
+#include "base/file.h"
 #include "base/thread.h"
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -124,6 +125,7 @@ static void before_constructors(void)
 }
 
 /* Class, byte order and machine are those of the object that this code is in; the linker defines the name. */
+/* NOLINTNEXTLINE(bugprone-reserved-identifier) */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
 static void fill_headers(object *o)
@@ -183,7 +185,7 @@ static int make_object(const char *const *needed, char path[PATH_SIZE])
         "/././././././././././././././././././././";
     static atomic_int made;
     object o = { 0 };
-    _Static_assert(sizeof dots > 2 * MOST_OBJECTS, "a path for each object");
+    _Static_assert(sizeof dots / 2 >= MOST_OBJECTS, "a path for each object");
     int number = atomic_fetch_add(&made, 1) + 1;
     int fd = number <= MOST_OBJECTS ? memfd_create("lazuli", MFD_CLOEXEC) : -1;
     if (fd < 0)
@@ -191,7 +193,7 @@ static int make_object(const char *const *needed, char path[PATH_SIZE])
     fill_headers(&o);
     fill_dynamic(&o, needed);
     snprintf(path, PATH_SIZE, "/proc/self/fd/%.*s%d", 2 * number, dots, fd);
-    if (write(fd, &o, sizeof o) == (ssize_t)sizeof o)
+    if (lz_fd_write(fd, (lz_str){ (const char *)&o, sizeof o }) == 0)
         return fd;
     close(fd);
     return -1;

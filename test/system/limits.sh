@@ -76,7 +76,10 @@ expect 0 '' "$lazuli" graph zeros.ir --run --input 10000 --output large.npy
 expect 1 'File too large' ./limited -f 8 "$lazuli" graph net.ir --run --input large.npy --output small.npy
 [ ! -e small.npy ] || fail "a file was left beyond the limit"
 [ -z "$(find . -name '.lazuli-*')" ] || fail "temporary files were left: $(ls -A)"
-expect 1 'File too large' ./limited -f 0 "$lazuli" graph net.ir --run --input '{1}' --output small.npy
+case ${LZ_SANITIZE:-} in
+*thread*) ;; # TSan writes a file of its own when a process starts
+*) expect 1 'File too large' ./limited -f 0 "$lazuli" graph net.ir --run --input '{1}' --output small.npy ;;
+esac
 expect 1 'standard output cannot be written' ./limited -f 8 sh -c "'$lazuli' ops --json >out.json"
 
 # Few descriptors; whoever runs this test may have opened some.

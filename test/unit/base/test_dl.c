@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -154,12 +155,20 @@ static int exit_with(open_fn *open, const char *name)
     return WEXITSTATUS(status);
 }
 
+static lz_err *open_without_files(const char *const *names, lz_dl **out)
+{
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 0 });
+    return lz_dl_open_lasting(names, out);
+}
+
 /* The library's destructor ends the process with status 3. */
 static void test_lasting_globals_are_not_destroyed(void **state)
 {
     (void)state;
     assert_int_equal(exit_with(lz_dl_open, LZ_PLUGIN_DIR "/exit_status.so"), 3);
     assert_int_equal(exit_with(lz_dl_open_lasting, LZ_PLUGIN_DIR "/exit_status.so"), 0);
+    assert_int_equal(exit_with(open_without_files, LZ_PLUGIN_DIR "/exit_status.so"),
+                     3); /* it is loaded plainly */
 }
 
 static lz_err *test_lasting_libraries_are_as_others(void)
