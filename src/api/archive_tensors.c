@@ -61,7 +61,7 @@ bool lz_archive_tensors(lz_ctx *c, const lz_archive *a, lz_named_tensor *out)
 
 lz_tensor *lz_load_npy_at(lz_ctx *c, lz_loc at, const char *path)
 {
-    lz_array array;
+    lz_array array = { 0 };
     lz_err *e = path ? lz_npy_read(path, NULL, &array) : lz_errf(LZ_ERR_ARG, "lz_load_npy: path is NULL");
     return lz_ctx_told(c, at, e) ? tensor_of(c, at, &array) : c->inert;
 }

@@ -6,6 +6,7 @@
 #include "lazy/functional_table.h"
 #include "lazy/layout.h"
 #include "lazy/record_impl.h"
+#include <assert.h>
 
 /* ---- arguments ---- */
 
@@ -396,7 +397,7 @@ static lz_err *find_conformed(lz_ctx *c, const lz_inferred *x, conformed **out)
 static lz_err *conform(lz_ctx *c, lz_loc at, const lz_op_row *op, const lz_value *in, lz_value *out)
 {
     const lz_inferred *x;
-    conformed *w;
+    conformed *w = NULL;
     bool ok = true;
     LZ_TRY(lz_record_pack(c, op, in, &ok));
     if (!ok)
@@ -405,6 +406,7 @@ static lz_err *conform(lz_ctx *c, lz_loc at, const lz_op_row *op, const lz_value
     if (x->dynamic)
         return NULL;
     LZ_TRY(find_conformed(c, x, &w));
+    assert(w);
     return conform_results(c, at, op, w, out);
 }
 

@@ -106,7 +106,9 @@ void lz_foreign_loaded(void)
 
 /* exit() runs the destructors of the calling thread's variables first of all. A thread that only ends runs
  * them as well, and then those of its keys, which exit() does not. */
+/* NOLINTNEXTLINE(bugprone-reserved-identifier) */
 extern int __cxa_thread_atexit_impl(void (*fn)(void *), void *arg, void *dso) __attribute__((weak));
+/* NOLINTNEXTLINE(bugprone-reserved-identifier) */
 extern void *__dso_handle __attribute__((visibility("hidden")));
 
 static pthread_key_t after_end;

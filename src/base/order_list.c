@@ -1,4 +1,5 @@
 #include "base/order_list.h"
+#include <assert.h>
 
 void lz_order_deinit(lz_order_list *l)
 {
@@ -41,6 +42,7 @@ static void spread(lz_order_list *l, uint32_t at)
         most *= 4.0 / 3;
         n = find_region(l, at, bits, &first);
     } while (bits < LABEL_BITS && ((double)n > most || n > UINT64_C(1) << bits >> 2));
+    assert(n > 0); /* `at` itself */
     uint64_t step = (UINT64_C(1) << bits) / n, label = (l->items.data[at].label >> bits << bits) + step / 2;
     for (uint64_t k = 0; k < n; k++, label += step, first = l->items.data[first].behind)
         l->items.data[first].label = label;

@@ -238,7 +238,7 @@ bool lz_wants_columns(const lz_ln *x, uint64_t dims, int64_t steps)
     bool whole, inner = last >= 0 && dims >> last & 1;
     if (x->ndim > 1 && find_strides(x, strides)) {
         int64_t near = contiguous_dim(x, strides, &whole);
-        inner = near == kept ? false : dims >> near & 1 ? true : inner;
+        inner = near == kept ? false : near >= 0 && dims >> near & 1 ? true : inner;
     }
     return x->numel > steps && (!inner || steps <= SHORT_ROW);
 }

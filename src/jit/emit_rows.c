@@ -30,8 +30,8 @@ static parts parts_of(lz_em *e, uint32_t v)
                     .block = at_scratch(e, at + r.block),
                     .total = at_scratch(e, at + r.total),
                     .lane_at = at_scratch(e, indices),
-                    .block_at = at_scratch(e, indices + LZ_ROW_LANES * 8),
-                    .total_at = at_scratch(e, indices + (LZ_ROW_LANES + LZ_ROW_SUMS) * 8),
+                    .block_at = at_scratch(e, indices + (int64_t)LZ_ROW_LANES * 8),
+                    .total_at = at_scratch(e, indices + (int64_t)(LZ_ROW_LANES + LZ_ROW_SUMS) * 8),
                     .type = lz_em_state_type(e, n),
                     .total_type = n->op == LZ_N_SCAN ? lz_em_state_type(e, n) : lz_em_total_type(e, n),
                     .vec = e->p->vec };
@@ -161,7 +161,7 @@ lz_ebest lz_em_row_fold(lz_em *e, uint32_t v)
     lz_lvalue **sums = lz_em_held(e, n->stage - 1) ? lz_em_held_sums(e, v) : NULL;
     for (int i = 0; i < count; i++)
         s[i] = sums ? (lz_ebest){ sums[i], NULL }
-                    : lz_em_get(e, n, p.total_type, p.block, p.block_at, lz_em_i64(e, i * p.vec));
+                    : lz_em_get(e, n, p.total_type, p.block, p.block_at, lz_em_i64(e, (int64_t)i * p.vec));
     lz_em_halve(e, n, p.total_type, s, count, 1);
     for (int half = p.vec / 2; half > 0; half /= 2) {
         lz_ebest low = { piece(e, s[0].x, 0, half), piece(e, s[0].at, 0, half) };

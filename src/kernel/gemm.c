@@ -3,6 +3,7 @@
 #include "core/convert.h"
 #include "core/dtype.h"
 #include "kernel/bands.h"
+#include <assert.h>
 #include <string.h>
 
 /* Along k by KC: panels of that height, two vectors wide, and of one block's rows stay in the
@@ -183,6 +184,7 @@ static void turn(const run *r, const char *from, int64_t along, int64_t n, int64
 static void pack_panel(const run *r, const lz_gemm_side *s, int64_t b, int64_t at, int64_t n, int64_t k0,
                        int64_t nk, int64_t wide, char *panel)
 {
+    assert(panel);
     if (s->fetch) {
         memset(panel, 0, (size_t)(nk * wide * r->size));
         s->fetch(r->g->user, b, at, n, k0, nk, wide, panel);
@@ -211,6 +213,7 @@ static void pack_panel(const run *r, const lz_gemm_side *s, int64_t b, int64_t a
 static void pack_rows(const run *r, const lz_gemm_side *s, int64_t b, int64_t at, int64_t n, int64_t k0,
                       int64_t nk, int64_t kc, char *to)
 {
+    assert(to);
     int64_t size = (int64_t)lz_dtype_size(s->dtype);
     for (int64_t i = 0; i < n; i++) {
         const char *from = source(s, b, at + i, k0);
@@ -330,6 +333,7 @@ static void lay_x(const run *r, const tile *t, int64_t i, int64_t k0, strip *s)
 
 static void sum_up(const run *r, const tile *t)
 {
+    assert(t->out);
     int64_t step = r->pack_x ? MC : t->mi;
     for (int64_t k0 = 0; k0 < r->g->k; k0 += KC) {
         strip s = { .n = t->nj, .nk = least(KC, r->g->k - k0), .oi = t->oi, .add = k0 > 0 };

@@ -115,6 +115,7 @@ static lz_err *list_parts(void *user, int64_t begin, int64_t end, int worker)
     return NULL;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): written by list_part */
 lz_err *lz_nonzero_list(const lz_nonzero *z, int64_t *out)
 {
     listing l = { z, out };

@@ -91,7 +91,7 @@ static lz_err *sort_all(rows *r)
 {
     enum { LONG = 1 << 16 };
     int64_t total = lz_strided_count(&r->c->in[0], r->c->in[0].ndim);
-    if (r->n >= LONG && total / r->n < 2 * threads_of(r->c))
+    if (r->n >= LONG && total / r->n < (int64_t)2 * threads_of(r->c))
         r->inside = r->c->pool;
     r->one = r->k == r->n ? sort_row : sort_some;
     return run_rows(r, (size_t)r->n * 2 + lz_order_room(r->n, r->inside) / sizeof(uint64_t));
@@ -152,7 +152,7 @@ static void offer(candidates *s, const uint64_t *keys, int64_t n, int64_t first)
 static int64_t most_candidates(int64_t k)
 {
     enum { LEAST = 64 };
-    int64_t most = k < BLOCK / 2 ? 4 * k : k < BLOCK ? 2 * BLOCK : 2 * k;
+    int64_t most = k < BLOCK / 2 ? 4 * k : k < BLOCK ? (int64_t)2 * BLOCK : 2 * k;
     return most < LEAST ? LEAST : most;
 }
 

@@ -1,6 +1,7 @@
 #include "lazy/layout.h"
 #include "base/str.h"
 #include "core/promote.h"
+#include <assert.h>
 
 /* ---- arguments ---- */
 
@@ -187,6 +188,7 @@ static lz_dtype common_dtype(const question *q)
 static bool broadcast(const lz_spec *s, const lz_shape *strides, lz_ints sizes, lz_shape *out)
 {
     int64_t lead = sizes.n - s->ndim;
+    assert(strides->n == s->ndim);
     *out = (lz_shape){ .n = sizes.n };
     for (int64_t i = 0; lead >= 0 && i < s->ndim; i++) {
         if (s->sizes[i] != 1 && s->sizes[i] != sizes.v[lead + i])

@@ -329,6 +329,7 @@ static lz_err *record_look(lz_ctx *c, const lz_op_row *op, const lz_value *in, l
     if (!*ok || !made.tensor)
         return NULL;
     lz_tensor *t = in[0].tensor, *v = made.tensor;
+    assert(t); /* it has a view */
     lz_output value = v->value;
     uint32_t version = v->version;
     v->value.node = NULL;

@@ -6,6 +6,7 @@
 #include "lazy/debug.h"
 #include "lazy/registry.h"
 #include "lazy/sync.h"
+#include <assert.h>
 #include <lazuli/autograd.h>
 #include <math.h>
 #include <string.h>
@@ -572,11 +573,12 @@ static lz_err *spec_in(lz_ctx *c, const lz_spec *s, const lz_spec **out)
 static lz_err *share(lz_ctx *to, lz_loc at, lz_tensor *t, lz_tensor **out)
 {
     const lz_spec *base, *view;
-    lz_tensor *whole;
+    lz_tensor *whole = NULL;
     LZ_TRY(hold(t->alias, at));
     LZ_TRY(spec_in(to, t->alias->spec, &base));
     LZ_TRY(spec_in(to, t->spec, &view));
     LZ_TRY(lz_tensor_of_data(to, base, t->alias->device, lz_data_retain(t->alias->data), &whole));
+    assert(whole);
     *out = whole;
     if (lz_tensor_is_base(t))
         return NULL;

@@ -205,7 +205,7 @@ static int exit_log(void)
 static void exit_from_signal(int signal)
 {
     (void)signal;
-    exit(0);
+    exit(0); /* NOLINT(bugprone-signal-handler): it is what this tests */
 }
 
 /* While code is made. This thread only sleeps: exit from inside malloc is lost whatever a library does. */
@@ -431,7 +431,7 @@ static int few_files(void)
     int next = dup(0); /* the lowest that is free */
     close(next);
     getrlimit(RLIMIT_NOFILE, &most);
-    most.rlim_cur = (rlim_t)(next + below(4));
+    most.rlim_cur = (rlim_t)next + (rlim_t)below(4);
     if (next < 0 || setrlimit(RLIMIT_NOFILE, &most))
         return SKIPPED;
     lz_ctx *c = start(below(2));

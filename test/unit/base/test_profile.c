@@ -367,6 +367,7 @@ static void test_many_threads(void **state)
     (void)state;
     assert_null(lz_profile_begin(NULL));
     for (intptr_t i = 0; i < THREADS; i++)
+        /* NOLINTNEXTLINE(performance-no-int-to-ptr): a number for the thread */
         assert_int_equal(pthread_create(&threads[i], NULL, work, (void *)i), 0);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
