@@ -305,7 +305,7 @@ static lz_err *one_line(void *user, const lz_json *j, lz_arena *a)
         return lz_errf(LZ_ERR_MODEL, "there is no operator %s", t->op);
     const lz_json *other = lz_json_get(j, "g");
     bool has_grad = op->kind != LZ_SCHEMA_OUT && (!other || other->kind != LZ_JSON_INT);
-    for (int grad = 0; grad <= has_grad; grad++) {
+    for (int grad = 0; grad <= (has_grad ? 1 : 0); grad++) {
         bool held = (j->loc.line + grad) % 2;
         report(t, j, run_case(t->c, j, op, a, grad, held), 2 * grad + held);
     }

@@ -190,11 +190,12 @@ static int64_t used_bytes(const lz_conform *k)
 {
     const lz_backend *b = lz_get_backend(k->device);
     lz_backend_device devices[LZ_BACKEND_DEVICES];
+    lz_memory_info m;
     size_t n = 0;
     int64_t all = 0;
     lz_err *e = b->get_backend_devices(b->self, devices, LZ_BACKEND_DEVICES, &n);
     for (size_t i = 0; !e && all >= 0 && i < n && i < LZ_BACKEND_DEVICES; i++) {
-        lz_memory_info m = { .used_bytes = -1 };
+        m = (lz_memory_info){ .used_bytes = -1 };
         e = b->get_memory_info(b->self, devices[i], &m);
         all = m.used_bytes < 0 ? -1 : all + m.used_bytes;
     }

@@ -142,7 +142,7 @@ static bool do_load(lz_worker *w, const lz_instr *i, int64_t n, bool one)
 /* For how many elements the mask stays what it is at `at`. */
 static int64_t stretch(const uint8_t *mask, int64_t at, int64_t count)
 {
-    const uint8_t *end = memchr(mask + at, !mask[at], (size_t)(count - at));
+    const uint8_t *end = memchr(mask + at, mask[at] ? 0 : 1, (size_t)(count - at));
     return end ? end - (mask + at) : count - at;
 }
 

@@ -594,7 +594,8 @@ static void rebase(lz_worker *w, int64_t sign)
 {
     for (int k = 0; k < w->l->n_used; k++) {
         int a = w->l->used[k];
-        w->here[a] = lz_reach_move(w->here[a], sign * (int64_t)(uintptr_t)w->fixed[a]);
+        int64_t fixed = (int64_t)(uintptr_t)w->fixed[a];
+        w->here[a] = lz_reach_move(w->here[a], sign * fixed);
     }
 }
 

@@ -616,7 +616,7 @@ static int64_t check(int64_t *o, const int64_t *index, const int64_t *size, bool
     int64_t bad = 0, wraps = wrap ? -1 : 0;
     LOOP
     {
-        int64_t at = add_int64(index[i], (index[i] >> 63) & size[i] & wraps);
+        int64_t at = add_int64(index[i], -(int64_t)(index[i] < 0) & size[i] & wraps);
         bad |= at | sub_int64(sub_int64(size[i], 1), at);
         o[i] = at;
     }

@@ -246,6 +246,7 @@ static lz_err *looking(inferring *f, const lz_lv *v, uint32_t operand, const lz_
         own.v[d] = self->strides[d];
     if (looks)
         fill_ones(lz_lv_sizes(v), g->strides);
+    exact.n = 0;
     if (lz_view_strides(f->c, self, lz_lv_sizes(v), &exact)
         && (empty || agree(lz_lv_sizes(v), strides, &exact)))
         strides = lz_shape_ints(&exact);

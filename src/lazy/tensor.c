@@ -405,9 +405,10 @@ bool(lz_read)(lz_tensor *t, void *data, size_t size)
 /* Both numbers of a real one, whatever its kind. */
 static lz_scalar fill_item(lz_scalar s)
 {
+    const double beyond = 9223372036854775808.0; /* 2^63 */
     if (s.kind == LZ_SCALAR_BOOL || s.kind == LZ_SCALAR_INT)
         s.re = (double)s.i;
-    else if (s.re >= -0x1p63 && s.re < 0x1p63)
+    else if (s.re >= -beyond && s.re < beyond)
         s.i = (int64_t)s.re;
     else if (!isnan(s.re))
         s.i = s.re < 0 ? INT64_MIN : INT64_MAX;

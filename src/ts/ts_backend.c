@@ -186,8 +186,10 @@ static lz_err *copy_data(void *self, void *data, lz_backend_device from, lz_back
 
 static void count_bytes(backend *b, const lz_ts_computation *c, int sign)
 {
-    for (int i = 0; i < LZ_TS_PARTS; i++)
-        atomic_fetch_add_explicit(&b->bytes[i], sign * (int_fast64_t)c->bytes[i], memory_order_relaxed);
+    for (int i = 0; i < LZ_TS_PARTS; i++) {
+        int_fast64_t n = (int_fast64_t)c->bytes[i];
+        atomic_fetch_add_explicit(&b->bytes[i], sign < 0 ? -n : n, memory_order_relaxed);
+    }
 }
 
 static void release_computation(void *self, void *computation)
