@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,6 +26,11 @@
 #include <unistd.h>
 
 /* ---- the pointer to __cxa_atexit ---- */
+
+typedef struct loaded {
+    ElfW(Addr) base;
+    const ElfW(Dyn) * dynamic;
+} loaded;
 
 typedef struct tables {
     const ElfW(Sym) * symbols;
@@ -40,24 +46,24 @@ static int register_nothing(void (*destroy)(void *), void *object, void *library
 }
 
 /* Most loaders have made the addresses absolute. */
-static const void *address(const struct link_map *map, const ElfW(Dyn) * d)
+static const void *address(const loaded *l, const ElfW(Dyn) * d)
 {
-    ElfW(Addr) a = d->d_un.d_ptr < map->l_addr ? map->l_addr + d->d_un.d_ptr : d->d_un.d_ptr;
+    ElfW(Addr) a = d->d_un.d_ptr < l->base ? l->base + d->d_un.d_ptr : d->d_un.d_ptr;
     return (const void *)a; /* NOLINT(performance-no-int-to-ptr): the format has addresses as numbers */
 }
 
-static tables find_tables(const struct link_map *map)
+static tables find_tables(const loaded *l)
 {
     tables t = { 0 };
-    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+    for (const ElfW(Dyn) *d = l->dynamic; d->d_tag != DT_NULL; d++) {
         if (d->d_tag == DT_SYMTAB)
-            t.symbols = address(map, d);
+            t.symbols = address(l, d);
         else if (d->d_tag == DT_STRTAB)
-            t.names = address(map, d);
+            t.names = address(l, d);
         else if (d->d_tag == DT_RELA)
-            t.relocations[0] = address(map, d);
+            t.relocations[0] = address(l, d);
         else if (d->d_tag == DT_JMPREL)
-            t.relocations[1] = address(map, d);
+            t.relocations[1] = address(l, d);
         else if (d->d_tag == DT_RELASZ)
             t.sizes[0] = d->d_un.d_val;
         else if (d->d_tag == DT_PLTRELSZ)
@@ -74,24 +80,24 @@ static void set_pointer(int memory, const char *at)
 }
 
 /* The count of entries is 0 where this machine's objects have relocations of another form. */
-static void redirect(const struct link_map *map, const tables *t, int which, int memory)
+static void redirect(const loaded *l, const tables *t, int which, int memory)
 {
     const ElfW(Rela) *r = t->relocations[which];
     for (size_t n = r ? t->sizes[which] / sizeof *r : 0; n > 0; n--, r++) {
         /* NOLINTNEXTLINE(performance-no-int-to-ptr): the loader tells addresses as integers */
-        const char *at = (const char *)map->l_addr + r->r_offset;
+        const char *at = (const char *)l->base + r->r_offset;
         size_t symbol = ELF64_R_SYM(r->r_info);
         if (symbol && strcmp(t->names + t->symbols[symbol].st_name, "__cxa_atexit") == 0)
             set_pointer(memory, at);
     }
 }
 
-static void keep_globals(const struct link_map *map)
+static void keep_globals(const loaded *l)
 {
     int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
-    tables t = find_tables(map);
+    tables t = find_tables(l);
     for (int i = 0; memory >= 0 && t.symbols && t.names && i < 2; i++)
-        redirect(map, &t, i, memory);
+        redirect(l, &t, i, memory);
     if (memory >= 0)
         close(memory);
 }
@@ -112,16 +118,36 @@ typedef struct object {
 /* A constructor is called with the loader's lock held, by the thread that loads. */
 static LZ_THREAD_LOCAL const char *root_path;
 
-/* The objects of one dlopen follow each other: the root, what it needs, and what that needs. The library is
- * not among them if the host has loaded it before; then its globals are the host's. */
+static loaded loaded_of(const struct dl_phdr_info *info)
+{
+    loaded l = { .base = info->dlpi_addr };
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            /* NOLINTNEXTLINE(performance-no-int-to-ptr): the format has addresses as numbers */
+            l.dynamic = (const void *)(l.base + info->dlpi_phdr[i].p_vaddr);
+    return l;
+}
+
+/* The objects of one dlopen follow each other: the root, what the root needs, and what that needs. The library
+ * is not among them if the host has loaded it before; then its globals are the host's. */
+static int visit(struct dl_phdr_info *info, size_t size, void *data)
+{
+    bool *behind_root = data;
+    (void)size;
+    if (!*behind_root) {
+        *behind_root = strcmp(info->dlpi_name, root_path) == 0;
+        return 0;
+    }
+    loaded l = loaded_of(info);
+    if (l.dynamic && strncmp(info->dlpi_name, "/proc/self/fd/", strlen("/proc/self/fd/")) != 0)
+        keep_globals(&l);
+    return 1;
+}
+
 static void before_constructors(void)
 {
-    const struct link_map *m = _r_debug.r_map;
-    while (m && strcmp(m->l_name, root_path) != 0)
-        m = m->l_next;
-    m = m ? m->l_next : NULL;
-    if (m && strncmp(m->l_name, "/proc/self/fd/", strlen("/proc/self/fd/")) != 0)
-        keep_globals(m);
+    bool behind_root = false;
+    dl_iterate_phdr(visit, &behind_root);
 }
 
 /* Class, byte order and machine are those of the object that this code is in; the linker defines the name. */
