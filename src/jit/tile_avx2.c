@@ -4,7 +4,7 @@
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
 #else
-#pragma GCC optimize("O3,no-trapping-math,no-math-errno")
+#pragma GCC optimize("no-thread-jumps") /* through selects: gcc 13 cannot vectorise the loop then */
 #pragma GCC target("avx2,fma")
 #endif
 #define LZ_TILE_FMA

@@ -5,7 +5,7 @@
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"))),         \
                              apply_to = function)
 #else
-#pragma GCC optimize("O3,no-trapping-math,no-math-errno")
+#pragma GCC optimize("no-thread-jumps") /* through selects: gcc 13 cannot vectorise the loop then */
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512")
 #endif
 #define LZ_TILE_FMA

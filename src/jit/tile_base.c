@@ -1,6 +1,6 @@
 /* For every CPU of the architecture. */
 #ifndef __clang__
-#pragma GCC optimize("O3,no-trapping-math,no-math-errno")
+#pragma GCC optimize("no-thread-jumps") /* through selects: gcc 13 cannot vectorise the loop then */
 #endif
 #if defined(__FMA__) || defined(__aarch64__)
 #define LZ_TILE_FMA
