@@ -378,8 +378,9 @@ static lz_kv emit_check(emitter *e, const lz_gitem *it, uint32_t i)
     lz_kv x = in(e, it, 0);
     if (it->mask)
         x = lz_kb_op3(e->kb, LZ_K_SELECT, e->masks[it->mask], x, constant(e, LZ_KI64, 0));
-    int dim = a->rule[0] ? LZ_MAX_DIMS + (int)lz_group_rules(e->g, i) : (int)a->dim;
-    return lz_kb_check(e->kb, x, size_param(e, a->size), dim, a->wrap != 0);
+    if (a->rule[0])
+        return lz_kb_require(e->kb, x, size_param(e, a->size), (int)lz_group_rules(e->g, i));
+    return lz_kb_check(e->kb, x, size_param(e, a->size), (int)a->dim, a->wrap != 0);
 }
 
 static lz_kv emit_index(emitter *e, const lz_gitem *it, uint32_t i)

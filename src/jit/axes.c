@@ -1,5 +1,4 @@
 #include "jit/axes.h"
-#include "core/shape.h"
 #include "jit/tile.h"
 
 size_t lz_dtype_bytes(int dtype)
@@ -13,8 +12,8 @@ size_t lz_dtype_bytes(int dtype)
 
 lz_err *lz_nest_bad_index(const lz_nest *n, int64_t index, int64_t dim, int64_t size)
 {
-    if (dim >= LZ_MAX_DIMS && n->args->rules)
-        return lz_errf(LZ_ERR_ARG, "%s", n->args->rules[dim - LZ_MAX_DIMS]);
+    if (dim < 0)
+        return lz_errf(LZ_ERR_ARG, "%s", n->args->rules[-1 - dim]);
     return lz_errf(LZ_ERR_ARG, "index %lld is out of bounds for dimension %lld with size %lld",
                    (long long)index, (long long)dim, (long long)size);
 }

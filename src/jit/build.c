@@ -2,6 +2,7 @@
 #include "jit/kernel_ir.h"
 #include "jit/kernel_set.h"
 #include "jit/program.h"
+#include <assert.h>
 #include <string.h>
 
 struct lz_kb {
@@ -270,12 +271,25 @@ lz_kv lz_kb_affine(lz_kb *b, int access)
                                      .level = u->vary == LZ_K_ELEMENT ? LZ_LEVEL_ELEMENT : LZ_LEVEL_OUTER });
 }
 
-lz_kv lz_kb_check(lz_kb *b, lz_kv index, lz_kv size, int dim, bool wrap)
+/* dim below 0: rule -1 - dim. */
+static lz_kv check(lz_kb *b, lz_kv index, lz_kv size, int dim, bool wrap)
 {
     if (!typed(b, index, LZ_KI64, "an index") || !typed(b, size, LZ_KI64, "a size"))
         return 0;
     return lz_kb_node(
         b, (lz_knode){ .op = LZ_N_CHECK, .type = LZ_KI64, .attr = dim * 2 + wrap, .in = { index, size } });
+}
+
+lz_kv lz_kb_check(lz_kb *b, lz_kv index, lz_kv size, int dim, bool wrap)
+{
+    assert(dim >= 0);
+    return check(b, index, size, dim, wrap);
+}
+
+lz_kv lz_kb_require(lz_kb *b, lz_kv x, lz_kv size, int rule)
+{
+    assert(rule >= 0);
+    return check(b, x, size, -1 - rule, false);
 }
 
 lz_kv lz_kb_param(lz_kb *b, lz_ktype type)

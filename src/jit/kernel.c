@@ -123,7 +123,10 @@ static void print_attr(const lz_knode *n, lz_text *out)
     } else if (n->op == LZ_N_REDUCE || n->op == LZ_N_SCAN) {
         lz_text_printf(out, " %s", reduces[n->attr]);
     } else if (n->op == LZ_N_CHECK) {
-        lz_text_printf(out, " dim %d%s", n->attr / 2, n->attr & 1 ? " wrap" : "");
+        if (n->attr < 0)
+            lz_text_printf(out, " rule %d", -1 - n->attr / 2);
+        else
+            lz_text_printf(out, " dim %d%s", n->attr / 2, n->attr & 1 ? " wrap" : "");
     } else if (n->op == LZ_N_RARE) {
         lz_text_printf(out, " %s", lz_kop_text((lz_kop)n->attr));
     } else if (n->op >= LZ_KOP_COUNT && n->op != LZ_N_CAST) {

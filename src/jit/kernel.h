@@ -93,9 +93,10 @@ lz_kv lz_kb_gather_if(lz_kb *b, int access, lz_kv index, lz_kv mask, lz_kv fill)
  * dimension, the number of an element, ... dtype and base pointer are ignored. */
 lz_kv lz_kb_affine(lz_kb *b, int access);
 /* An i64 index below `size` (i64), else the run fails with "index I is out of bounds
- * for dimension D with size N". wrap: negative ones count from the end. dim LZ_MAX_DIMS + k: a
- * check of something else, which fails with rules[k] of lz_kernel_args. */
+ * for dimension D with size N". wrap: negative ones count from the end. */
 lz_kv lz_kb_check(lz_kb *b, lz_kv index, lz_kv size, int dim, bool wrap);
+/* The same without wrap, for what is no index: it fails with rules[rule] of lz_kernel_args. */
+lz_kv lz_kb_require(lz_kb *b, lz_kv x, lz_kv size, int rule);
 
 lz_kv lz_kb_param(lz_kb *b, lz_ktype type);
 lz_kv lz_kb_const_f(lz_kb *b, lz_ktype type, double v); /* rounded to the type */
@@ -166,7 +167,7 @@ typedef struct lz_kernel_args {
     const int64_t *extents; /* outer dimensions first, then row; 0 is fine */
     const lz_kaccess *access;
     const lz_kscalar *params;
-    const char *const *rules; /* by lz_kb_check's dim, from LZ_MAX_DIMS on: what such a check says instead */
+    const char *const *rules; /* messages of lz_kb_require */
     bool *compiled;           /* set to whether machine code ran; may be NULL */
 } lz_kernel_args;
 

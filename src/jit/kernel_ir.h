@@ -34,7 +34,7 @@ typedef enum lz_klevel { LZ_LEVEL_UNIFORM, LZ_LEVEL_OUTER, LZ_LEVEL_ELEMENT } lz
 
 typedef struct lz_knode {
     uint8_t op, type, level, stage; /* stage: walks over the row that must be over before it can be made */
-    int32_t attr;
+    int32_t attr;                   /* LZ_N_CHECK: 2 * dim + wrap, or -2 * (1 + rule) */
     uint32_t in[3];
     int64_t bits; /* of a constant, in the low bytes; else 0 */
     lz_hash hash; /* of the DAG below */
