@@ -74,11 +74,11 @@ bool lz_keep_is(const lz_launch *l, uint16_t instruction)
 void lz_keep_plan(lz_launch *l)
 {
     const lz_program *p = l->p;
-    uint16_t of[LZ_KEEP_CODE + 1] = { 0 }; /* of registers: each has one instruction, and 0 none */
     bool flat = l->flat && !l->across && l->lane.n > 1 && l->lane.n <= LZ_KEEP_DIMS;
     bool rows = l->rows && l->lane.total <= l->tile; /* a tile has all of a row */
     if ((!flat && !rows) || p->n_code > LZ_KEEP_CODE)
         return;
+    uint16_t of[LZ_KEEP_CODE + 1] = { 0 }; /* of registers: each has one instruction, and 0 none */
     int inner = rows ? 0 : inner_dim(l);
     bool any = false;
     for (uint16_t k = p->uniform.end; k < p->n_code; k++) {

@@ -285,7 +285,7 @@ static bool start_worker(lz_worker *w, const lz_launch *l)
     place_tiles(w, l);
     bool ok = lz_exec_one(w, l->p->uniform);
     if (ok)
-        lz_exec_splat(w, l->p->splat_uniform, l->tile);
+        lz_exec_splat(w, l->p->splat_uniform, l->tile < l->lane.total ? l->tile : l->lane.total);
     return ok;
 }
 
