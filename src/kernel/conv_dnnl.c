@@ -433,6 +433,14 @@ static double products(const lz_conv_shape *s)
     return n * (double)s->out[0] * (double)s->out[1] * (double)s->out[2];
 }
 
+/* What is read and written: most of the cost where each channel is convolved by itself. */
+static double elements(const lz_conv_shape *s)
+{
+    double in = (double)s->cin * (double)s->in[0] * (double)s->in[1] * (double)s->in[2];
+    double out = (double)s->cout * (double)s->out[0] * (double)s->out[1] * (double)s->out[2];
+    return (double)s->n * (double)s->groups * (in + out);
+}
+
 static int64_t times(int64_t n, int64_t part)
 {
     return part > 1 ? n / part : n;
@@ -441,9 +449,9 @@ static int64_t times(int64_t n, int64_t part)
 /* Images of a part: a divisor of their number, so that one primitive serves all. */
 static int64_t images_of(const lz_conv_shape *s)
 {
-    enum { PART = 1 << 22, PARTS = 16, SUM_PART = 1 << 24, SUM_PARTS = 4 };
+    enum { PART = 1 << 22, PARTS = 16, SUM_PART = 1 << 24, SUM_PARTS = 4, PRODUCTS_AN_ELEMENT = 16 };
     bool sums = s->kind == LZ_CONV_WEIGHT;
-    double wanted = products(s) / (sums ? SUM_PART : PART);
+    double wanted = sums ? products(s) / SUM_PART : (products(s) + PRODUCTS_AN_ELEMENT * elements(s)) / PART;
     int64_t most = sums ? SUM_PARTS : PARTS, parts = wanted > (double)most ? most : (int64_t)wanted;
     int64_t images = parts > 1 ? (s->n + parts - 1) / parts : s->n;
     images = images > 0 ? images : 1;
