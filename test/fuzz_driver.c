@@ -40,10 +40,15 @@ typedef struct driver {
 
 /* ---- variables ---- */
 
+static lz_err *check_var(int64_t id)
+{
+    return id >= 0 && id < VARS_MAX ? NULL : lz_errf(LZ_ERR_LIMIT, "variable %lld", (long long)id);
+}
+
 static lz_err *number_of_var(const lz_json *s, const char *key, int64_t *out)
 {
     LZ_TRY(lz_json_get_int(s, key, out));
-    return *out >= 0 && *out < VARS_MAX ? NULL : lz_errf(LZ_ERR_LIMIT, "variable %lld", (long long)*out);
+    return check_var(*out);
 }
 
 static void set_var(driver *d, int64_t id, lz_tensor *t)
@@ -182,6 +187,8 @@ static lz_err *do_call(driver *d, const lz_json *s)
     LZ_TRY(lz_json_get_str(s, "op", &name));
     LZ_TRY(lz_json_get_array(s, "a", &args));
     LZ_TRY(lz_json_get_array(s, "ids", &ids));
+    for (uint32_t i = 0; i < ids->len; i++)
+        LZ_TRY(check_var(ids->items[i].i));
     LZ_TRY(lz_json_get_bool(s, "grad", &grad));
     const lz_op_row *op = lz_operator_find(name.ptr);
     if (!op || args->len != op->nargs)
