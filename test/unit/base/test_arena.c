@@ -1,9 +1,9 @@
 #include "base/arena.h"
 #include "base/mem.h"
+#include "base/poison.h"
 #include "check.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
+#ifdef LZ_ASAN
 #define POISONED(p) __asan_address_is_poisoned(p)
 #else
 #define POISONED(p) ((void)(p), true)

@@ -1,11 +1,12 @@
 /* Graphs of a million nodes, read, improved, run and freed on a small stack. Sanitizers make
  * everything many times slower, so that they get fewer nodes. */
+#include "base/poison.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "check.h"
 #include <lazuli/run.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(LZ_ASAN) || defined(__SANITIZE_THREAD__)
 enum { NODES = 50000, FEWER = 10000 };
 #else
 enum { NODES = 1000000, FEWER = 100000 };

@@ -120,10 +120,18 @@ static void test_threads_change_nothing(void **state)
     }
 }
 
+/* TSan looks for races. With one thread there are none, and it takes minutes. */
+#ifdef __SANITIZE_THREAD__
+enum { ONE_THREAD_TOO = 0 };
+#else
+enum { ONE_THREAD_TOO = 1 };
+#endif
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { LZ_TEST(test_small_shape),
-                                        cmocka_unit_test(test_widths_and_layouts_agree),
-                                        cmocka_unit_test(test_threads_change_nothing) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest one_thread[] = { LZ_TEST(test_small_shape),
+                                             cmocka_unit_test(test_widths_and_layouts_agree) };
+    const struct CMUnitTest threads[] = { cmocka_unit_test(test_threads_change_nothing) };
+    int failed = ONE_THREAD_TOO ? cmocka_run_group_tests(one_thread, NULL, NULL) : 0;
+    return failed + cmocka_run_group_tests(threads, NULL, NULL);
 }

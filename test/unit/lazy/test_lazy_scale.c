@@ -1,3 +1,4 @@
+#include "base/poison.h"
 #include "calls.h"
 #include "check.h"
 #include <malloc.h>
@@ -9,7 +10,7 @@
 
 /* Long chains, long loops, many results. */
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_THREAD__) || defined(LZ_ASAN)
 enum { LONG = 100000, LOOPS = 20000 };
 #else
 enum { LONG = 1000000, LOOPS = 100000 };
