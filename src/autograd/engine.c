@@ -138,7 +138,7 @@ lz_err *lz_engine_leave(lz_grad_meta *m, lz_tensor *grad, bool create, lz_loc at
 
 static lz_err *leave(const run *r, const pending *p)
 {
-    if (r->g->ncaptures)
+    if (r->g->ncaptures || !p->node->meta->requires) /* detach_: older results still lead here */
         return NULL;
     LZ_TRY(lz_engine_leave(p->node->meta, p->grads[0], r->g->create, r->g->at));
     lz_hooks_left(r->ctx, p->node->meta);

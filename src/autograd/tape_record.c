@@ -519,7 +519,7 @@ static lz_err *node_of_write(rewriting *w, lz_gnode **node)
     uint64_t wanted = wanted_of(&lz_grad_table[kin], w->kin.args);
     lz_grad_needs needs = lz_grad_keeps(kin, wanted);
     const lz_value result = lz_value_tensor(w->self);
-    lz_value in[LZ_ARGS_MAX];
+    lz_value in[LZ_ARGS_MAX] = { 0 };
     for (uint32_t i = 0; i < w->kin.kin->nargs; i++)
         in[i] = w->kin.args[i];
     if (needs.whole & 1)
@@ -688,6 +688,10 @@ lz_err *lz_tape_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value
 {
     if (op->kind != LZ_SCHEMA_FUNCTIONAL && c->grad_mode != LZ_GRAD_INFERENCE)
         LZ_TRY(check_written(op, in));
+    if (op == &lz_op_table[LZ_OP_detach_] && any_argument(op, in)) { /* with gradients off, too */
+        *done = true;
+        return record_detach(c, op, at, in, out);
+    }
     if (c->grad_mode != LZ_GRAD_ON)
         return NULL;
     if (op->kind == LZ_SCHEMA_FUNCTIONAL)
@@ -704,6 +708,5 @@ lz_err *lz_tape_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value
     if (!(op->flags & LZ_OPF_INPLACE_VIEW))
         return record_write(c, op, at, in, out, done);
     *done = true;
-    return op == &lz_op_table[LZ_OP_detach_] ? record_detach(c, op, at, in, out)
-                                             : record_look(c, op, at, in, out);
+    return record_look(c, op, at, in, out);
 }

@@ -5,7 +5,7 @@
 
 static lz_err *check_index_dtype(const char *name, const lz_lv *index)
 {
-    if (index->dtype == LZ_I64 || index->dtype == LZ_I32 || !lz_lv_numel(index))
+    if (index->dtype == LZ_I64 || index->dtype == LZ_I32)
         return NULL;
     return lz_errf(LZ_ERR_ARG, "%s(): Expected dtype int32/int64 for index", name);
 }
@@ -46,7 +46,8 @@ lz_err *lz_lower_gather(lz_lower *b, const lz_lv *args, lz_lv *results)
 {
     const lz_ln *x, *index, *n;
     int64_t dim;
-    LZ_TRY(check_index_dtype("gather", &args[2]));
+    if (lz_lv_numel(&args[2]))
+        LZ_TRY(check_index_dtype("gather", &args[2]));
     LZ_TRY(lz_prim_dim(&args[1], lz_lv_ndim(&args[0]), &dim));
     LZ_TRY(lz_prim_some_dim(b, args[0].node, &x));
     LZ_TRY(lz_prim_some_dim(b, args[2].node, &index));
@@ -102,7 +103,8 @@ static lz_err *scatter(lz_lower *b, lz_lscatter mode, const lz_lv *args, const l
     const lz_lv *self = &args[0];
     const lz_ln *x, *index, *n;
     int64_t dim;
-    LZ_TRY(check_index_dtype("scatter", &args[2]));
+    if (lz_lv_numel(&args[2]))
+        LZ_TRY(check_index_dtype("scatter", &args[2]));
     LZ_TRY(lz_prim_dim(&args[1], lz_lv_ndim(self), &dim));
     results[0] = *self;
     if (!lz_lv_numel(&args[2]))

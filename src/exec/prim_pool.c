@@ -219,6 +219,18 @@ typedef struct average {
     int64_t divisor; /* 0: the number of elements */
 } average;
 
+/* In three dimensions a window must fit into x even where padding would make room for it. */
+static lz_err *check_kernel_fits(const lz_ln *x, const pool *p)
+{
+    const int64_t *n = x->sizes + p->lead, *k = p->kernel.v;
+    if (p->d < 3 || (n[0] >= k[0] && n[1] >= k[1] && n[2] >= k[2]))
+        return NULL;
+    return lz_errf(
+        LZ_ERR_ARG,
+        "input image (T: %lld H: %lld W: %lld) smaller than kernel size (kT: %lld kH: %lld kW: %lld)",
+        (long long)n[0], (long long)n[1], (long long)n[2], (long long)k[0], (long long)k[1], (long long)k[2]);
+}
+
 /* kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override. */
 static lz_err *read_average(lz_lower *b, const char *name, int64_t d, const lz_ln *x, const lz_lv *args,
                             average *out)
@@ -233,7 +245,8 @@ static lz_err *read_average(lz_lower *b, const char *name, int64_t d, const lz_l
         if (!out->divisor)
             return lz_errf(LZ_ERR_ARG, "divisor must be not zero");
     }
-    return place_windows(name, x, ceil_mode, &out->p);
+    LZ_TRY(place_windows(name, x, ceil_mode, &out->p));
+    return check_kernel_fits(x, &out->p);
 }
 
 static lz_err *clip(lz_lower *b, lz_kop op, const lz_ln *x, int64_t v, const lz_ln **out)

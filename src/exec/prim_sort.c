@@ -151,12 +151,14 @@ static lz_err *sorted_sequence(lz_lower *b, const lz_ln *seq, const lz_lv *sorte
 {
     const lz_ln *at;
     *out = seq;
-    if (!lz_lv_is_tensor(sorter) || !seq->numel)
+    if (!lz_lv_is_tensor(sorter))
         return NULL;
     if (sorter->dtype != LZ_I64 || !lz_shape_eq(lz_ln_sizes(seq), lz_lv_sizes(sorter)))
         return lz_errf(LZ_ERR_ARG,
                        "torch.searchsorted(): boundary and sorter must have the same size, and sorter "
                        "must be a tensor of dtype long");
+    if (!seq->numel)
+        return NULL;
     LZ_TRY(lz_low_check_index(b, sorter->node, seq->sizes[seq->ndim - 1], seq->ndim - 1, false, &at));
     return lz_low_gather(b, seq, at, seq->ndim - 1, out);
 }

@@ -161,7 +161,7 @@ static lz_err *add_element(reader *r, lz_gv first, bool negative_zero, scalars *
     if (negative_zero)
         s = lz_scalar_float(-0.0);
     if (sign == '+' || sign == '-') {
-        lz_gv im;
+        lz_gv im = lz_gv_none();
         LZ_TRY(lz_lexer_next(r->l));
         LZ_TRY(read_unsigned(r, sign == '-', &im));
         if (!lz_token_names(&r->l->tok, "j"))
@@ -177,7 +177,7 @@ static lz_err *add_element(reader *r, lz_gv first, bool negative_zero, scalars *
 static lz_err *read_element(reader *r, scalars *out)
 {
     bool negative;
-    lz_gv v;
+    lz_gv v = lz_gv_none();
     LZ_TRY(lz_lexer_accept(r->l, '-', &negative));
     LZ_TRY(read_unsigned(r, negative, &v));
     return add_element(r, v, negative && v.kind == LZ_GV_INT && v.i == 0, out);

@@ -159,15 +159,22 @@ static lz_err *first_inner(const question *q, lz_shape *out)
     return NULL;
 }
 
-static lz_err *order(const question *q, lz_shape *out)
+/* The order of a part of the first operand that has the sizes of the result, copied. */
+static lz_err *copied(const question *q, lz_shape *out)
 {
     lz_ints strides = q->n ? lz_spec_strides(q->operands[0]) : (lz_ints){ NULL, 0 };
     bool fits = strides.n == q->sizes.n;
     for (int64_t i = 0; fits && i < strides.n; i++)
         fits = q->sizes.v[i] != 0;
-    if (!fits)
-        return contiguous(q, out);
-    return lz_strides_iterated(q->sizes, &strides, 1, out);
+    return fits ? lz_strides_iterated(q->sizes, &strides, 1, out) : contiguous(q, out);
+}
+
+/* Of such a part, iterated over: row-major if that is one way to see it. */
+static lz_err *order(const question *q, lz_shape *out)
+{
+    lz_ints strides = q->n ? lz_spec_strides(q->operands[0]) : (lz_ints){ NULL, 0 };
+    bool row_major = strides.n == q->sizes.n && lz_strides_are_contiguous(q->sizes, strides);
+    return row_major ? contiguous(q, out) : copied(q, out);
 }
 
 /* ---- as TensorIterator has it ---- */
@@ -364,7 +371,7 @@ static lz_err *pad(const question *q, lz_shape *out)
     bool adds = by.kind != LZ_KIND_INTS;
     for (int64_t i = 0; !adds && i < by.ints.n; i++)
         adds = by.ints.v[i] > 0;
-    return adds ? format(q, out) : order(q, out);
+    return adds ? format(q, out) : copied(q, out);
 }
 
 static lz_err *dim_outer(const question *q, lz_shape *out)

@@ -170,14 +170,14 @@ static lz_err *check_overlap(const writing *w)
     const lz_call *call = &w->c->call;
     uint16_t memory = lz_layout_of(w->op)->memory;
     bool strict = !(memory & LZ_MEMORY_OVERLAP) && !copies_itself(w), fills = memory & LZ_MEMORY_FILLS;
-    for (uint32_t i = 0; strict && i < w->nwritten; i++) {
+    for (uint32_t i = 0; i < w->nwritten; i++) {
         const lz_tensor *t = w->written[i].t;
-        if (overlaps_itself(t->spec, fills))
+        if (strict && overlaps_itself(t->spec, fills))
             return lz_errf(
                 LZ_ERR_ARG,
                 "unsupported operation: more than one element of the written-to tensor refers to a "
                 "single memory location. Please clone() the tensor before performing the operation.");
-        for (size_t j = 0; !fills && j < call->tensors.len; j++)
+        for (size_t j = 0; strict && !fills && j < call->tensors.len; j++)
             if (call->tensors.data[j] && overlap_shifted(t, call->tensors.data[j]))
                 return shared_element();
         if (reads_written(w, t) || writes_twice(w, i))
@@ -190,10 +190,22 @@ static lz_err *check_overlap(const writing *w)
 static bool may_resize(const writing *w, const lz_tensor *t)
 {
     bool may = w->op->kind == LZ_SCHEMA_OUT;
-    bool iterates = lz_layout_of(w->kin)->strides == LZ_STRIDES_operands;
+    /* a generated out form computes first and copies then */
+    bool iterates =
+        lz_layout_of(w->kin)->strides == LZ_STRIDES_operands && !(w->op->flags & LZ_OPF_GENERATED);
     for (uint32_t i = 0; may && iterates && i < w->kin->nargs; i++)
         may = w->args[i].kind != LZ_KIND_TENSOR || w->args[i].tensor != t;
     return may;
+}
+
+/* An out form casts its result, unless the call names the result's dtype. */
+static bool casts_out(const writing *w)
+{
+    bool casts = lz_layout_of(w->op)->memory & LZ_MEMORY_CAST_OUT;
+    for (uint32_t i = 0; casts && i < w->op->nargs; i++)
+        casts = w->in[i].kind != LZ_KIND_DTYPE || w->in[i].dtype == LZ_DTYPE_NONE
+                || !lz_str_is(lz_str_of(w->op->args[i].name), "dtype");
+    return casts;
 }
 
 static lz_err *check_fits(const writing *w, const lz_tensor *t, const lz_spec *s)
@@ -205,7 +217,7 @@ static lz_err *check_fits(const writing *w, const lz_tensor *t, const lz_spec *s
     if (t->spec->dtype == s->dtype)
         return NULL;
     lz_dtype due = (lz_dtype)s->dtype, found = (lz_dtype)t->spec->dtype;
-    if (w->op->kind == LZ_SCHEMA_OUT && !(lz_layout_of(w->op)->memory & LZ_MEMORY_CAST_OUT))
+    if (w->op->kind == LZ_SCHEMA_OUT && !casts_out(w))
         return lz_errf(LZ_ERR_ARG, "Expected out tensor to have dtype %s, but got %s instead",
                        lz_dtype_get(due)->name, lz_dtype_get(found)->name);
     if (lz_layout_of(w->op)->memory & LZ_MEMORY_NO_CAST)

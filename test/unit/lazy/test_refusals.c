@@ -88,8 +88,81 @@ static void test_meaningless_arguments_are_refused(void **state)
     }
 }
 
+/* ---- values, which are known when the graph runs ---- */
+
+static lz_tensor *scattered(const inputs *in, int64_t have)
+{
+    lz_tensor *mask = lz_ge_Scalar(in->c, in->x, 0), *source = lz_ones(in->c, LZ_DIMS(have));
+    return lz_masked_scatter(in->c, in->x, mask, source);
+}
+
+static lz_tensor *short_source(const inputs *in)
+{
+    return scattered(in, 11);
+}
+
+static lz_tensor *empty_source(const inputs *in)
+{
+    return scattered(in, 0);
+}
+
+static lz_tensor *no_probability(const inputs *in)
+{
+    return lz_binary_cross_entropy(in->c, lz_add_Scalar(in->c, in->x, 1), in->soft);
+}
+
+static lz_tensor *no_quantile(const inputs *in)
+{
+    return lz_quantile(in->c, in->x, lz_mul_Scalar(in->c, in->few, 1.5));
+}
+
+static lz_tensor *negative_weights(const inputs *in)
+{
+    lz_tensor *zeros = lz_zeros(in->c, LZ_DIMS(4), .dtype = LZ_I64),
+              *negative = lz_sub_Scalar(in->c, zeros, 1);
+    return lz_cov(in->c, in->x, .fweights = negative);
+}
+
+static const struct {
+    lz_tensor *(*call)(const inputs *in);
+    const char *text;
+} values[] = {
+    { short_source, "Number of elements of source < number of ones in mask" },
+    { empty_source, "Number of elements of source < number of ones in mask" },
+    { no_probability, "all elements of input should be between 0 and 1" },
+    { no_quantile, "q values must be in the range [0, 1]" },
+    { negative_weights, "fweights cannot be negative" },
+};
+
+static void test_values_are_refused_when_they_are_known(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        lz_ctx *c = open_ctx(NULL);
+        inputs in = make_inputs(c);
+        lz_tensor *out = values[i].call(&in);
+        assert_string_equal(lz_message(c), "");
+        assert_string_equal(lz_print(out), "");
+        if (!strstr(lz_message(c), values[i].text))
+            fail_msg("'%s' does not say '%s'", lz_message(c), values[i].text);
+        lz_close(c);
+    }
+}
+
+static void test_enough_elements_are_taken(void **state)
+{
+    (void)state;
+    lz_ctx *c = open_ctx(NULL);
+    inputs in = make_inputs(c);
+    assert_true(lz_item_double(lz_sum(c, scattered(&in, 12))) == 12);
+    assert_string_equal(lz_message(c), "");
+    lz_close(c);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_meaningless_arguments_are_refused) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_meaningless_arguments_are_refused),
+                                        cmocka_unit_test(test_values_are_refused_when_they_are_known),
+                                        cmocka_unit_test(test_enough_elements_are_taken) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
