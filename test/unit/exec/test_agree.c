@@ -2,7 +2,7 @@
  * by node, they give the same bits. */
 #include "base/vec.h"
 #include "check.h"
-#include <lazuli/replay.h>
+#include "harness/replay.h"
 #include <stdio.h>
 
 typedef struct seen {

@@ -6,10 +6,10 @@
 #include "base/poison.h"
 #include "base/vec.h"
 #include "check.h"
+#include "harness/replay.h"
 #include "jit/codes.h"
 #include "jit/llvm.h"
 #include <ftw.h>
-#include <lazuli/replay.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>

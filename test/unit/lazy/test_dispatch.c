@@ -1,6 +1,6 @@
-#include "api/conform.h"
 #include "check.h"
 #include "exec/op_lower.h"
+#include "harness/conform.h"
 #include "lazy/ctx.h"
 
 /* Whatever the engine can lower is recorded, counted under its name, and never falls back: on the CPU
