@@ -5,12 +5,12 @@
 #include "base/mem.h"
 #include "core/array.h"
 #include "core/buffer.h"
-#include "exec/executor.h"
-#include "exec/xtensor.h"
 #include "figure.h"
 #include "harness/measure.h"
 #include "jit/kernel.h"
 #include "loops.h"
+#include "script/executor.h"
+#include "script/xtensor.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "exec/straight.h"
 #include "harness/bench_impl.h"
 #include "lazy/record.h"
 #include "op/op_table.h"
+#include "plan/static_graph.h"
 #include <string.h>
 
 enum {

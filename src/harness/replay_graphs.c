@@ -1,8 +1,8 @@
 #include "base/mem.h"
 #include "core/convert.h"
-#include "exec/executor.h"
-#include "exec/xtensor.h"
 #include "harness/replay_impl.h"
+#include "script/executor.h"
+#include "script/xtensor.h"
 #include <math.h>
 
 /* ---- values ---- */

@@ -7,8 +7,8 @@
 #include "base/pool.h"
 #include "base/vec.h"
 #include "core/array.h"
-#include "exec/lower.h"
 #include "harness/replay.h"
+#include "lower/lower.h"
 #include <lazuli/schema.h>
 
 typedef enum lz_verdict { LZ_PASSED, LZ_FAILED, LZ_UNSUPPORTED, LZ_VERDICTS } lz_verdict;

@@ -3,10 +3,11 @@
 #include "core/device.h"
 #include "core/scalar.h"
 #include "core/strides.h"
-#include "exec/op_lower.h"
-#include "exec/plan.h"
 #include "harness/replay_impl.h"
+#include "lower/op_lower.h"
 #include "op/op_table.h"
+#include "plan/op_nonzero.h"
+#include "plan/plan.h"
 #include <math.h>
 #include <string.h>
 
