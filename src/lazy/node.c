@@ -99,6 +99,7 @@ void lz_node_form_finish(lz_node_form *f)
                           + lz_node_form_words(f) * sizeof(uint64_t))
                          / CLASS_BYTES * CLASS_BYTES);
     f->hash = form_hash(f);
+    f->op_number = (uint16_t)(f->op - lz_op_table);
 }
 
 /* ---- memory ---- */
@@ -152,11 +153,10 @@ static inline void *take(lz_nodes *t, size_t size)
     return p;
 }
 
+/* The caller takes it off t->used. */
 static inline void give(lz_nodes *t, lz_node *n)
 {
     size_t k = (n->size - 1) / CLASS_BYTES;
-    t->used.live--;
-    t->used.bytes -= n->size;
     if (k < CLASSES)
         lz_slab_give(&t->classes[k], n);
     else
@@ -256,12 +256,13 @@ static inline lz_node *build(lz_nodes *t, const lz_node_form *f, const lz_output
     n->born = ++t->born;
     n->refs = 1;
     n->mark = n->index = 0;
-    n->nargs = f->nslots;
-    n->nin = f->nin;
-    n->nnumbers = f->nnumbers;
-    n->nout = f->nout;
     n->size = f->size;
+    n->nargs = f->nslots;
+    n->nout = f->nout;
+    n->nin = f->nin;
+    n->op_number = f->op_number;
     n->nfixed = f->nfixed;
+    n->nnumbers = f->nnumbers;
     n->depth = depth & INT32_MAX;
     n->passed = false;
     n->in = operands;
@@ -389,11 +390,15 @@ static inline lz_node *dismantle(lz_nodes *t, lz_node *n, lz_node *rest)
 void lz_node_free(lz_nodes *t, lz_node *n)
 {
     assert(n->refs == 0);
-    for (lz_node *list = doom(t, n, NULL); list;) {
+    size_t nodes = 0, bytes = 0;
+    for (lz_node *list = doom(t, n, NULL); list; nodes++) {
         n = list;
         list = dismantle(t, n, n->chain);
+        bytes += n->size;
         give(t, n);
     }
+    t->used.live -= nodes;
+    t->used.bytes -= bytes;
 }
 
 /* ---- what backends ask ---- */

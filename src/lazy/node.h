@@ -35,11 +35,12 @@ struct lz_node {
     const char *scope; /* interned; NULL: none */
     uint64_t born;     /* its number: above those of its operands */
     uint32_t refs;
-    uint32_t mark;  /* free for a walk: the context's current walk number */
-    uint32_t index; /* in that walk */
-    uint16_t nargs, nin, nnumbers, nout;
-    uint32_t size;       /* bytes of all of it */
-    uint32_t nfixed;     /* words */
+    uint32_t mark;                        /* free for a walk: the context's current walk number */
+    uint32_t index;                       /* in that walk */
+    uint32_t size;                        /* bytes of all of it */
+    uint16_t nargs, nout, nin, op_number; /* op_number: place of op in lz_op_table, 0 for data */
+    uint32_t nfixed;                      /* words */
+    uint16_t nnumbers;
     uint32_t depth : 31; /* operators on the longest way to data */
     bool passed : 1;     /* a sync computed it and did not keep it: the next one keeps it */
     uint32_t bucket;     /* hash of what it is found by: structure and operands */
@@ -98,9 +99,10 @@ typedef struct lz_node_form {
     const lz_slot *slots;
     const lz_spec *const *specs;
     const uint64_t *fixed;
-    uint16_t nslots, nin, nnumbers, nout;
-    uint32_t size; /* bytes of a node, a multiple of 16 */
+    uint16_t nslots, nout, nin, op_number;
     uint32_t nfixed;
+    uint16_t nnumbers;
+    uint32_t size; /* bytes of a node, a multiple of 16 */
 } lz_node_form;
 
 /* Words that slots, specs and fixed words of the form take. */
@@ -111,7 +113,7 @@ static inline size_t lz_node_form_words(const lz_node_form *f)
 /* Copies the three parts, wherever they are, to memory of lz_node_form_words words: the form's from now on.
  */
 void lz_node_form_join(lz_node_form *f, void *words);
-/* Sets size and hash of a form whose parts are joined. */
+/* Sets hash, size and op_number of a form whose parts are joined. */
 void lz_node_form_finish(lz_node_form *f);
 /* Finds or makes; *out is one count of the caller. Numbers are copied. */
 LZ_MUST_USE lz_err *lz_node_make(lz_nodes *t, const lz_node_form *f, const lz_output *in,
