@@ -107,7 +107,8 @@ enum {
     LZ_MEMORY_NO_CAST = 256,   /* an in-place form that wants self to have the result's dtype */
     LZ_MEMORY_FILLS = 512,     /* one value for all elements, which may be one of them; no stride of 0 */
     LZ_MEMORY_ALONE = 1024,    /* an out form: nothing else may share an element with what is written */
-    LZ_MEMORY_RETURN_0D = 2048 /* the argument itself if it has no dimensions */
+    LZ_MEMORY_RETURN_0D = 2048, /* the argument itself if it has no dimensions */
+    LZ_MEMORY_OWN_DTYPE = 4096  /* computes in the dtype of what it writes, unless the call names one */
 };
 
 /* How strides of results are found (lazy/layout.h); views first. The names are those of the field

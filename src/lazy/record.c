@@ -7,6 +7,7 @@
 #include "lazy/record_impl.h"
 #include "lazy/recorder.h"
 #include "lazy/runtime.h"
+#include "lazy/statistics.h"
 #include "op/op_table.h"
 #include <assert.h>
 #include <string.h>
@@ -487,7 +488,7 @@ static __attribute__((noinline)) void record_checked(lz_ctx *c, const lz_op_row 
     lz_debug_leave(c);
 }
 
-void lz_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+void lz_record_part(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
 {
     if (c->debug)
         record_checked(c, op, at, in, out);
@@ -495,4 +496,20 @@ void lz_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz
         record_with_tape(c, op, at, in, out);
     else
         record(c, op, at, in, out);
+}
+
+static __attribute__((noinline)) void record_norm(lz_ctx *c, const lz_op_row *op, lz_loc at,
+                                                  const lz_value *in, lz_value *out)
+{
+    lz_value rest[LZ_ARGS_MAX];
+    lz_statistics_write(c, op, at, in, rest);
+    lz_record_part(c, op, at, rest, out);
+}
+
+void lz_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+{
+    if (lz_statistics_are_written(op, in))
+        record_norm(c, op, at, in, out);
+    else
+        lz_record_part(c, op, at, in, out);
 }

@@ -49,14 +49,24 @@ static lz_value kin_arg(const writing *w, const lz_arg_row *a)
     return default_of(w, a);
 }
 
+/* sum(x, out=y) adds in the dtype of y. */
+static void set_own_dtype(writing *w)
+{
+    for (uint32_t i = 0; i < w->kin->nargs; i++)
+        if (lz_str_is(lz_str_of(w->kin->args[i].name), "dtype")
+            && (w->args[i].kind != LZ_KIND_DTYPE || w->args[i].dtype == LZ_DTYPE_NONE))
+            w->args[i] = lz_value_dtype((lz_dtype)w->written[0].t->spec->dtype);
+}
+
 static void find_args(writing *w)
 {
-    if (w->op->kind == LZ_SCHEMA_INPLACE && w->kin->nargs == w->op->nargs) {
+    if (w->op->kind == LZ_SCHEMA_INPLACE && w->kin->nargs == w->op->nargs)
         memcpy(w->args, w->in, w->op->nargs * sizeof *w->in);
-        return;
-    }
-    for (uint32_t i = 0; i < w->kin->nargs; i++)
-        w->args[i] = kin_arg(w, &w->kin->args[i]);
+    else
+        for (uint32_t i = 0; i < w->kin->nargs; i++)
+            w->args[i] = kin_arg(w, &w->kin->args[i]);
+    if (w->nwritten && lz_layout_of(w->op)->memory & LZ_MEMORY_OWN_DTYPE)
+        set_own_dtype(w);
 }
 
 /* In the order of the arguments. */
@@ -180,8 +190,6 @@ static lz_err *check_overlap(const writing *w)
         for (size_t j = 0; strict && !fills && j < call->tensors.len; j++)
             if (call->tensors.data[j] && overlap_shifted(t, call->tensors.data[j]))
                 return shared_element();
-        if (reads_written(w, t) || writes_twice(w, i))
-            return shared_element();
     }
     return NULL;
 }
@@ -364,6 +372,8 @@ static lz_err *check_results(const writing *w)
         const lz_spec *s;
         LZ_TRY(result_of(w, i, &s));
         LZ_TRY(check_fits(w, w->written[i].t, s));
+        if (s->numel && (reads_written(w, w->written[i].t) || writes_twice(w, i)))
+            return shared_element();
     }
     return NULL;
 }
