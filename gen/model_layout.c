@@ -5,10 +5,9 @@
 /* ---- memory: may_copy, may_return ---- */
 
 /* In the order of the bits LZ_MEMORY_. */
-static const char *const words[] = { "may_copy", "may_share", "may_return", "row_major",
-                                     "overlap",  "no_write",  "cast_out",   "apart",
-                                     "no_cast",  "fills",     "alone",      "return_0d",
-                                     "own_dtype" };
+static const char *const words[] = { "may_copy", "may_share", "may_return", "row_major", "overlap",
+                                     "no_write", "cast_out",  "apart",      "no_cast",   "fills",
+                                     "alone",    "return_0d", "own_dtype" };
 
 static int bit_of(lz_str word)
 {
@@ -39,8 +38,9 @@ static lz_err *check_memory(const lzg_function *f, const lzg_yaml *v)
     if (m & LZ_MEMORY_MAY_SHARE && marked)
         return lz_err_at(LZ_ERR_MODEL, v->loc, "may_share is for results that the schema does not mark");
     if (m & of_writes && !writes)
-        return lz_err_at(LZ_ERR_MODEL, v->loc,
-                         "overlap, no_write, apart, no_cast, fills and own_dtype are for operators that write");
+        return lz_err_at(
+            LZ_ERR_MODEL, v->loc,
+            "overlap, no_write, apart, no_cast, fills and own_dtype are for operators that write");
     if (m & (LZ_MEMORY_CAST_OUT | LZ_MEMORY_ALONE) && f->func->kind != LZG_OUT_KIND)
         return lz_err_at(LZ_ERR_MODEL, v->loc, "cast_out and alone are for operators with an out argument");
     return NULL;

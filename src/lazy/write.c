@@ -243,7 +243,8 @@ static lz_err *not_written(void)
 /* Of an out form that computes first and copies then: what it resizes becomes row-major. */
 static lz_err *resized(const writing *w, const lz_spec **s)
 {
-    if (w->op->kind != LZ_SCHEMA_OUT || lz_layout_of(w->op)->strides != LZ_STRIDES_contiguous)
+    bool copies = lz_layout_of(w->op)->strides == LZ_STRIDES_contiguous || w->op->flags & LZ_OPF_GENERATED;
+    if (w->op->kind != LZ_SCHEMA_OUT || !copies)
         return NULL;
     return lz_spec_get(w->c->specs, (lz_dtype)(*s)->dtype, lz_spec_sizes(*s), (lz_ints){ NULL, 0 }, s);
 }

@@ -54,8 +54,11 @@ INTERNAL = re.compile(r"^_(?!_)|backward|^sym_|_forward$|^native_|_unsafe|unsafe
 # The order of equal elements, and where a NaN goes, is not defined.
 TIES = re.compile(r"^_?(sort|argsort|topk|kthvalue|median|nanmedian|mode|msort|unique)")
 # Where infinities meet in an order that nobody promises: a mean that is updated, a scale and a shift computed in advance,
-# products in the cheapest order, a neighbour whose weight is 0 or a rounding error.
-INFINITE = re.compile(r"^(std|var)(_mean)?$|^(batch|instance)_norm$|^chain_matmul$|^linalg_multi_dot$|upsample_(bi|tri)?(linear|cubic)")
+# products in the cheapest order, a neighbour whose weight is 0 or a rounding error, zeros between elements.
+INFINITE = re.compile(r"^(std|var)(_mean)?$|^(batch|instance|group|layer)_norm$|^chain_matmul$|^linalg_multi_dot$|^conv_transpose"
+                      r"|upsample_(bi|tri)?(linear|cubic)")
+# What these write without saying so: running statistics.
+HIDDEN = {"batch_norm": (3, 4), "instance_norm": (3, 4)}
 # PyTorch lacks a kernel, or its own checks fail: says nothing about the operator.
 NO_KERNEL = re.compile(r"not implemented for|not implemented yet|INTERNAL ASSERT|not currently implemented|is not supported on"
                        r"|unsupported dtype|Unsupported dtype|does not support automatic differentiation|not supported for (half|bf)"
@@ -276,6 +279,8 @@ class Run:
             return False
         if INFINITE.search(op.base) and any(r.is_floating_point() and not r.detach().isfinite().all() for r in results):
             return False
+        if op.base in ("copysign", "signbit") and any(t.is_floating_point() and t.isnan().any() for t in inputs):
+            return False  # the sign of a NaN
         if op.base.startswith("grid_sampler") and not inputs[1].isfinite().all():
             return False  # a place that is converted to an integer
         if op.base == "topk" and s["a"][4:5] == [{"b": False}]:
@@ -314,11 +319,20 @@ class Run:
         t, twin = t.detach(), twin.detach()
         return close(t, twin if t.is_floating_point() else twin.to(t.dtype), CLOSE[self.rough][0])
 
+    def hidden(self, op, s):
+        """Statistics that the call writes: are they apart from everything else?"""
+        written = [self.live[i] for k in HIDDEN.get(op.base, ()) if k < len(s["a"]) for i in used(s["a"][k])]
+        others = {storage(self.live[i]) for k, v in enumerate(s["a"]) if k not in HIDDEN.get(op.base, ()) for i in used(v)}
+        return written, all(storage(t) not in others and len(torch.unique(addresses(t))) == t.numel() for t in written)
+
     def do_call(self, s):
         op = self.table[s["op"]]
         if any(i not in self.live for v in s["a"] for i in used(v)):
             return
         undefined = op.writes and self.overlap(op, s)
+        statistics, apart = self.hidden(op, s)
+        if not apart:
+            return
         before = [(self.live[i], self.live[i].detach().clone()) for a, v in zip(op.args, s["a"]) if a.write for i in used(v)]
         try:
             results = self.invoke(op, s, self.live, False)
@@ -330,8 +344,10 @@ class Run:
             twins = None if undefined else self.invoke(op, s, self.twin, True)
         except REFUSALS:
             twins = None
+        if not all(t.detach().isfinite().all() for t in statistics):
+            raise Stop
         if twins is None or not self.comparable(op, s, before, results, twins):
-            if op.writes:
+            if op.writes or statistics:
                 raise Stop
             return
         self.compare(op, s, results, twins)
