@@ -8,6 +8,7 @@
 #include "lazy/record_impl.h"
 #include "lazy/recorder.h"
 #include "lazy/runtime.h"
+#include "lazy/statistics.h"
 #include "op/op_table.h"
 #include <assert.h>
 #include <string.h>
@@ -421,6 +422,26 @@ static lz_err *record_strided_copy(lz_ctx *c, const lz_op_row *op, const lz_valu
     return e;
 }
 
+static lz_err *record_strided_copy_out(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out,
+                                       bool *ok)
+{
+    lz_value made = lz_value_none();
+    const lz_value *to = &in[op->nargs - 1];
+    if (to->kind != LZ_KIND_TENSOR || !to->tensor)
+        return lz_errf(LZ_ERR_ARG, "argument 'out' must be a tensor, not none");
+    LZ_TRY(lz_record_check(c, to->tensor, ok));
+    if (*ok)
+        LZ_TRY(record_strided_copy(c, &lz_op_table[LZ_OP_as_strided_copy], in, &made, ok));
+    if (!*ok || made.kind != LZ_KIND_TENSOR)
+        return NULL;
+    if (to->tensor->spec->dtype != made.tensor->spec->dtype)
+        return lz_errf(LZ_ERR_ARG, "Expected out tensor to have dtype %s, but got %s instead",
+                       lz_dtype_get((lz_dtype)made.tensor->spec->dtype)->name,
+                       lz_dtype_get((lz_dtype)to->tensor->spec->dtype)->name);
+    out[0] = *to;
+    return lz_record_put(c, op, to->tensor, made.tensor);
+}
+
 /* ---- operators that make their argument look at its storage in another way: t_ ---- */
 
 static lz_err *record_look(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok)
@@ -458,6 +479,8 @@ static record_fn *recorder_of(const lz_op_row *op)
         return record_strided;
     if (op == &lz_op_table[LZ_OP_as_strided_copy])
         return record_strided_copy;
+    if (op == &lz_op_table[LZ_OP_as_strided_copy_out])
+        return record_strided_copy_out;
     if (op->kind == LZ_SCHEMA_FUNCTIONAL)
         return record_plain;
     return op->flags & LZ_OPF_INPLACE_VIEW ? record_look : lz_record_write;
@@ -630,7 +653,7 @@ static __attribute__((noinline)) void record_checked(lz_ctx *c, const lz_op_row 
     lz_debug_leave(c);
 }
 
-void lz_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+void lz_record_part(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
 {
     if (c->debug)
         record_checked(c, op, at, in, out);
@@ -638,4 +661,20 @@ void lz_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz
         record_with_tape(c, op, at, in, out);
     else
         record(c, op, at, in, out);
+}
+
+static __attribute__((noinline)) void record_norm(lz_ctx *c, const lz_op_row *op, lz_loc at,
+                                                  const lz_value *in, lz_value *out)
+{
+    lz_value rest[LZ_ARGS_MAX];
+    lz_statistics_write(c, op, at, in, rest);
+    lz_record_part(c, op, at, rest, out);
+}
+
+void lz_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+{
+    if (lz_statistics_are_written(op, in))
+        record_norm(c, op, at, in, out);
+    else
+        lz_record_part(c, op, at, in, out);
 }

@@ -50,15 +50,26 @@ static lz_value kin_arg(const writing *w, const lz_arg_row *a)
     return default_of(w, a);
 }
 
+/* sum(x, out=y) adds in the dtype of y. */
+static void set_own_dtype(writing *w)
+{
+    for (uint32_t i = 0; i < w->kin->nargs; i++)
+        if (lz_str_is(lz_str_of(w->kin->args[i].name), "dtype")
+            && (w->own[i].kind != LZ_KIND_DTYPE || w->own[i].dtype == LZ_DTYPE_NONE))
+            w->own[i] = lz_value_dtype((lz_dtype)w->written[0].t->spec->dtype);
+}
+
 static void find_args(writing *w)
 {
-    if (w->op->kind == LZ_SCHEMA_INPLACE && w->kin->nargs == w->op->nargs) {
-        w->args = w->in;
+    bool own_dtype = w->nwritten && lz_layout_of(w->op)->memory & LZ_MEMORY_OWN_DTYPE;
+    bool in_place = w->op->kind == LZ_SCHEMA_INPLACE && w->kin->nargs == w->op->nargs;
+    w->args = in_place && !own_dtype ? w->in : w->own;
+    if (w->args == w->in)
         return;
-    }
     for (uint32_t i = 0; i < w->kin->nargs; i++)
-        w->own[i] = kin_arg(w, &w->kin->args[i]);
-    w->args = w->own;
+        w->own[i] = in_place ? w->in[i] : kin_arg(w, &w->kin->args[i]);
+    if (own_dtype)
+        set_own_dtype(w);
 }
 
 /* In the order of the arguments. */
@@ -182,8 +193,6 @@ static lz_err *check_overlap(const writing *w)
         for (size_t j = 0; strict && !fills && j < call->tensors.len; j++)
             if (call->tensors.data[j] && overlap_shifted(t, call->tensors.data[j]))
                 return shared_element();
-        if (reads_written(w, t) || writes_twice(w, i))
-            return shared_element();
     }
     return NULL;
 }
@@ -239,7 +248,8 @@ static lz_err *not_written(void)
 /* Of an out form that computes first and copies then: what it resizes becomes row-major. */
 static lz_err *resized(const writing *w, const lz_spec **s)
 {
-    if (w->op->kind != LZ_SCHEMA_OUT || lz_layout_of(w->op)->strides != LZ_STRIDES_contiguous)
+    bool copies = lz_layout_of(w->op)->strides == LZ_STRIDES_contiguous || w->op->flags & LZ_OPF_GENERATED;
+    if (w->op->kind != LZ_SCHEMA_OUT || !copies)
         return NULL;
     return lz_spec_get(w->c->specs, (lz_dtype)(*s)->dtype, lz_spec_sizes(*s), (lz_ints){ NULL, 0 }, s);
 }
@@ -368,6 +378,8 @@ static lz_err *check_results(const writing *w)
         const lz_spec *s;
         LZ_TRY(result_of(w, i, &s));
         LZ_TRY(check_fits(w, w->written[i].t, s));
+        if (s->numel && (reads_written(w, w->written[i].t) || writes_twice(w, i)))
+            return shared_element();
     }
     return NULL;
 }
