@@ -7,7 +7,7 @@
 /* In the order of the bits LZ_MEMORY_. */
 static const char *const words[] = { "may_copy", "may_share", "may_return", "row_major", "overlap",
                                      "no_write", "cast_out",  "apart",      "no_cast",   "fills",
-                                     "alone",    "return_0d", "own_dtype" };
+                                     "alone",    "return_0d", "own_dtype",  "statistics" };
 
 static int bit_of(lz_str word)
 {
@@ -58,7 +58,7 @@ lz_err *lzg_entry_memory(lzg_entry *x, const lzg_yaml *v)
             return lz_err_at(
                 LZ_ERR_MODEL, lzg_yaml_at(v, (size_t)(one.ptr - v->text.ptr)),
                 "memory is may_copy, may_share, may_return, row_major, overlap, no_write, cast_out, "
-                "apart, no_cast, fills, alone, return_0d or own_dtype, not '%.*s'",
+                "apart, no_cast, fills, alone, return_0d, own_dtype or statistics, not '%.*s'",
                 LZ_FMT(one));
         x->f->layout.memory |= (uint16_t)(1U << bit);
     }

@@ -108,7 +108,8 @@ enum {
     LZ_MEMORY_FILLS = 512,      /* one value for all elements, which may be one of them; no stride of 0 */
     LZ_MEMORY_ALONE = 1024,     /* an out form: nothing else may share an element with what is written */
     LZ_MEMORY_RETURN_0D = 2048, /* the argument itself if it has no dimensions */
-    LZ_MEMORY_OWN_DTYPE = 4096  /* computes in the dtype of what it writes, unless the call names one */
+    LZ_MEMORY_OWN_DTYPE = 4096, /* computes in the dtype of what it writes, unless the call names one */
+    LZ_MEMORY_STATISTICS = 8192 /* writes running_mean and running_var in training, which nothing marks */
 };
 
 /* How strides of results are found (lazy/layout.h); views first. The names are those of the field

@@ -1,8 +1,9 @@
 #include "lazy/statistics.h"
+#include "lazy/layout.h"
 #include "lazy/record.h"
 #include <string.h>
 
-/* Places of the arguments, which the three operators share. */
+/* Places of the arguments, which all operators with statistics share. */
 enum { INPUT, WEIGHT, BIAS, MEAN, VAR, TRAINING, MOMENTUM, EPS };
 
 static bool is_tensor(const lz_value *v)
@@ -12,12 +13,9 @@ static bool is_tensor(const lz_value *v)
 
 bool lz_statistics_are_written(const lz_op_row *op, const lz_value *in)
 {
-    if (op != &lz_op_table[LZ_OP_batch_norm] && op != &lz_op_table[LZ_OP_native_batch_norm]
-        && op != &lz_op_table[LZ_OP_instance_norm])
-        return false;
-    return in[TRAINING].kind == LZ_KIND_BOOL && in[TRAINING].truth && is_tensor(&in[INPUT])
-           && is_tensor(&in[MEAN]) && is_tensor(&in[VAR]) && in[INPUT].tensor->spec->numel > 0
-           && in[INPUT].tensor->spec->ndim >= 2;
+    return lz_layout_of(op)->memory & LZ_MEMORY_STATISTICS && in[TRAINING].kind == LZ_KIND_BOOL
+           && in[TRAINING].truth && is_tensor(&in[INPUT]) && is_tensor(&in[MEAN]) && is_tensor(&in[VAR])
+           && in[INPUT].tensor->spec->numel > 0 && in[INPUT].tensor->spec->ndim >= 2;
 }
 
 /* What a call has to do. */

@@ -1,6 +1,6 @@
-/* statistics.h - running statistics of batch_norm, native_batch_norm and instance_norm.
+/* statistics.h - running statistics of operators that are marked `memory: statistics`.
  *
- * In training PyTorch writes the running mean and variance although their schemas do not say so. The
+ * In training PyTorch writes the running mean and variance although the schema does not say so. The
  * statistics are written first; the operator, which does not need them then, is recorded without them, so
  * that it keeps nothing that the next batch writes. No gradient flows into the statistics. */
 #ifndef LZ_LAZY_STATISTICS_H
