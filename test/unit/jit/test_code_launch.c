@@ -213,7 +213,10 @@ static bool equal(int dtype, const char *x, const char *y, size_t bytes)
     size_t size = lz_dtype_bytes(dtype);
     bool is = memcmp(x, y, bytes) == 0;
     for (size_t i = 0; !is && i + size <= bytes; i += size) {
-        if (memcmp(x + i, y + i, size) != 0 && !(nan_at(dtype, x + i) && nan_at(dtype, y + i)))
+        char a[8] = { 0 }, b[8] = { 0 };
+        memcpy(a, x + i, size);
+        memcpy(b, y + i, size);
+        if (memcmp(a, b, size) != 0 && !(nan_at(dtype, a) && nan_at(dtype, b)))
             return false;
     }
     return true;
