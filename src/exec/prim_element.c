@@ -93,42 +93,6 @@ lz_err *lz_lower_addcmul(lz_lower *b, const lz_lv *args, lz_lv *results)
     return lz_inner_end(b, &in, &y, results);
 }
 
-/* x / (1 + exp(-sqrt(8 / pi) (x + 0.044715 x x x))) */
-static lz_err *gelu_tanh(lz_lower *b, const lz_ln *x, const lz_ln **out)
-{
-    const double k = 1.5957691216057308; /* sqrt(8 / pi) */
-    const lz_ln *u;
-    LZ_TRY(lz_prim_map2(b, LZ_K_MUL, x, x, &u));
-    LZ_TRY(lz_prim_map_number(b, LZ_K_MUL, u, -0.044715 * k, &u));
-    LZ_TRY(lz_prim_map_number(b, LZ_K_SUB, u, k, &u));
-    LZ_TRY(lz_prim_map2(b, LZ_K_MUL, x, u, &u));
-    LZ_TRY(lz_prim_map1(b, LZ_K_EXP, u, &u));
-    LZ_TRY(lz_prim_map_number(b, LZ_K_ADD, u, 1, &u));
-    return lz_prim_map2(b, LZ_K_DIV, x, u, out);
-}
-
-/* self, approximate */
-lz_err *lz_lower_gelu(lz_lower *b, const lz_lv *args, lz_lv *results)
-{
-    bool tanh = args[1].kind == LZ_LV_STR && lz_str_is(args[1].str, "tanh");
-    lz_lv x, y;
-    lz_inner in;
-    const lz_ln *n;
-    if (!lz_dtype_is_float(args[0].dtype))
-        return lz_errf(LZ_ERR_ARG, "gelu is not defined for %s", lz_dtype_get(args[0].dtype)->name);
-    if (!tanh && !(args[1].kind == LZ_LV_STR && lz_str_is(args[1].str, "none")))
-        return lz_errf(LZ_ERR_ARG, "approximate must be \"none\" or \"tanh\"");
-    LZ_TRY(lz_inner_begin(b, "gelu", LZ_INNER_POINTWISE, args, 1, &x, &in));
-    if (tanh) {
-        LZ_TRY(gelu_tanh(b, x.node, &n));
-    } else {
-        LZ_TRY(lz_prim_map1(b, LZ_K_NORMAL_CDF, x.node, &n));
-        LZ_TRY(lz_prim_map2(b, LZ_K_MUL, x.node, n, &n));
-    }
-    y = lz_prim_tensor(in.type, n);
-    return lz_inner_end(b, &in, &y, results);
-}
-
 /* dep_token; the run fails where self, expanded to its sizes, is not true. */
 lz_err *lz_lower__functional_assert_async_msg(lz_lower *b, const lz_lv *args, lz_lv *results)
 {
