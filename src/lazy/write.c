@@ -378,7 +378,8 @@ static lz_err *check_results(const writing *w)
         const lz_spec *s;
         LZ_TRY(result_of(w, i, &s));
         LZ_TRY(check_fits(w, w->written[i].t, s));
-        if (s->numel && (reads_written(w, w->written[i].t) || writes_twice(w, i)))
+        bool elements = s->numel || w->written[i].t->spec->numel; /* there is something to share */
+        if (elements && (reads_written(w, w->written[i].t) || writes_twice(w, i)))
             return shared_element();
     }
     return NULL;
