@@ -5,9 +5,9 @@
 /* ---- memory: may_copy, may_return ---- */
 
 /* In the order of the bits LZ_MEMORY_. */
-static const char *const words[] = { "may_copy", "may_share", "may_return", "row_major",
-                                     "overlap",  "no_write",  "cast_out",   "apart",
-                                     "no_cast",  "fills",     "alone",      "return_0d" };
+static const char *const words[] = { "may_copy", "may_share", "may_return", "row_major", "overlap",
+                                     "no_write", "cast_out",  "apart",      "no_cast",   "fills",
+                                     "alone",    "return_0d", "own_dtype",  "statistics" };
 
 static int bit_of(lz_str word)
 {
@@ -30,7 +30,7 @@ static lz_err *check_memory(const lzg_function *f, const lzg_yaml *v)
 {
     unsigned m = f->layout.memory, of_views = LZ_MEMORY_MAY_COPY | LZ_MEMORY_ROW_MAJOR,
              of_writes = LZ_MEMORY_OVERLAP | LZ_MEMORY_NO_WRITE | LZ_MEMORY_APART | LZ_MEMORY_NO_CAST
-                         | LZ_MEMORY_FILLS;
+                         | LZ_MEMORY_FILLS | LZ_MEMORY_OWN_DTYPE;
     bool marked = has_view_mark(f->func), writes = lzg_schema_is_mutable(f->func);
     if (m & of_views && (!marked || writes))
         return lz_err_at(LZ_ERR_MODEL, v->loc,
@@ -38,8 +38,9 @@ static lz_err *check_memory(const lzg_function *f, const lzg_yaml *v)
     if (m & LZ_MEMORY_MAY_SHARE && marked)
         return lz_err_at(LZ_ERR_MODEL, v->loc, "may_share is for results that the schema does not mark");
     if (m & of_writes && !writes)
-        return lz_err_at(LZ_ERR_MODEL, v->loc,
-                         "overlap, no_write, apart, no_cast and fills are for operators that write");
+        return lz_err_at(
+            LZ_ERR_MODEL, v->loc,
+            "overlap, no_write, apart, no_cast, fills and own_dtype are for operators that write");
     if (m & (LZ_MEMORY_CAST_OUT | LZ_MEMORY_ALONE) && f->func->kind != LZG_OUT_KIND)
         return lz_err_at(LZ_ERR_MODEL, v->loc, "cast_out and alone are for operators with an out argument");
     return NULL;
@@ -57,7 +58,7 @@ lz_err *lzg_entry_memory(lzg_entry *x, const lzg_yaml *v)
             return lz_err_at(
                 LZ_ERR_MODEL, lzg_yaml_at(v, (size_t)(one.ptr - v->text.ptr)),
                 "memory is may_copy, may_share, may_return, row_major, overlap, no_write, cast_out, "
-                "apart, no_cast, fills, alone or return_0d, not '%.*s'",
+                "apart, no_cast, fills, alone, return_0d, own_dtype or statistics, not '%.*s'",
                 LZ_FMT(one));
         x->f->layout.memory |= (uint16_t)(1U << bit);
     }

@@ -462,7 +462,8 @@ static void put_memory(lz_text *out, unsigned memory)
                                     { "LZ_MEMORY_OVERLAP", 17 },    { "LZ_MEMORY_NO_WRITE", 18 },
                                     { "LZ_MEMORY_CAST_OUT", 18 },   { "LZ_MEMORY_APART", 15 },
                                     { "LZ_MEMORY_NO_CAST", 17 },    { "LZ_MEMORY_FILLS", 15 },
-                                    { "LZ_MEMORY_ALONE", 15 },      { "LZ_MEMORY_RETURN_0D", 19 } };
+                                    { "LZ_MEMORY_ALONE", 15 },      { "LZ_MEMORY_RETURN_0D", 19 },
+                                    { "LZ_MEMORY_OWN_DTYPE", 19 },  { "LZ_MEMORY_STATISTICS", 20 } };
     bits b = { .out = out, .before = LZ_STR(" .memory = ") };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         put_bit(&b, memory >> i & 1, names[i]);

@@ -46,6 +46,7 @@
     X(ERF, erf, 1, FLOAT)                                                                                    \
     X(ERFC, erfc, 1, FLOAT)                                                                                  \
     X(ERFINV, erfinv, 1, FLOAT)                                                                              \
+    X(NORMAL_CDF, normal_cdf, 1, FLOAT)                                                                      \
     X(LGAMMA, lgamma, 1, FLOAT)                                                                              \
     X(DIGAMMA, digamma, 1, FLOAT)
 

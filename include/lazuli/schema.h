@@ -96,18 +96,20 @@ typedef struct lz_op_row {
 
 /* What results and arguments have to do with each other's memory, beyond the marks of the schema. */
 enum {
-    LZ_MEMORY_MAY_COPY = 1,    /* marked as a view: a copy where no view can be had, or is asked for */
-    LZ_MEMORY_MAY_SHARE = 2,   /* not marked: a view of an argument where the formula only looks at one */
-    LZ_MEMORY_MAY_RETURN = 4,  /* the argument itself where there is nothing to do */
-    LZ_MEMORY_ROW_MAJOR = 8,   /* a view only of an argument that is row-major, else a copy */
-    LZ_MEMORY_OVERLAP = 16,    /* may write to a tensor that has elements in common with itself */
-    LZ_MEMORY_NO_WRITE = 32,   /* an in-place form that changes no element: saved values stay good */
-    LZ_MEMORY_CAST_OUT = 64,   /* an out form that casts its result; the others want the result's dtype */
-    LZ_MEMORY_APART = 128,     /* no argument but self may share an element with what is written */
-    LZ_MEMORY_NO_CAST = 256,   /* an in-place form that wants self to have the result's dtype */
-    LZ_MEMORY_FILLS = 512,     /* one value for all elements, which may be one of them; no stride of 0 */
-    LZ_MEMORY_ALONE = 1024,    /* an out form: nothing else may share an element with what is written */
-    LZ_MEMORY_RETURN_0D = 2048 /* the argument itself if it has no dimensions */
+    LZ_MEMORY_MAY_COPY = 1,     /* marked as a view: a copy where no view can be had, or is asked for */
+    LZ_MEMORY_MAY_SHARE = 2,    /* not marked: a view of an argument where the formula only looks at one */
+    LZ_MEMORY_MAY_RETURN = 4,   /* the argument itself where there is nothing to do */
+    LZ_MEMORY_ROW_MAJOR = 8,    /* a view only of an argument that is row-major, else a copy */
+    LZ_MEMORY_OVERLAP = 16,     /* may write to a tensor that has elements in common with itself */
+    LZ_MEMORY_NO_WRITE = 32,    /* an in-place form that changes no element: saved values stay good */
+    LZ_MEMORY_CAST_OUT = 64,    /* an out form that casts its result; the others want the result's dtype */
+    LZ_MEMORY_APART = 128,      /* no argument but self may share an element with what is written */
+    LZ_MEMORY_NO_CAST = 256,    /* an in-place form that wants self to have the result's dtype */
+    LZ_MEMORY_FILLS = 512,      /* one value for all elements, which may be one of them; no stride of 0 */
+    LZ_MEMORY_ALONE = 1024,     /* an out form: nothing else may share an element with what is written */
+    LZ_MEMORY_RETURN_0D = 2048, /* the argument itself if it has no dimensions */
+    LZ_MEMORY_OWN_DTYPE = 4096, /* computes in the dtype of what it writes, unless the call names one */
+    LZ_MEMORY_STATISTICS = 8192 /* writes running_mean and running_var in training, which nothing marks */
 };
 
 /* How strides of results are found (lazy/layout.h); views first. The names are those of the field

@@ -375,7 +375,7 @@ static lz_err *copy_node(const redo *r, const node_map *m, const lz_output *cros
     lz_output *in = lz_mem_alloc((n->nin + 1u) * sizeof *in);
     if (!in)
         return lz_err_oom();
-    f.hash = lz_node_form_hash(&f);
+    lz_node_form_finish(&f); /* its parts are those of n */
     for (uint32_t i = 0; i < n->nin; i++) {
         in[i] = n->in[i];
         if (in[i].node && is_inside(r, in[i].node))

@@ -347,6 +347,16 @@ static lz_err *make_fresh(lz_ctx *c, lz_loc at, const lz_spec *s, lz_tensor **t)
     return NULL;
 }
 
+/* The formula gave the argument back where the operator gives a view of it. */
+static lz_err *alias_of(lz_ctx *c, lz_loc at, lz_tensor *t, lz_tensor **out)
+{
+    const lz_value in = lz_value_tensor(t);
+    lz_value made;
+    lz_record(c, &lz_op_table[LZ_OP_alias], at, &in, &made);
+    *out = made.tensor;
+    return NULL;
+}
+
 /* What a result has to be. */
 typedef struct conformed {
     const lz_spec *spec;
@@ -360,9 +370,13 @@ static lz_err *conform_one(lz_ctx *c, lz_loc at, const conformed *w, lz_tensor *
         return NULL;
     if (!w->viewed)
         return make_fresh(c, at, w->spec, t);
-    if (w->same)
+    if (w->same) {
         *t = w->viewed;
-    else if ((*t)->alias == w->viewed->alias && *t != w->viewed)
+        return NULL;
+    }
+    if (*t == w->viewed)
+        LZ_TRY(alias_of(c, at, *t, t));
+    if ((*t)->alias == w->viewed->alias)
         (*t)->spec = w->spec;
     return NULL;
 }
@@ -612,13 +626,22 @@ static lz_err *write_by_parts(rewriting *w, lz_value *out)
     return NULL;
 }
 
+/* Integers have no gradients: copy_ from a tensor that requires gradients is an ordinary write. */
+static bool writes_floats(const lz_kin_call *k)
+{
+    bool found = false;
+    for (uint32_t i = 0; !found && i < k->nwritten; i++)
+        found = lz_dtype_is_float((lz_dtype)k->written[i].t->spec->dtype);
+    return found;
+}
+
 static lz_err *record_write(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out,
                             bool *done)
 {
     rewriting w = { .c = c, .op = op, .at = at, .in = in };
     bool ok = true;
     LZ_TRY(lz_record_kin(c, op, in, &w.kin, &ok));
-    if (!ok || w.kin.nwritten == 0)
+    if (!ok || w.kin.nwritten == 0 || !writes_floats(&w.kin))
         return NULL;
     const lz_grad_row *row = &lz_grad_table[number_of(w.kin.kin)];
     w.self = w.kin.written[0].t;

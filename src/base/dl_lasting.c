@@ -128,8 +128,8 @@ static loaded loaded_of(const struct dl_phdr_info *info)
     return l;
 }
 
-/* The objects of one dlopen follow each other: the root, what the root needs, and what that needs. The library
- * is not among them if the host has loaded it before; then its globals are the host's. */
+/* The objects of one dlopen follow each other: the root, what the root needs, and what that needs. The
+ * library is not among them if the host has loaded it before; then its globals are the host's. */
 static int visit(struct dl_phdr_info *info, size_t size, void *data)
 {
     bool *behind_root = data;

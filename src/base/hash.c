@@ -26,11 +26,6 @@ lz_hash lz_hash_add(lz_hash h, uint64_t v)
     return of(XXH3_128bits(words, sizeof words));
 }
 
-bool lz_hash_eq(lz_hash a, lz_hash b)
-{
-    return a.lo == b.lo && a.hi == b.hi;
-}
-
 void lz_hash_print(lz_hash h, char out[LZ_HASH_CHARS])
 {
     static const char hex[] = "0123456789abcdef";

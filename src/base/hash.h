@@ -17,7 +17,10 @@ enum { LZ_HASH_CHARS = 33 };
 lz_hash lz_hash_bytes(const void *data, size_t size);
 lz_hash lz_hash_mix(lz_hash a, lz_hash b); /* order matters */
 lz_hash lz_hash_add(lz_hash h, uint64_t v);
-bool lz_hash_eq(lz_hash a, lz_hash b);
+static inline bool lz_hash_eq(lz_hash a, lz_hash b)
+{
+    return a.lo == b.lo && a.hi == b.hi;
+}
 
 /* 32 lower-case hexadecimal digits and a NUL, as xxhsum -H2 prints them. */
 void lz_hash_print(lz_hash h, char out[LZ_HASH_CHARS]);

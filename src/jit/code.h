@@ -24,8 +24,10 @@ typedef enum lz_run {
     LZ_RUNS
 } lz_run;
 
-/* LZ_RUN_PIECES: LZ_PIECE elements, the first of them at a multiple of so many. Element i of these is, in
- * bytes from the base, at first + i * size for i < count, else at then + i * size. */
+/* LZ_RUN_PIECES: 2^piece_shift elements of the frame, the first of them at a multiple of so many; they are no
+ * more than a piece has, and LZ_PIECE at least. Element i of these is, in bytes from the base, at
+ * first + i * size for i < count, else at then + i * size. The piece of the first one has `count` more
+ * elements, which may be more than 2^piece_shift. */
 enum { LZ_PIECE = 16 };
 typedef struct lz_cpiece {
     int64_t first, then, count;
@@ -46,7 +48,7 @@ typedef struct lz_caccess {
     int64_t step;                /* bytes to the next along the vectors' dimension */
     int64_t across;              /* bytes to the next along the other dimension */
     const int64_t *table;        /* LZ_RUN_TABLE: bytes from base, for each index */
-    const lz_cpiece *pieces;     /* LZ_RUN_PIECES: for each LZ_PIECE indices */
+    const lz_cpiece *pieces;     /* LZ_RUN_PIECES: for each 2^piece_shift indices */
     const int64_t *across_table; /* with the variant's across_table: likewise */
 } lz_caccess;
 
@@ -61,6 +63,7 @@ typedef struct lz_cframe {
     int64_t index, size;        /* after LZ_CODE_INDEX: what was out of bounds of what */
     int64_t dim;
     char *totals; /* see lz_code_walk */
+    int64_t piece_shift;
 } lz_cframe;
 
 /* Exported by an object as "lz_needs": constants. */

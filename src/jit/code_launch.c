@@ -231,29 +231,42 @@ static int64_t next_run(const lz_axes *x, const lz_nest *nest, int access, int64
 }
 
 /* Elements lie side by side along the last axis: from `begin` on, `n` of them, from `bytes` on. */
-static void fill_run(int64_t begin, int64_t n, int64_t bytes, int64_t size, lz_cpiece *out)
+static void fill_run(int64_t begin, int64_t n, int64_t bytes, int64_t size, int shift, lz_cpiece *out)
 {
-    int64_t part = begin % LZ_PIECE, k = (begin + LZ_PIECE - 1) / LZ_PIECE;
+    int64_t each = INT64_C(1) << shift, part = begin & (each - 1), k = (begin + each - 1) >> shift;
     if (part)
-        out[begin / LZ_PIECE].then = bytes - part * size;
-    for (; k * LZ_PIECE < begin + n; k++) {
-        int64_t done = k * LZ_PIECE - begin;
+        out[begin >> shift].then = bytes - part * size;
+    for (; k << shift < begin + n; k++) {
+        int64_t done = (k << shift) - begin;
         out[k] = (lz_cpiece){ .first = bytes + done * size, .count = n - done };
     }
 }
 
+/* The entries of a table are the fewer, the longer pieces are: none has three of them. */
+static int piece_shift(const lz_axes *x)
+{
+    int shift = 4;
+    while (shift < 62 && x->n > 0 && INT64_C(2) << shift <= x->extent[x->n - 1])
+        shift++;
+    return shift;
+}
+
+_Static_assert(LZ_PIECE == 1 << 4, "the least that piece_shift gives");
+
 static void fill_pieces(const lz_axes *x, const lz_nest *nest, int access, lz_cpiece *out)
 {
+    int shift = piece_shift(x);
     int64_t at[LZ_KERNEL_DIMS] = { 0 }, n = x->extent[x->n - 1], bytes = 0;
     for (int64_t begin = 0; begin < x->total; begin += n) {
-        fill_run(begin, n, bytes, lz_kuse_size(&nest->use[access]), out);
+        fill_run(begin, n, bytes, lz_kuse_size(&nest->use[access]), shift, out);
         bytes = next_run(x, nest, access, at, bytes);
     }
 }
 
 static int64_t count_pieces(const lz_ccut *c)
 {
-    return (c->vectors.total + LZ_PIECE - 1) / LZ_PIECE;
+    int shift = piece_shift(&c->vectors);
+    return (c->vectors.total + (INT64_C(1) << shift) - 1) >> shift;
 }
 
 /* Bytes of an access's tables. */
@@ -384,7 +397,8 @@ static void start(worker *w, const job *j, int thread)
                             .params = j->cut->nest.args->params,
                             .tiles = lz_tile(),
                             .scratch = j->extra ? j->extra + (size_t)thread * j->extra_each : w->room,
-                            .totals = j->totals };
+                            .totals = j->totals,
+                            .piece_shift = piece_shift(&j->cut->vectors) };
 }
 
 static lz_err *outcome(const worker *w, int rc)
@@ -420,7 +434,7 @@ static void go_to(worker *w, int64_t flat, int64_t first)
         int64_t along = table || pieces ? 0 : first * j->access[a].step;
         w->access[a].base = lz_reach_move(j->access[a].base, steps * lz_kuse_size(&c->nest.use[a]) + along);
         w->access[a].table = table ? j->access[a].table + first : NULL;
-        w->access[a].pieces = pieces ? j->access[a].pieces + first / LZ_PIECE : NULL;
+        w->access[a].pieces = pieces ? j->access[a].pieces + (first >> piece_shift(&c->vectors)) : NULL;
     }
 }
 

@@ -125,6 +125,7 @@ static void make_types(lz_em *e)
 static void load_accesses(lz_em *e)
 {
     lz_lvalue *all = lz_em_field(e, e->frame, e->ptr, offsetof(lz_cframe, access));
+    e->piece_shift = NULL; /* of another function */
     for (size_t i = 0; i < e->ir->access.len; i++) {
         const lz_kuse *u = &e->ir->access.data[i];
         lz_eaccess *a = &e->access[i];
@@ -138,6 +139,8 @@ static void load_accesses(lz_em *e)
             a->table = lz_em_field(e, all, e->ptr, at + offsetof(lz_caccess, table));
         if (e->v->run[i] == LZ_RUN_PIECES)
             a->pieces = lz_em_field(e, all, e->ptr, at + offsetof(lz_caccess, pieces));
+        if (e->v->run[i] == LZ_RUN_PIECES && !e->piece_shift)
+            e->piece_shift = lz_em_field(e, e->frame, e->i64, offsetof(lz_cframe, piece_shift));
         if (e->v->across_table)
             a->across_table = lz_em_field(e, all, e->ptr, at + offsetof(lz_caccess, across_table));
     }

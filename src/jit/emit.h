@@ -116,8 +116,9 @@ typedef struct lz_em {
     lz_ltype *i1, *i8, *i16, *i32, *i64, *f32, *f64, *ptr;
     lz_lvalue *fn, *frame, *scratch, *tiles, *spill;
     lz_lvalue *n_outer, *n_row;
-    lz_lvalue *row_room; /* elements of the row, up to a multiple of 64 */
-    lz_lvalue *block;    /* elements of the row in a block of reduce.h */
+    lz_lvalue *row_room;    /* elements of the row, up to a multiple of 64 */
+    lz_lvalue *block;       /* elements of the row in a block of reduce.h */
+    lz_lvalue *piece_shift; /* where an access runs in pieces */
     lz_lblock *divided;
     lz_lvalue *from, *to; /* strips: elements of the row; NULL: all */
     lz_eaccess access[LZ_KERNEL_ACCESSES];
@@ -185,6 +186,20 @@ lz_lvalue *lz_em_read(lz_em *e, int access, lz_lvalue *index, lz_lvalue *mask, l
 lz_lvalue *lz_em_read_moved(lz_em *e, int access, lz_lvalue *index, lz_lvalue *mask, lz_lvalue *fill);
 lz_lvalue *lz_em_affine(lz_em *e, int access);
 void lz_em_write(lz_em *e, int access, lz_lvalue *x);
+
+/* While elements of the row lie side by side in all accesses that run in pieces, these are taken for
+ * LZ_RUN_NEXT: nothing has to be found for a vector. */
+typedef struct lz_eline {
+    const lz_variant *before;
+    lz_variant variant;
+    lz_lvalue *here[LZ_KERNEL_ACCESSES]; /* before */
+} lz_eline;
+bool lz_em_has_pieces(const lz_em *e);
+/* i64: how many elements from index `at` on, up to `to` at most, lie side by side in all of them. */
+lz_lvalue *lz_em_line_length(lz_em *e, lz_lvalue *at, lz_lvalue *to);
+/* Such elements from `at` on follow, until lz_em_line_end. */
+void lz_em_line_begin(lz_em *e, lz_lvalue *at, lz_eline *l);
+void lz_em_line_end(lz_em *e, const lz_eline *l);
 /* At the end of a function: other threads may look at once. */
 void lz_em_drain(lz_em *e);
 

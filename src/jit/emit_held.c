@@ -109,13 +109,33 @@ static void rest(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to, lz_lvalue *
         held[i] = lz_em_phi(e, held[i], before, after[i], last);
 }
 
+/* Whole turns, as many at once as lie side by side, then the one that may not. */
+static void turn_lines(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to, lz_lvalue **held, int n)
+{
+    lz_eline line;
+    lz_lvalue *turn_size = lz_em_i64(e, LZ_ROW_LANES);
+    lz_ehanding h = lz_em_hand_on(e, from, to, turn_size, held, n);
+    lz_lvalue *at = h.loop.i, *length = lz_em_down_to(e, lz_em_line_length(e, at, to), LZ_ROW_LANES);
+    lz_lvalue *end = e->l->BuildAdd(e->b, at, length, "");
+    lz_em_line_begin(e, at, &line);
+    turn_loop(e, walk, at, end, NULL, held, n);
+    lz_em_line_end(e, &line);
+    turn_loop(e, walk, end, lz_em_least(e, e->l->BuildAdd(e->b, end, turn_size, ""), to), NULL, held, n);
+    h.loop.step = e->l->BuildAdd(e->b, length, turn_size, "");
+    lz_em_hand_on_end(e, &h);
+}
+
 /* Elements [from, to). Under a mask the last vectors may have no lane that counts. */
 static void turns(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to, lz_lvalue **held, int n)
 {
     lz_lvalue *up = e->l->BuildAdd(e->b, to, lz_em_i64(e, LZ_ROW_LANES - 1), "");
-    if (!e->t->masked || lz_em_row_does_little(e, walk)) {
+    bool pieces = lz_em_has_pieces(e);
+    if (!e->t->masked || pieces || lz_em_row_does_little(e, walk)) {
         lz_lvalue *whole = lz_em_down_to(e, to, LZ_ROW_LANES);
-        turn_loop(e, walk, from, whole, NULL, held, n);
+        if (pieces)
+            turn_lines(e, walk, from, whole, held, n);
+        else
+            turn_loop(e, walk, from, whole, NULL, held, n);
         from = whole;
     }
     if (e->t->masked)

@@ -43,27 +43,27 @@ static lz_lvalue *by_step(lz_em *e, int access)
     return e->l->BuildMul(e->b, indices(e), lz_em_splat(e, step), "");
 }
 
-/* The piece that `at` is in, and which of its elements that is. A vector does not reach out of it. */
+/* The entry of an access's `pieces` for index `at`, and which of its elements that is. A vector does not
+ * reach into the next one. */
 typedef struct piece {
     lz_lvalue *first, *then, *count, *element;
 } piece;
 
-static piece piece_here(lz_em *e, int access)
+static piece piece_at(lz_em *e, int access, lz_lvalue *at)
 {
-    lz_lvalue *k = e->l->BuildLShr(e->b, e->at, lz_em_i64(e, 4), "");
+    lz_lvalue *k = e->l->BuildLShr(e->b, at, e->piece_shift, "");
+    lz_lvalue *before = e->l->BuildShl(e->b, k, e->piece_shift, "");
     lz_lvalue *bytes = e->l->BuildMul(e->b, k, lz_em_i64(e, sizeof(lz_cpiece)), "");
     lz_lvalue *p = lz_em_move(e, e->access[access].pieces, bytes);
     return (piece){ .first = lz_em_field(e, p, e->i64, offsetof(lz_cpiece, first)),
                     .then = lz_em_field(e, p, e->i64, offsetof(lz_cpiece, then)),
                     .count = lz_em_field(e, p, e->i64, offsetof(lz_cpiece, count)),
-                    .element = e->l->BuildAnd(e->b, e->at, lz_em_i64(e, LZ_PIECE - 1), "") };
+                    .element = e->l->BuildSub(e->b, at, before, "") };
 }
-
-_Static_assert(LZ_PIECE == 1 << 4, "piece_here shifts by it");
 
 static lz_lvalue *by_piece(lz_em *e, int access)
 {
-    piece p = piece_here(e, access);
+    piece p = piece_at(e, access, e->at);
     lz_lvalue *i = e->l->BuildAdd(e->b, lz_em_splat(e, p.element), lz_em_iota(e, e->i64), "");
     lz_lvalue *before = e->l->BuildICmp(e->b, LZ_L_SLT, i, lz_em_splat(e, p.count), "");
     lz_lvalue *from = e->l->BuildSelect(e->b, before, lz_em_splat(e, p.first), lz_em_splat(e, p.then), "");
@@ -174,7 +174,7 @@ static lz_lvalue *read_table(lz_em *e, int access, lz_lvalue *mask)
 /* i1: do all lanes lie before the end of their piece, side by side from *first on? */
 static lz_lvalue *in_piece(lz_em *e, int access, lz_lvalue **first)
 {
-    piece p = piece_here(e, access);
+    piece p = piece_at(e, access, e->at);
     lz_lvalue *bytes = e->l->BuildMul(e->b, p.element, lz_em_i64(e, size_of(e, access)), "");
     lz_lvalue *end = e->l->BuildAdd(e->b, p.element, lz_em_i64(e, e->lanes), "");
     *first = lz_em_move(e, lz_em_move(e, e->access[access].here, p.first), bytes);
@@ -373,6 +373,61 @@ void lz_em_write(lz_em *e, int access, lz_lvalue *x)
         lz_em_store(e, x, addresses(e, access, distances(e, access)), (unsigned)size_of(e, access));
     else
         write_vector(e, access, x);
+}
+
+/* ---- pieces as long as they last ---- */
+
+bool lz_em_has_pieces(const lz_em *e)
+{
+    bool has = false;
+    for (size_t a = 0; a < e->ir->access.len; a++)
+        has = has || run_of(e, (int)a) == LZ_RUN_PIECES;
+    return has;
+}
+
+lz_lvalue *lz_em_line_length(lz_em *e, lz_lvalue *at, lz_lvalue *to)
+{
+    lz_lvalue *n = e->l->BuildSub(e->b, to, at, "");
+    for (size_t a = 0; a < e->ir->access.len; a++) {
+        if (run_of(e, (int)a) != LZ_RUN_PIECES)
+            continue;
+        piece p = piece_at(e, (int)a, at);
+        lz_lvalue *left = e->l->BuildSub(e->b, p.count, p.element, "");
+        lz_lvalue *none = e->l->BuildICmp(e->b, LZ_L_SLT, left, lz_em_i64(e, 0), "");
+        n = lz_em_least(e, n, e->l->BuildSelect(e->b, none, lz_em_i64(e, 0), left, ""));
+    }
+    return n;
+}
+
+/* Where index 0 would be if all of the row lay beside element `at`. */
+static lz_lvalue *line_start(lz_em *e, int access, lz_lvalue *at)
+{
+    piece p = piece_at(e, access, at);
+    lz_lvalue *back = e->l->BuildSub(e->b, p.element, at, "");
+    lz_lvalue *bytes = e->l->BuildMul(e->b, back, lz_em_i64(e, size_of(e, access)), "");
+    return lz_em_move(e, lz_em_move(e, e->access[access].here, p.first), bytes);
+}
+
+void lz_em_line_begin(lz_em *e, lz_lvalue *at, lz_eline *l)
+{
+    l->before = e->v;
+    l->variant = *e->v;
+    for (size_t a = 0; a < e->ir->access.len; a++) {
+        l->here[a] = e->access[a].here;
+        if (run_of(e, (int)a) != LZ_RUN_PIECES)
+            continue;
+        e->access[a].here = line_start(e, (int)a, at);
+        l->variant.run[a] = LZ_RUN_NEXT;
+        l->variant.stream[a] = 0; /* a piece starts anywhere */
+    }
+    e->v = &l->variant;
+}
+
+void lz_em_line_end(lz_em *e, const lz_eline *l)
+{
+    e->v = l->before;
+    for (size_t a = 0; a < e->ir->access.len; a++)
+        e->access[a].here = l->here[a];
 }
 
 void lz_em_drain(lz_em *e)

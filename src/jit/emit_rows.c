@@ -304,12 +304,30 @@ bool lz_em_row_does_little(const lz_em *e, int walk)
     return lz_eplan_operations(e->p, walk) <= LITTLE;
 }
 
+/* Whole vectors [from, to), as many at once as lie side by side, then the one that may not. */
+static void lines(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to)
+{
+    lz_eline line;
+    lz_lvalue *vec = lz_em_i64(e, e->p->vec);
+    lz_eloop l = lz_em_loop(e, from, to, vec);
+    lz_lvalue *n = lz_em_down_to(e, lz_em_line_length(e, l.i, to), e->p->vec);
+    lz_lvalue *end = e->l->BuildAdd(e->b, l.i, n, "");
+    lz_em_line_begin(e, l.i, &line);
+    body_loop(e, walk, l.i, end, e->p->vec, false);
+    lz_em_line_end(e, &line);
+    body_loop(e, walk, end, lz_em_least(e, e->l->BuildAdd(e->b, end, vec, ""), to), e->p->vec, false);
+    l.step = e->l->BuildAdd(e->b, n, vec, "");
+    lz_em_loop_end(e, &l);
+}
+
 /* Elements [from, to) of the row; from is a multiple of the vector's lanes. */
 void lz_em_row_stretch(lz_em *e, int walk, lz_lvalue *from, lz_lvalue *to)
 {
-    bool split = !e->t->masked || lz_em_row_does_little(e, walk);
+    bool pieces = lz_em_has_pieces(e), split = !e->t->masked || pieces || lz_em_row_does_little(e, walk);
     lz_lvalue *whole = split ? lz_em_down_to(e, to, e->p->vec) : from;
-    if (split)
+    if (pieces)
+        lines(e, walk, from, whole);
+    else if (split)
         body_loop(e, walk, from, whole, e->p->vec, false);
     body_loop(e, walk, whole, to, e->t->masked ? e->p->vec : 1, e->t->masked);
 }

@@ -17,7 +17,7 @@ static const uint8_t hot[LZ_KOP_COUNT][2] = {
     [LZ_K_COS] = { NEARLY, NEARLY },     [LZ_K_LOG2] = { CALLED, WRITTEN },
     [LZ_K_LOG10] = { CALLED, WRITTEN },  [LZ_K_ASIN] = { CALLED, WRITTEN },
     [LZ_K_ACOS] = { CALLED, WRITTEN },   [LZ_K_ATAN] = { CALLED, WRITTEN },
-    [LZ_K_ATAN2] = { CALLED, WRITTEN },
+    [LZ_K_ATAN2] = { CALLED, WRITTEN },  [LZ_K_NORMAL_CDF] = { WRITTEN, CALLED },
 };
 
 typedef struct writer {

@@ -102,6 +102,7 @@ const lz_expansions LZ_EXPANSIONS = {
         [LZ_K_ERF] = { erf32, erf64 },
         [LZ_K_ERFC] = { erfc32, erfc64 },
         [LZ_K_ERFINV] = { erfinv32, erfinv64 },
+        [LZ_K_NORMAL_CDF] = { normal_cdf32, normal_cdf64 },
         [LZ_K_LGAMMA] = { lgamma32, lgamma64 },
         [LZ_K_DIGAMMA] = { digamma32, digamma64 },
     },

@@ -81,6 +81,8 @@ void lz_keep_plan(lz_launch *l)
     uint16_t of[LZ_KEEP_CODE + 1] = { 0 }; /* of registers: each has one instruction, and 0 none */
     int inner = rows ? 0 : inner_dim(l);
     bool any = false;
+    for (uint16_t k = 0; k < p->uniform.end; k++)
+        l->depend[k] = 0;
     for (uint16_t k = p->uniform.end; k < p->n_code; k++) {
         const lz_instr *i = &p->code[k];
         uint16_t bits = reads_access(i) ? access_bits(l, i->access) : 0;

@@ -135,6 +135,7 @@ static void reach_all(lz_launch *l)
             continue;
         lz_reach *a = &l->reach[k];
         bool memory = u->loads || u->stores;
+        a->stream = false;
         l->used[l->n_used++] = (uint8_t)k;
         a->base = memory ? l->nest.args->access[k].base : NULL;
         a->size = lz_kuse_size(u);
@@ -674,12 +675,13 @@ static bool shares(const lz_launch *l, lz_pool *pool)
 
 lz_err *lz_launch_prepare(lz_launch *l, const lz_program *p, const lz_kernel_args *args, int threads)
 {
-    *l = (lz_launch){ .p = p,
-                      .nest = { .args = args,
-                                .use = p->access,
-                                .n_access = (int)p->n_access,
-                                .n_outer = p->n_outer,
-                                .n_row = p->n_row } };
+    /* One by one: clearing all of it takes longer than a small run. */
+    l->p = p;
+    l->nest = (lz_nest){
+        .args = args, .use = p->access, .n_access = (int)p->n_access, .n_outer = p->n_outer, .n_row = p->n_row
+    };
+    l->n_used = 0;
+    l->streams = l->keeps = false;
     LZ_TRY(lz_nest_check(&l->nest));
     prepare(l, threads);
     return NULL;

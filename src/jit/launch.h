@@ -51,7 +51,7 @@ typedef struct lz_launch {
     int64_t block;   /* lz_reduce_block of the row */
     bool once;       /* outer code runs once per fixed index, on one element */
     int n_used;
-    uint8_t used[LZ_KERNEL_ACCESSES]; /* the accesses that are */
+    uint8_t used[LZ_KERNEL_ACCESSES]; /* the accesses that are; nothing is known of the others */
     lz_reach reach[LZ_KERNEL_ACCESSES];
     lz_aim aims[LZ_KERNEL_ACCESSES];
     uint8_t aims_of[2][UINT8_MAX + 1][2]; /* outer, element; stage; begin and end */

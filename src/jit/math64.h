@@ -496,6 +496,11 @@ FN(V64, erf64, V64 x)
     return COPYSIGN(r, x);
 }
 
+FN(V64, normal_cdf64, V64 x)
+{
+    return MUL(C64(0.5), ADD(C64(1.0), CALL(erf64, MUL(x, C64(0.70710678118654757)))));
+}
+
 FN(V64, erfc64, V64 x)
 {
     V64 a = ABS(x);

@@ -168,6 +168,7 @@ INTEGER(i64, int64_t, int64)
     OP1(erf_##T, X, X, erf##M(x))                                                                            \
     OP1(erfc_##T, X, X, erfc##M(x))                                                                          \
     OP1(erfinv_##T, X, X, erfinv##M(x))                                                                      \
+    OP1(normal_cdf_##T, X, X, normal_cdf##M(x))                                                              \
     OP1(lgamma_##T, X, X, lgamma##M(x))                                                                      \
     OP1(digamma_##T, X, X, digamma##M(x))
 
@@ -792,7 +793,7 @@ NEARLY(gelu, f32, float, uint32_t, size_key32, BELOW_7)
         (x * (X)0.5) * (tanh##M((x + ((x * (X)0.044715) * x) * x) * (X)0.79788456080286541) + 1))            \
     OP1(gelu_tanh_cube_##T, X, X,                                                                            \
         (x * (X)0.5) * (tanh##M((x + ((x * x) * x) * (X)0.044715) * (X)0.79788456080286541) + 1))            \
-    OP1(gelu_erf_##T, X, X, (x * (X)0.5) * (erf##M(x * (X)0.70710678118654757) + 1))                         \
+    OP1(gelu_erf_##T, X, X, x *normal_cdf##M(x))                                                             \
     OP1(silu_mul_##T, X, X, x *sigmoid##M(x))
 SUPERS(f32, float, 32)
 SUPERS(f64, double, 64)
@@ -897,6 +898,7 @@ const lz_tile_table LZ_TILE_TABLE = {
         [LZ_K_ERF] = BY_FLOAT(erf),
         [LZ_K_ERFC] = BY_FLOAT(erfc),
         [LZ_K_ERFINV] = BY_FLOAT(erfinv),
+        [LZ_K_NORMAL_CDF] = BY_FLOAT(normal_cdf),
         [LZ_K_LGAMMA] = BY_FLOAT(lgamma),
         [LZ_K_DIGAMMA] = BY_FLOAT(digamma),
         [LZ_K_TURN_COUNT] = { [LZ_KF64] = turn_count_f64 },

@@ -1,24 +1,7 @@
 #include "lazy/ctx.h"
 #include "lazy/ir.h"
 #include "op/op_table.h"
-
-/* ---- the list of the context: pending ones first ---- */
-
-static void unlink_alias(lz_alias *a)
-{
-    lz_ctx *c = a->ctx;
-    *(a->prev ? &a->prev->next : &c->live) = a->next;
-    *(a->next ? &a->next->prev : &c->last) = a->prev;
-}
-
-static void link_first(lz_alias *a)
-{
-    lz_ctx *c = a->ctx;
-    a->prev = NULL;
-    a->next = c->live;
-    *(c->live ? &c->live->prev : &c->last) = a;
-    c->live = a;
-}
+#include <assert.h>
 
 static void link_last(lz_alias *a)
 {
@@ -47,35 +30,18 @@ lz_err *lz_alias_pending(lz_ctx *c, const lz_spec *s, lz_output v, lz_alias **ou
     lz_alias *a = lz_slab_take(&c->aliases);
     if (!a)
         return lz_err_oom();
-    a->ctx = c;
-    a->refs = a->version = 1;
-    a->id = ++c->next_id;
-    a->spec = s;
-    a->value = v;
-    a->data = NULL;
-    a->leaf = NULL;
-    a->origin = 0;
-    a->views = NULL;
-    a->device = c->device;
-    a->is_inert = false;
-    a->is_asked = false;
-    a->is_parted = false;
-    a->writes = 0;
-    a->written_by = NULL;
-    a->bases = NULL;
-    link_first(a);
-    c->n_pending++;
+    lz_alias_begin(a, c, s, c->device, v);
     *out = a;
     return NULL;
 }
 
-static void release_output(lz_ctx *c, lz_output *o)
+static inline void release_output(lz_ctx *c, lz_output *o)
 {
     lz_node_release(c->nodes, (lz_node *)o->node);
     o->node = NULL;
 }
 
-static void forget_value(lz_alias *a)
+static inline void forget_value(lz_alias *a)
 {
     if (a->value.node) {
         a->ctx->n_pending--;
@@ -89,12 +55,11 @@ static void forget_value(lz_alias *a)
     a->data = NULL;
 }
 
-void lz_alias_release(lz_alias *a)
+void lz_alias_free(lz_alias *a)
 {
-    if (--a->refs > 0)
-        return;
+    assert(a->refs == 0);
     forget_value(a);
-    unlink_alias(a);
+    lz_alias_unlink(a);
     lz_slab_give(&a->ctx->aliases, a);
 }
 
@@ -103,8 +68,8 @@ void lz_alias_release(lz_alias *a)
 void lz_alias_set(lz_alias *a, lz_output v)
 {
     if (!a->value.node) {
-        unlink_alias(a);
-        link_first(a);
+        lz_alias_unlink(a);
+        lz_alias_link_first(a);
     }
     if (a->data)
         a->origin = a->data->id;
@@ -118,7 +83,7 @@ void lz_alias_set(lz_alias *a, lz_output v)
 void lz_alias_hold(lz_alias *a, lz_data *d)
 {
     forget_value(a);
-    unlink_alias(a);
+    lz_alias_unlink(a);
     link_last(a);
     a->data = d;
     a->origin = 0;

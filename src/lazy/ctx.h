@@ -167,13 +167,50 @@ static inline bool lz_tensor_is_current(const lz_tensor *t)
     return lz_tensor_is_base(t) || (t->value.node && t->version == t->alias->version);
 }
 
+/* ---- lists: storages of a context, pending ones first; tensors of a storage ---- */
+
+static inline void lz_alias_unlink(lz_alias *a)
+{
+    lz_ctx *c = a->ctx;
+    *(a->prev ? &a->prev->next : &c->live) = a->next;
+    *(a->next ? &a->next->prev : &c->last) = a->prev;
+}
+
+static inline void lz_alias_link_first(lz_alias *a)
+{
+    lz_ctx *c = a->ctx;
+    a->prev = NULL;
+    a->next = c->live;
+    *(c->live ? &c->live->prev : &c->last) = a;
+    c->live = a;
+}
+
+static inline void lz_tensor_link(lz_tensor *t)
+{
+    t->prev = NULL;
+    t->next = t->alias->views;
+    if (t->next)
+        t->next->prev = t;
+    t->alias->views = t;
+}
+
+static inline void lz_tensor_unlink(lz_tensor *t)
+{
+    *(t->prev ? &t->prev->next : &t->alias->views) = t->next;
+    if (t->next)
+        t->next->prev = t->prev;
+}
+
 /* One writer, so no locked addition. */
+static inline void lz_count(atomic_uint_fast64_t *n)
+{
+    atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1, memory_order_relaxed);
+}
+
 static inline void lz_ctx_count(lz_ctx *c, size_t which)
 {
-    if (!c->counts) /* the runtime could not be made */
-        return;
-    atomic_uint_fast64_t *n = &c->counts[which];
-    atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1, memory_order_relaxed);
+    if (c->counts) /* else the runtime could not be made */
+        lz_count(&c->counts[which]);
 }
 
 /* A sync found, or will find, the elements: the storage is held. Takes over one count of the
@@ -186,7 +223,34 @@ LZ_MUST_USE lz_err *lz_alias_leaf(lz_alias *a, lz_node **out);
 LZ_MUST_USE lz_err *lz_alias_create(lz_ctx *c, const lz_spec *s, lz_alias **out);
 /* The same with a pending value, one count of which is taken over unless this fails. */
 LZ_MUST_USE lz_err *lz_alias_pending(lz_ctx *c, const lz_spec *s, lz_output v, lz_alias **out);
-void lz_alias_release(lz_alias *a);
+
+/* Memory of the slab becomes such a storage. Inline for recording: each result begins here. */
+static inline void lz_alias_begin(lz_alias *a, lz_ctx *c, const lz_spec *s, lz_device d, lz_output v)
+{
+    a->ctx = c;
+    a->refs = a->version = 1;
+    a->id = ++c->next_id;
+    a->spec = s;
+    a->value = v;
+    a->data = NULL;
+    a->leaf = NULL;
+    a->origin = 0;
+    a->views = NULL;
+    a->device = d;
+    a->is_inert = a->is_asked = a->is_parted = false;
+    a->writes = 0;
+    a->written_by = NULL;
+    a->bases = NULL;
+    lz_alias_link_first(a);
+    c->n_pending++;
+}
+
+void lz_alias_free(lz_alias *a); /* its last count has gone */
+static inline void lz_alias_release(lz_alias *a)
+{
+    if (--a->refs == 0)
+        lz_alias_free(a);
+}
 /* The value becomes a node's output; takes over one count of it. */
 void lz_alias_set(lz_alias *a, lz_output v);
 /* The storage's elements as they are now, borrowed. */
@@ -196,6 +260,8 @@ LZ_MUST_USE lz_err *lz_alias_grow(lz_alias *a, int64_t n);
 
 /* A tensor that looks at the storage, which gets one more count; it belongs to the scope. */
 LZ_MUST_USE lz_err *lz_tensor_create(lz_alias *a, const lz_spec *s, int64_t offset, lz_tensor **out);
+/* Of a new storage with a pending value, one count of which is taken over unless this fails. */
+LZ_MUST_USE lz_err *lz_tensor_pending(lz_ctx *c, const lz_spec *s, lz_device d, lz_output v, lz_tensor **out);
 /* Of a new storage that holds the data; takes over one count of it, also on failure. */
 LZ_MUST_USE lz_err *lz_tensor_of_data(lz_ctx *c, const lz_spec *s, lz_device d, lz_data *data,
                                       lz_tensor **out);

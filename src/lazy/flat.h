@@ -73,7 +73,4 @@ static inline const uint64_t *lz_flat_first(const uint64_t *words)
 /* The type of an output; sizes lie in the words. */
 lz_data_type lz_flat_type(const lz_flat_node *n, uint32_t output);
 
-/* Adds a node whose operands have their places in node->index. */
-LZ_MUST_USE lz_err *lz_flat_add(lz_words *w, const lz_node *n);
-
 #endif

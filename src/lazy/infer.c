@@ -13,12 +13,12 @@
 enum { FIRST_BUCKETS = 256, MOST = 1 << 14 };
 
 struct lz_infer {
+    lz_infer_trail at;
     lz_specs *specs;
     lz_arena arena, scratch;
     lz_inferred **buckets;
     size_t nbuckets, n;
-    lz_inferred *last, start; /* the last answer; `start` stands before the first of a step */
-    lz_trail trail;
+    lz_inferred start; /* stands before the first answer of a step */
     bool is_static[LZ_OP_COUNT];
 };
 
@@ -34,7 +34,7 @@ lz_err *lz_infer_create(lz_specs *specs, lz_infer **out)
     }
     t->specs = specs;
     t->nbuckets = FIRST_BUCKETS;
-    t->last = &t->start;
+    t->at.last = &t->start;
     lz_arena_init(&t->arena);
     lz_arena_init(&t->scratch);
     *out = t;
@@ -103,7 +103,7 @@ static void forget_all(lz_infer *t)
     lz_arena_init(&t->arena);
     t->n = 0;
     t->start = (lz_inferred){ 0 };
-    t->last = &t->start;
+    t->at.last = &t->start;
 }
 
 /* A table that cannot grow only becomes slower. */
@@ -386,51 +386,41 @@ static lz_err *ask(inferring *f)
     return lz_op_lower(&f->b, op, f->args, f->results, &f->nresults);
 }
 
-static lz_err *copy_words(lz_arena *a, const void *from, size_t n, size_t size, const void **out)
-{
-    void *to = lz_arena_zalloc(a, (n + 1) * size);
-    if (!to)
-        return lz_err_oom();
-    if (n)
-        memcpy(to, from, n * size);
-    *out = to;
-    return NULL;
-}
-
+/* A random operator has one more slot than arguments. */
 static lz_err *set_form(inferring *f)
 {
     const lz_call *c = f->c;
-    lz_node_form *form = &f->out->form;
-    lz_arena *a = &f->t->arena;
-    const void *slots, *fixed, *in;
-    LZ_TRY(copy_words(a, c->slots, c->nslots, sizeof *c->slots, &slots));
-    LZ_TRY(copy_words(a, c->words.data, c->words.len, sizeof *c->words.data, &fixed));
-    LZ_TRY(copy_words(a, f->in, c->tensors.len, sizeof *f->in, &in));
+    lz_inferred *out = f->out;
+    lz_node_form *form = &out->form;
+    lz_slot slots[LZ_ARGS_MAX + 1];
+    const lz_spec **specs, **in;
+    void *words;
+    memcpy(slots, c->slots, c->nslots * sizeof *slots);
     form->op = c->op;
     form->slots = slots;
-    form->fixed = fixed;
+    form->fixed = c->words.data;
     form->nfixed = (uint32_t)c->words.len;
     form->nslots = (uint16_t)c->nslots;
     form->nin = (uint16_t)c->tensors.len;
     form->nnumbers = (uint16_t)c->nnumbers;
-    f->out->in = in;
-    if (f->out->streams) {
-        ((lz_slot *)slots)[form->nslots++] =
+    if (out->streams) {
+        slots[form->nslots++] =
             (lz_slot){ .kind = LZ_ARG_RANDOM, .scalar = LZ_SCALAR_INT, .first = form->nnumbers };
         form->nnumbers = (uint16_t)(form->nnumbers + 2);
     }
-    return NULL;
-}
-
-static lz_err *set_specs(inferring *f)
-{
-    const lz_spec **specs;
-    lz_node_form *form = &f->out->form;
-    LZ_TRY(lz_arena_new(&f->t->arena, &specs, (size_t)form->nout + 1));
+    LZ_TRY(lz_arena_new(&f->t->scratch, &specs, (size_t)form->nout + 1));
     for (uint32_t i = 0; i < form->nout; i++)
-        specs[i] = f->out->results[i].spec;
+        specs[i] = out->results[i].spec;
     form->specs = specs;
-    form->hash = lz_node_form_hash(form);
+    words = lz_arena_zalloc(&f->t->arena, lz_node_form_words(form) * sizeof(uint64_t));
+    if (!words)
+        return lz_err_oom();
+    lz_node_form_join(form, words);
+    lz_node_form_finish(form);
+    LZ_TRY(lz_arena_new(&f->t->arena, &in, c->tensors.len + 1));
+    if (c->tensors.len)
+        memcpy((void *)in, (const void *)f->in, c->tensors.len * sizeof *in);
+    out->in = in;
     return NULL;
 }
 
@@ -448,7 +438,12 @@ static lz_err *infer(inferring *f)
     if (f->dynamic)
         f->out->form.nout = 0;
     LZ_TRY(set_form(f));
-    return set_specs(f);
+    /* as_strided_copy looks at the storage of its argument: record.c does not ask here */
+    f->out->is_one = !f->dynamic && !f->out->streams && f->c->op->kind == LZ_SCHEMA_FUNCTIONAL
+                     && f->c->op != &lz_op_table[LZ_OP_as_strided_copy] && f->c->op->nreturns == 1
+                     && f->out->nreturns == 1 && f->out->form.nout == 1
+                     && f->out->returns[0].kind == LZ_KIND_TENSOR && f->out->results[0].viewed < 0;
+    return NULL;
 }
 
 static lz_err *find_out(lz_infer *t, const lz_call *c, const lz_spec *const *in, lz_inferred **out)
@@ -471,34 +466,29 @@ static lz_err *find_out(lz_infer *t, const lz_call *c, const lz_spec *const *in,
 
 /* ---- the trail ---- */
 
-lz_trail lz_infer_trail(const lz_infer *t)
-{
-    return t->trail;
-}
-
 void lz_infer_restart(lz_infer *t)
 {
-    t->last = &t->start;
+    t->at.last = &t->start;
 }
 
 static lz_inferred *follow(lz_infer *t, const lz_call *c, const lz_spec *const *in)
 {
-    lz_inferred *a = t->last->after[0], *b = t->last->after[1];
+    lz_inferred *a = t->at.last->after[0], *b = t->at.last->after[1];
     if (a && matches(a, c, in))
         return a;
     if (!b || !matches(b, c, in))
         return NULL;
-    t->last->after[0] = b;
-    t->last->after[1] = a;
+    t->at.last->after[0] = b;
+    t->at.last->after[1] = a;
     return b;
 }
 
 static void remember(lz_infer *t, lz_inferred *x)
 {
-    t->trail = t->last->after[0] ? LZ_TRAIL_FORKED : LZ_TRAIL_LOST;
-    t->last->after[1] = t->last->after[0];
-    t->last->after[0] = x;
-    t->last = x;
+    t->at.trail = t->at.last->after[0] ? LZ_TRAIL_FORKED : LZ_TRAIL_LOST;
+    t->at.last->after[1] = t->at.last->after[0];
+    t->at.last->after[0] = x;
+    t->at.last = x;
 }
 
 static lz_err *look_up(lz_infer *t, const lz_call *c, const lz_spec *const *in, lz_inferred **out)
@@ -527,8 +517,8 @@ lz_err *lz_infer_call(lz_infer *t, const lz_call *c, const lz_spec *const *in, c
 {
     lz_inferred *x = follow(t, c, in);
     if (x) {
-        t->trail = LZ_TRAIL_KEPT;
-        t->last = x;
+        t->at.trail = LZ_TRAIL_KEPT;
+        t->at.last = x;
     } else {
         LZ_TRY(look_up(t, c, in, &x));
         remember(t, x);

@@ -33,6 +33,7 @@ struct lz_inferred {
     uint32_t nreturns;     /* of the operator; behind them what it writes without returning it */
     uint32_t streams;      /* of random numbers */
     bool dynamic;          /* depends on elements: nothing else here is known */
+    bool is_one;           /* it gives one new tensor and nothing else, and draws no random numbers */
     lz_inferred *after[2]; /* what followed it, the latest first */
 };
 
@@ -53,8 +54,16 @@ void lz_infer_destroy(lz_infer *t);
  * where the operator refuses. */
 LZ_MUST_USE lz_err *lz_infer_call(lz_infer *t, const lz_call *c, const lz_spec *const *in,
                                   const lz_inferred **out);
-lz_trail lz_infer_trail(const lz_infer *t); /* of the last call */
-void lz_infer_restart(lz_infer *t);         /* a step has ended: the next call follows none */
+/* Where the trail is: the first member of lz_infer, since every recorded call asks. */
+typedef struct lz_infer_trail {
+    lz_inferred *last; /* answer; never NULL */
+    lz_trail trail;    /* of the last call */
+} lz_infer_trail;
+static inline lz_infer_trail *lz_infer_trail_of(lz_infer *t)
+{
+    return (lz_infer_trail *)t;
+}
+void lz_infer_restart(lz_infer *t); /* a step has ended: the next call follows none */
 /* The operator needs the values of its numbers: they are to be packed as fixed. */
 bool lz_infer_is_static(const lz_infer *t, const lz_op_row *op);
 

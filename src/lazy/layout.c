@@ -32,28 +32,31 @@ typedef struct question {
     const lz_call *call;
     const lz_spec *const *in;
     const lz_spec *operands[MOST]; /* in the order in which they decide; those that are there */
+    bool chooses[MOST];            /* the operand is a mask, which is not converted to the common dtype */
     size_t n;
     lz_dtype dtype; /* of the result */
     lz_ints sizes;
 } question;
 
-static void add_operand(question *q, const lz_spec *s)
+static void add_operands(question *q, uint32_t arg)
 {
-    if (s && q->n < MOST)
-        q->operands[q->n++] = s;
+    const lz_slot *s = &q->call->slots[arg];
+    const char *name = q->call->op->args[arg].name;
+    uint32_t n = s->kind == LZ_ARG_TENSOR ? 1 : s->kind == LZ_ARG_TENSORS ? s->n : 0;
+    for (uint32_t k = 0; k < n; k++)
+        if (q->in[s->first + k] && q->n < MOST) {
+            q->chooses[q->n] = lz_str_is(lz_str_of(name), "condition") || lz_str_is(lz_str_of(name), "mask");
+            q->operands[q->n++] = q->in[s->first + k];
+        }
 }
 
-static void find_operands(question *q, const lz_call *c, const lz_spec *const *in)
+static void find_operands(question *q)
 {
-    const lz_layout_row *l = lz_layout_of(c->op);
-    for (size_t i = 0; l->nargs == 0 && i < c->tensors.len; i++)
-        add_operand(q, in[i]);
-    for (int i = 0; i < l->nargs; i++) {
-        const lz_slot *s = &c->slots[l->args[i]];
-        uint32_t n = s->kind == LZ_ARG_TENSOR ? 1 : s->kind == LZ_ARG_TENSORS ? s->n : 0;
-        for (uint32_t k = 0; k < n; k++)
-            add_operand(q, in[s->first + k]);
-    }
+    const lz_layout_row *l = lz_layout_of(q->call->op);
+    for (uint32_t i = 0; l->nargs == 0 && i < q->call->op->nargs; i++)
+        add_operands(q, i);
+    for (int i = 0; i < l->nargs; i++)
+        add_operands(q, l->args[i]);
 }
 
 /* ---- rules ---- */
@@ -211,8 +214,7 @@ static lz_err *iterated(const question *q, lz_shape *strides)
     lz_dtype common = common_dtype(q);
     for (size_t i = 0; i < q->n; i++) {
         const lz_spec *s = q->operands[i];
-        bool mask = (lz_dtype)s->dtype == LZ_BOOL; /* of where: it stays what it is */
-        if (s->ndim && (lz_dtype)s->dtype != common && common != LZ_DTYPE_NONE && !mask) {
+        if (s->ndim && (lz_dtype)s->dtype != common && common != LZ_DTYPE_NONE && !q->chooses[i]) {
             LZ_TRY(like_spec(s, &strides[i]));
             continue;
         }
@@ -353,8 +355,8 @@ static lz_err *like(const question *q, lz_shape *out)
     question all = { .call = q->call, .in = q->in, .dtype = q->dtype, .sizes = q->sizes };
     if (q->n && lz_shape_eq(lz_spec_sizes(q->operands[0]), q->sizes))
         return like_spec(q->operands[0], out);
-    for (size_t i = 0; i < q->call->tensors.len; i++)
-        add_operand(&all, q->in[i]);
+    for (uint32_t i = 0; i < q->call->op->nargs; i++)
+        add_operands(&all, i);
     return operands(&all, out);
 }
 
@@ -418,6 +420,6 @@ lz_err *lz_layout_fresh(const lz_call *c, const lz_spec *const *in, lz_dtype d, 
         return lz_strides_format(sizes, asked.memory_format, out);
     if (!rule)
         return contiguous(&q, out);
-    find_operands(&q, c, in);
+    find_operands(&q);
     return rule(&q, out);
 }

@@ -4,6 +4,7 @@
 #include "lazy/pack.h"
 #include "lazy/slab.h"
 #include "op/op_table.h"
+#include <assert.h>
 #include <string.h>
 
 enum { CLASS_BYTES = 16, CLASSES = 64, FIRST_BUCKETS = 1024 };
@@ -37,7 +38,7 @@ static lz_hash mix_words(lz_hash h, const void *p, size_t n)
     return h;
 }
 
-lz_hash lz_node_form_hash(const lz_node_form *f)
+static lz_hash form_hash(const lz_node_form *f)
 {
     lz_hash h = mix((lz_hash){ 1, 2 }, (uint64_t)(f->op - lz_op_table));
     h = mix(h, (uint64_t)f->nslots << 32 | f->nfixed);
@@ -48,14 +49,57 @@ lz_hash lz_node_form_hash(const lz_node_form *f)
     return h;
 }
 
-static lz_hash hash_of(const lz_node_form *f, const lz_output *in)
+/* The hash of a node, and that of what it is found by: the hash tells structures apart, and which nodes the
+ * operands are tells those of one structure. */
+static inline lz_hash hash_of(const lz_node_form *f, const lz_output *in, uint32_t *bucket)
 {
     lz_hash h = f->hash;
-    for (uint32_t i = 0; i < f->nin; i++) {
-        h = mix(h, in[i].node ? in[i].node->hash.lo + in[i].index : 0);
-        h.hi += in[i].node ? in[i].node->hash.hi : 0;
+    uint64_t at = 0;
+    for (const lz_output *o = in, *end = in + f->nin; o < end; o++) {
+        const lz_node *x = o->node;
+        h = mix(h, x ? x->hash.lo + o->index : 0);
+        h.hi += x ? x->hash.hi : 0;
+        at = (at ^ (uintptr_t)x >> 4) * UINT64_C(0x9e3779b97f4a7c15);
     }
-    return mix(h, f->nin);
+    h = mix(h, f->nin);
+    at ^= h.lo;
+    *bucket = (uint32_t)(at ^ at >> 32);
+    return h;
+}
+
+/* ---- forms ---- */
+
+static inline bool is_joined(const lz_node_form *f)
+{
+    return (const char *)f->specs == (const char *)(f->slots + f->nslots)
+           && (const char *)f->fixed == (const char *)(f->specs + f->nout);
+}
+
+void lz_node_form_join(lz_node_form *f, void *words)
+{
+    lz_slot *slots = words;
+    const lz_spec **specs = (const lz_spec **)(void *)(slots + f->nslots);
+    uint64_t *fixed = (uint64_t *)(void *)(specs + f->nout);
+    if (f->nslots)
+        memcpy(slots, f->slots, f->nslots * sizeof *slots);
+    if (f->nout)
+        memcpy((void *)specs, (const void *)f->specs, f->nout * sizeof *specs);
+    if (f->nfixed)
+        memcpy(fixed, f->fixed, f->nfixed * sizeof *fixed);
+    fixed[f->nfixed] = 0;
+    f->slots = slots;
+    f->specs = specs;
+    f->fixed = fixed;
+}
+
+void lz_node_form_finish(lz_node_form *f)
+{
+    assert(is_joined(f));
+    f->size = (uint32_t)((sizeof(lz_node) + f->nin * sizeof(lz_output) + f->nnumbers * sizeof(lz_scalar)
+                          + lz_node_form_words(f) * sizeof(uint64_t))
+                         / CLASS_BYTES * CLASS_BYTES);
+    f->hash = form_hash(f);
+    f->op_number = (uint16_t)(f->op - lz_op_table);
 }
 
 /* ---- memory ---- */
@@ -98,20 +142,21 @@ uint64_t lz_nodes_born(const lz_nodes *t)
     return t->born;
 }
 
-static void *take(lz_nodes *t, size_t size)
+static inline void *take(lz_nodes *t, size_t size)
 {
     size_t k = (size - 1) / CLASS_BYTES;
     void *p = k < CLASSES ? lz_slab_take(&t->classes[k]) : lz_mem_alloc(size);
-    t->used.live += p != NULL;
-    t->used.bytes += p ? size : 0;
+    if (!p)
+        return NULL;
+    t->used.live++;
+    t->used.bytes += size;
     return p;
 }
 
-static void give(lz_nodes *t, lz_node *n)
+/* The caller takes it off t->used. */
+static inline void give(lz_nodes *t, lz_node *n)
 {
     size_t k = (n->size - 1) / CLASS_BYTES;
-    t->used.live--;
-    t->used.bytes -= n->size;
     if (k < CLASSES)
         lz_slab_give(&t->classes[k], n);
     else
@@ -120,13 +165,9 @@ static void give(lz_nodes *t, lz_node *n)
 
 /* ---- finding equal ones ---- */
 
-/* The hash tells structures apart; which nodes the operands are tells those of one structure. */
-static lz_node **bucket_of(const lz_nodes *t, lz_hash h, const lz_output *in, uint32_t nin)
+static inline lz_node **bucket_of(const lz_nodes *t, uint32_t hash)
 {
-    uint64_t at = h.lo;
-    for (uint32_t i = 0; i < nin; i++)
-        at = (at ^ (uintptr_t)in[i].node >> 4) * UINT64_C(0x9e3779b97f4a7c15);
-    return &t->buckets[(at ^ at >> 32) & (t->nbuckets - 1)];
+    return &t->buckets[hash & (t->nbuckets - 1)];
 }
 
 static bool same(const lz_node *n, const lz_node_form *f, lz_hash hash, const lz_output *in)
@@ -151,7 +192,7 @@ static void grow(lz_nodes *t)
     t->nbuckets = n;
     for (size_t i = 0; i < nold; i++)
         for (lz_node *x = old[i], *next; x; x = next) {
-            lz_node **to = bucket_of(t, x->hash, x->in, x->nin);
+            lz_node **to = bucket_of(t, x->bucket);
             next = x->chain;
             x->chain = *to;
             *to = x;
@@ -159,74 +200,103 @@ static void grow(lz_nodes *t)
     lz_mem_free(old);
 }
 
-static void forget(lz_nodes *t, lz_node *n)
+static inline void forget(lz_nodes *t, lz_node *n)
 {
-    lz_node **p = bucket_of(t, n->hash, n->in, n->nin);
+    lz_node **p = bucket_of(t, n->bucket);
     while (*p != n)
         p = &(*p)->chain;
     *p = n->chain;
     t->found--;
 }
 
-static bool can_be_found(const lz_node *n)
+static inline bool can_be_found(const lz_node *n)
 {
     return n->op && n->nnumbers == 0;
 }
 
 /* ---- making ---- */
 
-static inline void *copy(uint64_t **to, const void *from, size_t bytes)
+/* Pairs of words: nodes are multiples of 16 bytes, and so are the parts in front of the form's words. The
+ * barrier keeps the compiler from calling memcpy, which takes longer. */
+static inline void copy_pairs(void *to, const void *from, size_t bytes)
 {
-    uint64_t *start = *to;
-    *to = lz_copy_words(start, from, bytes / sizeof *start);
-    return start;
+    for (size_t i = 0; i < bytes; i += CLASS_BYTES) {
+        memcpy((char *)to + i, (const char *)from + i, CLASS_BYTES);
+        __asm__ volatile("" : : : "memory");
+    }
 }
 
-static lz_node *build(lz_nodes *t, const lz_node_form *f, const lz_output *in, const lz_scalar *numbers)
+/* One by one: clearing all of it first is what a small node spends most time on. */
+static inline lz_node *build(lz_nodes *t, const lz_node_form *f, const lz_output *in,
+                             const lz_scalar *numbers)
 {
-    size_t size = sizeof(lz_node) + f->nslots * sizeof(lz_slot) + f->nin * sizeof *in
-                  + f->nnumbers * sizeof *numbers + f->nfixed * sizeof *f->fixed + f->nout * sizeof *f->specs;
-    lz_node *n = take(t, size);
+    static_assert(sizeof(lz_node) % CLASS_BYTES == 0 && sizeof *in % CLASS_BYTES == 0
+                      && sizeof *numbers % CLASS_BYTES == 0,
+                  "copied in pairs of words");
+    lz_node *n = take(t, f->size);
     if (!n)
         return NULL;
-    /* One by one: clearing all of it first is what a small node spends most time on. */
-    n->op = f->op;
-    n->chain = NULL;
-    n->refs = 1;
-    n->mark = n->index = 0;
-    n->born = ++t->born;
-    n->nargs = f->nslots;
-    n->nin = f->nin;
-    n->nnumbers = f->nnumbers;
-    n->nout = f->nout;
-    n->size = (uint32_t)size;
-    n->nfixed = f->nfixed;
-    uint64_t *at = (uint64_t *)(n + 1);
-    n->numbers = copy(&at, numbers, f->nnumbers * sizeof *numbers);
-    n->in = copy(&at, in, f->nin * sizeof *in);
-    n->args = copy(&at, f->slots, f->nslots * sizeof *f->slots);
-    n->specs = copy(&at, f->specs, f->nout * sizeof *f->specs);
-    n->fixed = copy(&at, f->fixed, f->nfixed * sizeof *f->fixed);
+    assert(is_joined(f));
+    lz_output *operands = (lz_output *)(n + 1);
+    lz_scalar *own_numbers = (lz_scalar *)(operands + f->nin);
+    lz_slot *slots = (lz_slot *)(own_numbers + f->nnumbers);
     uint32_t depth = 0;
     for (uint32_t i = 0; i < f->nin; i++) {
-        if (!in[i].node)
+        lz_node *x = (lz_node *)in[i].node;
+        operands[i] = in[i];
+        if (!x)
             continue;
-        lz_node_retain((lz_node *)in[i].node);
-        depth = depth > in[i].node->depth ? depth : in[i].node->depth + 1U;
+        x->refs++;
+        depth = depth > x->depth ? depth : x->depth + 1U;
     }
+    copy_pairs(own_numbers, numbers, f->nnumbers * sizeof *numbers);
+    copy_pairs(slots, f->slots, (size_t)((char *)n + f->size - (char *)slots));
+    n->op = f->op;
+    n->chain = NULL;
+    n->born = ++t->born;
+    n->refs = 1;
+    n->mark = n->index = 0;
+    n->size = f->size;
+    n->nargs = f->nslots;
+    n->nout = f->nout;
+    n->nin = f->nin;
+    n->op_number = f->op_number;
+    n->nfixed = f->nfixed;
+    n->nnumbers = f->nnumbers;
     n->depth = depth & INT32_MAX;
     n->passed = false;
+    n->in = operands;
+    n->numbers = own_numbers;
+    n->args = slots;
+    n->specs = (const lz_spec *const *)(slots + f->nslots);
+    n->fixed = (const uint64_t *)(n->specs + f->nout);
     return n;
+}
+
+static lz_node *find(const lz_nodes *t, const lz_node_form *f, lz_hash hash, uint32_t bucket,
+                     const lz_output *in)
+{
+    lz_node *n = *bucket_of(t, bucket);
+    while (n && !same(n, f, hash, in))
+        n = n->chain;
+    return n;
+}
+
+static inline void remember(lz_nodes *t, lz_node *n)
+{
+    if (++t->found > t->nbuckets)
+        grow(t);
+    lz_node **bucket = bucket_of(t, n->bucket);
+    n->chain = *bucket;
+    *bucket = n;
 }
 
 lz_err *lz_node_make(lz_nodes *t, const lz_node_form *f, const lz_output *in, const lz_scalar *numbers,
                      lz_loc at, const char *scope, lz_node **out)
 {
-    lz_hash hash = hash_of(f, in);
-    lz_node **bucket = f->nnumbers == 0 ? bucket_of(t, hash, in, f->nin) : NULL;
-    lz_node *n = bucket ? *bucket : NULL;
-    while (n && !same(n, f, hash, in))
-        n = n->chain;
+    uint32_t bucket;
+    lz_hash hash = hash_of(f, in, &bucket);
+    lz_node *n = f->nnumbers == 0 ? find(t, f, hash, bucket, in) : NULL;
     if (n) {
         *out = lz_node_retain(n);
         return NULL;
@@ -235,16 +305,11 @@ lz_err *lz_node_make(lz_nodes *t, const lz_node_form *f, const lz_output *in, co
     if (!n)
         return lz_err_oom();
     n->hash = hash;
+    n->bucket = bucket;
     n->at = at;
     n->scope = scope;
-    if (!bucket)
-        return NULL;
-    if (++t->found > t->nbuckets) {
-        grow(t);
-        bucket = bucket_of(t, hash, in, f->nin);
-    }
-    n->chain = *bucket;
-    *bucket = n;
+    if (f->nnumbers == 0)
+        remember(t, n);
     return NULL;
 }
 
@@ -286,8 +351,14 @@ lz_err *lz_node_op_create(lz_nodes *t, const lz_op_row *op, const lz_value *args
                            .nin = (uint16_t)nin,
                            .nnumbers = (uint16_t)c.nnumbers,
                            .nout = (uint16_t)nout };
-        f.hash = lz_node_form_hash(&f);
-        e = lz_node_make(t, &f, in, c.numbers, at, NULL, out);
+        void *words = lz_mem_alloc(lz_node_form_words(&f) * sizeof(uint64_t));
+        e = words ? NULL : lz_err_oom();
+        if (!e) {
+            lz_node_form_join(&f, words);
+            lz_node_form_finish(&f);
+            e = lz_node_make(t, &f, in, c.numbers, at, NULL, out);
+        }
+        lz_mem_free(words);
     }
     lz_call_deinit(&c);
     return e;
@@ -296,7 +367,7 @@ lz_err *lz_node_op_create(lz_nodes *t, const lz_op_row *op, const lz_value *args
 /* ---- letting go ---- */
 
 /* Out of its bucket and onto the list of those that go, which runs over `chain`. */
-static lz_node *doom(lz_nodes *t, lz_node *n, lz_node *rest)
+static inline lz_node *doom(lz_nodes *t, lz_node *n, lz_node *rest)
 {
     if (can_be_found(n))
         forget(t, n);
@@ -304,7 +375,7 @@ static lz_node *doom(lz_nodes *t, lz_node *n, lz_node *rest)
     return n;
 }
 
-static lz_node *dismantle(lz_nodes *t, lz_node *n, lz_node *rest)
+static inline lz_node *dismantle(lz_nodes *t, lz_node *n, lz_node *rest)
 {
     if (!n->op)
         lz_data_release(n->data);
@@ -316,15 +387,18 @@ static lz_node *dismantle(lz_nodes *t, lz_node *n, lz_node *rest)
     return rest;
 }
 
-void lz_node_release(lz_nodes *t, lz_node *n)
+void lz_node_free(lz_nodes *t, lz_node *n)
 {
-    if (!n || --n->refs > 0)
-        return;
-    for (lz_node *list = doom(t, n, NULL); list;) {
+    assert(n->refs == 0);
+    size_t nodes = 0, bytes = 0;
+    for (lz_node *list = doom(t, n, NULL); list; nodes++) {
         n = list;
         list = dismantle(t, n, n->chain);
+        bytes += n->size;
         give(t, n);
     }
+    t->used.live -= nodes;
+    t->used.bytes -= bytes;
 }
 
 /* ---- what backends ask ---- */

@@ -35,13 +35,15 @@ struct lz_node {
     const char *scope; /* interned; NULL: none */
     uint64_t born;     /* its number: above those of its operands */
     uint32_t refs;
-    uint32_t mark;  /* free for a walk: the context's current walk number */
-    uint32_t index; /* in that walk */
-    uint16_t nargs, nin, nnumbers, nout;
-    uint32_t size;       /* bytes of all of it */
-    uint32_t nfixed;     /* words */
+    uint32_t mark;                        /* free for a walk: the context's current walk number */
+    uint32_t index;                       /* in that walk */
+    uint32_t size;                        /* bytes of all of it */
+    uint16_t nargs, nout, nin, op_number; /* op_number: place of op in lz_op_table, 0 for data */
+    uint32_t nfixed;                      /* words */
+    uint16_t nnumbers;
     uint32_t depth : 31; /* operators on the longest way to data */
     bool passed : 1;     /* a sync computed it and did not keep it: the next one keeps it */
+    uint32_t bucket;     /* hash of what it is found by: structure and operands */
     const lz_slot *args;
     const lz_output *in;
     lz_scalar *numbers;
@@ -89,18 +91,30 @@ LZ_MUST_USE lz_err *lz_node_op_create(lz_nodes *t, const lz_op_row *op, const lz
                                       const lz_output *in, size_t nin, const lz_spec *const *specs,
                                       size_t nout, lz_loc at, lz_node **out);
 
-/* A node without operands and place: what all nodes of one kind have in common. */
+/* A node without operands and place: what all nodes of one kind have in common. Slots, specs and fixed words
+ * lie behind one another, as they do in a node, with room for one more word behind them. */
 typedef struct lz_node_form {
-    lz_hash hash; /* lz_node_form_hash */
+    lz_hash hash;
     const lz_op_row *op;
     const lz_slot *slots;
-    const uint64_t *fixed;
     const lz_spec *const *specs;
+    const uint64_t *fixed;
+    uint16_t nslots, nout, nin, op_number;
     uint32_t nfixed;
-    uint16_t nslots, nin, nnumbers, nout;
+    uint16_t nnumbers;
+    uint32_t size; /* bytes of a node, a multiple of 16 */
 } lz_node_form;
 
-lz_hash lz_node_form_hash(const lz_node_form *f);
+/* Words that slots, specs and fixed words of the form take. */
+static inline size_t lz_node_form_words(const lz_node_form *f)
+{
+    return (size_t)f->nslots + f->nout + f->nfixed + 1;
+}
+/* Copies the three parts, wherever they are, to memory of lz_node_form_words words: the form's from now on.
+ */
+void lz_node_form_join(lz_node_form *f, void *words);
+/* Sets hash, size and op_number of a form whose parts are joined. */
+void lz_node_form_finish(lz_node_form *f);
 /* Finds or makes; *out is one count of the caller. Numbers are copied. */
 LZ_MUST_USE lz_err *lz_node_make(lz_nodes *t, const lz_node_form *f, const lz_output *in,
                                  const lz_scalar *numbers, lz_loc at, const char *scope, lz_node **out);
@@ -110,6 +124,11 @@ static inline lz_node *lz_node_retain(lz_node *n)
     n->refs++;
     return n;
 }
-void lz_node_release(lz_nodes *t, lz_node *n); /* NULL does nothing */
+void lz_node_free(lz_nodes *t, lz_node *n);                 /* its last count has gone */
+static inline void lz_node_release(lz_nodes *t, lz_node *n) /* NULL does nothing */
+{
+    if (n && --n->refs == 0)
+        lz_node_free(t, n);
+}
 
 #endif

@@ -344,6 +344,46 @@ lz_err *lz_call_pack(lz_call *c, const lz_op_row *op, const lz_value *args, bool
     return NULL;
 }
 
+/* ---- comparing instead of packing ---- */
+
+/* w: behind the word of the kind. */
+static bool repeats_value(const uint64_t *w, const lz_value *v)
+{
+    int64_t n = (int64_t)w[0];
+    switch (v->kind) {
+    case LZ_KIND_INT:
+        return n == v->integer;
+    case LZ_KIND_FLOAT:
+        return memcmp(w, &v->real, sizeof v->real) == 0;
+    case LZ_KIND_BOOL:
+        return w[0] == v->truth;
+    case LZ_KIND_DTYPE:
+        return n == v->dtype;
+    case LZ_KIND_LAYOUT:
+        return n == v->layout;
+    case LZ_KIND_MEMORY_FORMAT:
+        return n == v->memory_format;
+    case LZ_KIND_STR:
+        return v->str && strcmp((const char *)(w + 1), v->str) == 0;
+    case LZ_KIND_INTS:
+        return n == v->ints.n
+               && (n == 0 || (v->ints.v && memcmp(w + 1, v->ints.v, (size_t)n * sizeof *v->ints.v) == 0));
+    default:
+        return false;
+    }
+}
+
+bool lz_pack_repeats(const lz_slot *s, const uint64_t *fixed, const lz_arg_row *a, const lz_value *v)
+{
+    if (s->kind == LZ_ARG_VALUE)
+        return fixed[s->first] == (uint64_t)v->kind && repeats_value(fixed + s->first + 1, v);
+    if (s->kind != LZ_ARG_NONE)
+        return false;
+    if (a->type->kind == LZ_KIND_TENSOR)
+        return v->kind != LZ_KIND_TENSOR || !v->tensor;
+    return a->type->kind == LZ_KIND_TENSORS ? v->kind != LZ_KIND_TENSORS || v->tensors.n < 0 : is_absent(v);
+}
+
 void lz_call_add_random(lz_call *c, uint64_t seed, uint64_t position)
 {
     c->slots[c->nslots++] = (lz_slot){ .kind = LZ_ARG_RANDOM, .scalar = LZ_SCALAR_INT, .first = c->nnumbers };

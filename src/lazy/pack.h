@@ -25,6 +25,9 @@ void lz_call_deinit(lz_call *c);
 LZ_MUST_USE lz_err *lz_call_check_lists(const lz_op_row *op, const lz_value *args);
 /* statics: all numbers are fixed. Handles stay borrowed. */
 LZ_MUST_USE lz_err *lz_call_pack(lz_call *c, const lz_op_row *op, const lz_value *args, bool statics);
+/* Whether packing v as argument `a` would give slot s of a call with these fixed words. Only for slots that
+ * are none of tensors or numbers. May say false of values that are seldom or costly to compare. */
+bool lz_pack_repeats(const lz_slot *s, const uint64_t *fixed, const lz_arg_row *a, const lz_value *v);
 /* Appends the two numbers of a random operator. */
 void lz_call_add_random(lz_call *c, uint64_t seed, uint64_t position);
 

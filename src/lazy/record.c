@@ -1,5 +1,6 @@
 #include "base/clock.h"
 #include "base/profile.h"
+#include "core/device.h"
 #include "core/strides.h"
 #include "lazy/debug.h"
 #include "lazy/eager.h"
@@ -7,6 +8,7 @@
 #include "lazy/record_impl.h"
 #include "lazy/recorder.h"
 #include "lazy/runtime.h"
+#include "lazy/statistics.h"
 #include "op/op_table.h"
 #include <assert.h>
 #include <string.h>
@@ -72,7 +74,112 @@ lz_err *lz_record_infer(lz_ctx *c, const lz_value *in, const lz_inferred **out)
     return lz_infer_call(c->infer, &c->call, c->operand_specs.data, out);
 }
 
-static lz_err *find_operands(lz_ctx *c)
+/* ---- a call that repeats what followed the last one before ---- */
+
+/* The value of t, if it is known without asking anybody; else node is NULL. */
+static inline lz_output value_at_hand(const lz_tensor *t)
+{
+    const lz_alias *a = t->alias;
+    if (!lz_tensor_is_base(t))
+        return t->version == a->version ? t->value : (lz_output){ NULL, 0 };
+    return a->value.node ? a->value : (lz_output){ a->leaf, 0 };
+}
+
+/* Operands of a call that is compared with an earlier one: tensors, values, or both; NULL: not asked for. */
+typedef struct matching {
+    const lz_inferred *x;
+    lz_tensor **tensors;
+    lz_output *values;
+    lz_device device; /* of the first operand */
+} matching;
+
+static inline bool matches_tensor(matching *m, uint32_t operand, lz_tensor *t)
+{
+    if (!t || t->spec != m->x->in[operand])
+        return false;
+    assert(t->alias); /* specs belong to contexts, and inert tensors have none */
+    if (m->tensors)
+        m->tensors[operand] = t;
+    if (m->values) {
+        m->values[operand] = value_at_hand(t);
+        if (!m->values[operand].node)
+            return false;
+    }
+    if (operand == 0)
+        m->device = t->alias->device;
+    return lz_device_eq(t->alias->device, m->device);
+}
+
+static inline bool matches_list(matching *m, const lz_slot *s, const lz_value *v)
+{
+    bool same = v->kind == LZ_KIND_TENSORS && v->tensors.n == s->n && (s->n == 0 || v->tensors.v);
+    for (uint32_t i = 0; same && i < s->n; i++)
+        same = matches_tensor(m, s->first + i, v->tensors.v[i]);
+    return same;
+}
+
+/* Whether packing these arguments and asking would lead to m->x. If so, operands and numbers are there. */
+static inline bool matches(matching *m, const lz_value *v, lz_scalar *numbers)
+{
+    const lz_node_form *f = &m->x->form;
+    assert(f->nslots >= f->op->nargs);
+    for (const lz_slot *s = f->slots, *end = s + f->op->nargs; s < end; s++, v++) {
+        bool same;
+        if (s->kind == LZ_ARG_TENSOR) {
+            same = v->kind == LZ_KIND_TENSOR && matches_tensor(m, s->first, v->tensor);
+        } else if (s->kind == LZ_ARG_SCALAR) {
+            same = v->kind == LZ_KIND_SCALAR && v->scalar.kind == (lz_scalar_kind)s->scalar;
+            numbers[s->first] = v->scalar;
+        } else {
+            same = s->kind == LZ_ARG_TENSORS ? matches_list(m, s, v)
+                                             : lz_pack_repeats(s, f->fixed, &f->op->args[s - f->slots], v);
+        }
+        if (!same)
+            return false;
+    }
+    return true;
+}
+
+/* What followed the last answer, if that was an answer about op. */
+static inline lz_inferred *expected(const lz_ctx *c, const lz_op_row *op)
+{
+    lz_inferred *x = lz_infer_trail_of(c->infer)->last->after[0];
+    return x && x->form.op == op ? x : NULL;
+}
+
+static inline void follow(const lz_ctx *c, lz_inferred *x)
+{
+    lz_infer_trail *trail = lz_infer_trail_of(c->infer);
+    trail->last = x;
+    trail->trail = LZ_TRAIL_KEPT;
+}
+
+/* Numbers of the operator have come to be fixed. */
+static inline bool is_outdated(const lz_ctx *c, const lz_inferred *x)
+{
+    return x->form.nnumbers && lz_infer_is_static(c->infer, x->form.op);
+}
+
+const lz_inferred *lz_record_repeat(lz_ctx *c, const lz_op_row *op, const lz_value *in)
+{
+    lz_inferred *x = expected(c, op);
+    lz_call *call = &c->call;
+    if (!x || x->dynamic || call->tensors.cap < x->form.nin || is_outdated(c, x))
+        return NULL;
+    matching m = { .x = x, .tensors = call->tensors.data };
+    if (!matches(&m, in, call->numbers))
+        return NULL;
+    call->op = op;
+    call->nslots = op->nargs;
+    call->nnumbers = x->form.nnumbers - (x->streams ? 2U : 0U);
+    call->tensors.len = x->form.nin;
+    follow(c, x);
+    return x;
+}
+
+/* ---- its node ---- */
+
+static inline lz_err *find_operands(lz_ctx *c)
 {
     size_t n = c->call.tensors.len;
     if (c->operands.cap < n) {
@@ -83,10 +190,8 @@ static lz_err *find_operands(lz_ctx *c)
     for (size_t i = 0; i < n; i++) {
         lz_tensor *t = c->call.tensors.data[i];
         lz_output *to = &c->operands.data[i];
-        *to = (lz_output){ NULL, 0 };
-        if (t && t->alias->value.node && lz_tensor_is_base(t))
-            *to = t->alias->value;
-        else if (t)
+        *to = t ? value_at_hand(t) : (lz_output){ NULL, 0 };
+        if (t && !to->node)
             LZ_TRY(lz_tensor_value(t, to));
     }
     return NULL;
@@ -95,7 +200,7 @@ static lz_err *find_operands(lz_ctx *c)
 static void count_op(lz_ctx *c, const lz_op_row *op)
 {
     size_t i = (size_t)(op - lz_op_table);
-    lz_trail trail = lz_infer_trail(c->infer);
+    lz_trail trail = lz_infer_trail_of(c->infer)->trail;
     lz_ctx_count(c, LZ_COUNT_OPS + i);
     if (trail == LZ_TRAIL_KEPT)
         lz_ctx_count(c, LZ_COUNT_REUSED + i);
@@ -114,25 +219,24 @@ lz_err *lz_record_node(lz_ctx *c, const lz_inferred *x, lz_node **out)
     return NULL;
 }
 
+/* Takes over one count of the node unless it fails. */
 static lz_err *fresh_tensor(lz_ctx *c, const lz_result *r, const lz_node *node, uint32_t index,
                             lz_tensor **out)
 {
-    lz_alias *a;
     assert(node); /* only views do without: needs_node */
-    LZ_TRY(lz_alias_pending(c, r->spec, (lz_output){ node, index }, &a));
-    lz_node_retain((lz_node *)node);
-    if (c->call.tensors.len && c->call.tensors.data[0])
-        a->device = c->call.tensors.data[0]->alias->device;
-    lz_err *e = lz_tensor_create(a, r->spec, 0, out);
-    lz_alias_release(a);
-    return e;
+    const lz_tensor *first = c->call.tensors.len ? c->call.tensors.data[0] : NULL;
+    return lz_tensor_pending(c, r->spec, first ? first->alias->device : c->device, (lz_output){ node, index },
+                             out);
 }
 
 lz_err *lz_record_tensor(lz_ctx *c, const lz_result *r, const lz_node *node, uint32_t index, bool several,
                          lz_tensor **out)
 {
-    if (r->viewed < 0)
-        return fresh_tensor(c, r, node, index, out);
+    if (r->viewed < 0) {
+        LZ_TRY(fresh_tensor(c, r, node, index, out));
+        lz_node_retain((lz_node *)node);
+        return NULL;
+    }
     lz_tensor *t = c->call.tensors.data[r->viewed];
     if (r->same) {
         *out = t;
@@ -243,12 +347,14 @@ static lz_err *run_now(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_va
 
 static lz_err *record_plain(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok)
 {
-    const lz_inferred *x;
+    const lz_inferred *x = lz_record_repeat(c, op, in);
     lz_node *node = NULL;
-    LZ_TRY(lz_record_pack(c, op, in, ok));
-    if (!*ok)
-        return NULL;
-    LZ_TRY(lz_record_infer(c, in, &x));
+    if (!x) {
+        LZ_TRY(lz_record_pack(c, op, in, ok));
+        if (!*ok)
+            return NULL;
+        LZ_TRY(lz_record_infer(c, in, &x));
+    }
     if (x->dynamic)
         return run_now(c, op, in, out);
     if (needs_node(c, x))
@@ -316,6 +422,26 @@ static lz_err *record_strided_copy(lz_ctx *c, const lz_op_row *op, const lz_valu
     return e;
 }
 
+static lz_err *record_strided_copy_out(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out,
+                                       bool *ok)
+{
+    lz_value made = lz_value_none();
+    const lz_value *to = &in[op->nargs - 1];
+    if (to->kind != LZ_KIND_TENSOR || !to->tensor)
+        return lz_errf(LZ_ERR_ARG, "argument 'out' must be a tensor, not none");
+    LZ_TRY(lz_record_check(c, to->tensor, ok));
+    if (*ok)
+        LZ_TRY(record_strided_copy(c, &lz_op_table[LZ_OP_as_strided_copy], in, &made, ok));
+    if (!*ok || made.kind != LZ_KIND_TENSOR)
+        return NULL;
+    if (to->tensor->spec->dtype != made.tensor->spec->dtype)
+        return lz_errf(LZ_ERR_ARG, "Expected out tensor to have dtype %s, but got %s instead",
+                       lz_dtype_get((lz_dtype)made.tensor->spec->dtype)->name,
+                       lz_dtype_get((lz_dtype)to->tensor->spec->dtype)->name);
+    out[0] = *to;
+    return lz_record_put(c, op, to->tensor, made.tensor);
+}
+
 /* ---- operators that make their argument look at its storage in another way: t_ ---- */
 
 static lz_err *record_look(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok)
@@ -353,6 +479,8 @@ static record_fn *recorder_of(const lz_op_row *op)
         return record_strided;
     if (op == &lz_op_table[LZ_OP_as_strided_copy])
         return record_strided_copy;
+    if (op == &lz_op_table[LZ_OP_as_strided_copy_out])
+        return record_strided_copy_out;
     if (op->kind == LZ_SCHEMA_FUNCTIONAL)
         return record_plain;
     return op->flags & LZ_OPF_INPLACE_VIEW ? record_look : lz_record_write;
@@ -445,11 +573,49 @@ static __attribute__((noinline)) void end_call(lz_ctx *c, const lz_op_row *op, c
         lz_ctx_fail(c, at, op, e);
 }
 
-static inline void record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+/* ---- most calls: one new tensor, as after the same call before ---- */
+
+static inline lz_err *make_one(lz_ctx *c, const lz_inferred *x, lz_device d, lz_value *out)
+{
+    lz_node *node = NULL;
+    lz_tensor *t = NULL;
+    LZ_TRY(lz_node_make(c->nodes, &x->form, c->operands.data, c->call.numbers, c->at, c->scope->path, &node));
+    if (c->counts) {
+        atomic_uint_fast64_t *counts = c->counts + (size_t)(x->form.op - lz_op_table);
+        lz_count(counts + LZ_COUNT_OPS);
+        lz_count(counts + LZ_COUNT_REUSED);
+    }
+    lz_err *e = lz_tensor_pending(c, x->results[0].spec, d, (lz_output){ node, 0 }, &t);
+    if (e)
+        lz_node_release(c->nodes, node);
+    *out = lz_value_tensor(t);
+    return e;
+}
+
+/* false: nothing was done; the recorder of the operator does it. */
+static inline bool record_again(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, lz_err **e)
+{
+    lz_inferred *x = expected(c, op);
+    if (!x || !x->is_one || c->operands.cap < x->form.nin || is_outdated(c, x))
+        return false;
+    matching m = { .x = x, .values = c->operands.data, .device = c->device };
+    if (!matches(&m, in, c->call.numbers))
+        return false;
+    follow(c, x);
+    *e = make_one(c, x, m.device, out);
+    return true;
+}
+
+static __attribute__((noinline)) void record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in,
+                                             lz_value *out)
 {
     bool ok = true;
+    lz_err *e = NULL;
     c->at = at;
-    lz_err *e = (c->recorded++ % TIMED ? recorder_of(op) : record_timed)(c, op, in, out, &ok);
+    if (c->recorded++ % TIMED == 0)
+        e = record_timed(c, op, in, out, &ok);
+    else if (!record_again(c, op, in, out, &e))
+        e = recorder_of(op)(c, op, in, out, &ok);
     if (e || !ok || is_too_long(c))
         end_call(c, op, in, out, e, ok);
 }
@@ -487,7 +653,7 @@ static __attribute__((noinline)) void record_checked(lz_ctx *c, const lz_op_row 
     lz_debug_leave(c);
 }
 
-void lz_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+void lz_record_part(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
 {
     if (c->debug)
         record_checked(c, op, at, in, out);
@@ -495,4 +661,20 @@ void lz_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz
         record_with_tape(c, op, at, in, out);
     else
         record(c, op, at, in, out);
+}
+
+static __attribute__((noinline)) void record_norm(lz_ctx *c, const lz_op_row *op, lz_loc at,
+                                                  const lz_value *in, lz_value *out)
+{
+    lz_value rest[LZ_ARGS_MAX];
+    lz_statistics_write(c, op, at, in, rest);
+    lz_record_part(c, op, at, rest, out);
+}
+
+void lz_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+{
+    if (lz_statistics_are_written(op, in))
+        record_norm(c, op, at, in, out);
+    else
+        lz_record_part(c, op, at, in, out);
 }

@@ -14,6 +14,9 @@ extern "C" {
  * leaves inert tensors and zeros there. */
 void lz_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out);
 
+/* The same for a call that a formula makes: it writes no running statistics (statistics.h). */
+void lz_record_part(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out);
+
 #ifdef __cplusplus
 }
 #endif

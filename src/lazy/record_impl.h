@@ -5,6 +5,10 @@
 
 #include "lazy/ctx.h"
 
+/* What the call gives, if the answer before it was last followed by this call; NULL if not, or where that
+ * takes as long to find out as packing and asking. Packs nothing: of the context's call only operator,
+ * tensors and numbers are set. An answer from here has no need of elements (dynamic). */
+const lz_inferred *lz_record_repeat(lz_ctx *c, const lz_op_row *op, const lz_value *in);
 /* Packs the arguments and looks at the operands. *ok false: one of them is inert, so nothing
  * is to be done. */
 LZ_MUST_USE lz_err *lz_record_pack(lz_ctx *c, const lz_op_row *op, const lz_value *in, bool *ok);

@@ -279,7 +279,7 @@ lz_err *lz_recorder_call(lz_recorder *r, uint16_t op, const lz_lv *args, lz_lv *
         LZ_TRY(argument_of(&k, k.op->args[i].type, &args[i], &in[i]));
     if (op == LZ_OP_as_strided)
         LZ_TRY(own_storage(r, &in[0]));
-    lz_record(r->ctx, k.op, r->at, in, out);
+    lz_record_part(r->ctx, k.op, r->at, in, out);
     LZ_TRY(failed(&k));
     for (int i = 0; i < k.op->nreturns; i++)
         LZ_TRY(lz_recorder_take(r, &out[i], &results[i]));

@@ -67,9 +67,11 @@ void lz_scope_end(lz_ctx *c)
         free_extra(s->extras);
         lz_tensor_release(t);
     }
-    while (s->tensors) {
-        lz_tensor *t = s->tensors;
-        lz_scope_remove(t);
+    for (lz_tensor *t = s->tensors; t; t = s->tensors) {
+        s->tensors = t->scope_next;
+        if (s->tensors)
+            s->tensors->scope_prev = NULL;
+        t->scope = NULL;
         lz_tensor_release(t);
     }
     while (s->blocks) {

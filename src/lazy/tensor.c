@@ -13,28 +13,10 @@
 
 /* ---- life ---- */
 
-static void link_view(lz_tensor *t)
-{
-    t->prev = NULL;
-    t->next = t->alias->views;
-    if (t->next)
-        t->next->prev = t;
-    t->alias->views = t;
-}
-
-static void unlink_view(lz_tensor *t)
-{
-    *(t->prev ? &t->prev->next : &t->alias->views) = t->next;
-    if (t->next)
-        t->next->prev = t->prev;
-}
-
-lz_err *lz_tensor_create(lz_alias *a, const lz_spec *s, int64_t offset, lz_tensor **out)
+/* t takes over one count of the storage. */
+static inline void look_first(lz_tensor *t, lz_alias *a, const lz_spec *s, int64_t offset)
 {
     lz_ctx *c = a->ctx;
-    lz_tensor *t = lz_slab_take(&c->tensors);
-    if (!t)
-        return lz_err_oom();
     t->count = 1;
     t->version = 0;
     t->ctx = c;
@@ -48,18 +30,41 @@ lz_err *lz_tensor_create(lz_alias *a, const lz_spec *s, int64_t offset, lz_tenso
     t->family = 0;
     t->writes = a->writes;
     t->made = c->grad_mode == LZ_GRAD_INFERENCE ? LZ_MADE_INFERENCE : 0;
-    a->refs++;
-    link_view(t);
+    lz_tensor_link(t);
     lz_scope_add(c->scope, t);
     if (c->debug)
         lz_debug_made(t);
     lz_ctx_count(c, LZ_COUNT_CREATE);
+}
+
+lz_err *lz_tensor_create(lz_alias *a, const lz_spec *s, int64_t offset, lz_tensor **out)
+{
+    lz_tensor *t = lz_slab_take(&a->ctx->tensors);
+    if (!t)
+        return lz_err_oom();
+    a->refs++;
+    look_first(t, a, s, offset);
+    *out = t;
+    return NULL;
+}
+
+lz_err *lz_tensor_pending(lz_ctx *c, const lz_spec *s, lz_device d, lz_output v, lz_tensor **out)
+{
+    lz_alias *a = lz_slab_take(&c->aliases);
+    lz_tensor *t = a ? lz_slab_take(&c->tensors) : NULL;
+    if (!t) {
+        if (a)
+            lz_slab_give(&c->aliases, a);
+        return lz_err_oom();
+    }
+    lz_alias_begin(a, c, s, d, v);
+    look_first(t, a, s, 0);
     *out = t;
     return NULL;
 }
 
 /* What nobody looks at any more has no history. */
-static void let_go(lz_alias *a)
+static inline void let_go(lz_alias *a)
 {
     if (a->bases && !a->views)
         a->ctx->tape_hooks->drop_storage(a);
@@ -74,7 +79,7 @@ void lz_tensor_destroy(lz_tensor *t)
         lz_scope_unshare(t);
     if (t->meta)
         c->tape_hooks->drop_tensor(t);
-    unlink_view(t);
+    lz_tensor_unlink(t);
     lz_node_release(c->nodes, (lz_node *)t->value.node);
     let_go(t->alias);
     if (c->debug)
@@ -138,13 +143,13 @@ void lz_tensor_look(lz_tensor *t, lz_alias *a, const lz_spec *s, int64_t offset)
 {
     lz_alias *old = t->alias;
     a->refs++;
-    unlink_view(t);
+    lz_tensor_unlink(t);
     lz_node_release(t->ctx->nodes, (lz_node *)t->value.node);
     t->value.node = NULL;
     t->alias = a;
     t->spec = s;
     t->offset = offset;
-    link_view(t);
+    lz_tensor_link(t);
     let_go(old);
 }
 

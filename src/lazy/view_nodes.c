@@ -79,24 +79,26 @@ static lz_err *save(lz_arena *a, const void *from, size_t n, const void **out)
  * scalars are given at run time. */
 static lz_err *make_form(lz_views *v, lz_op op, const lz_value *args, const lz_spec *result, made *out)
 {
-    const void *slots, *fixed, *specs, *numbers;
+    const void *numbers;
+    void *words;
     lz_call *c = &v->call;
     LZ_TRY(lz_call_pack(c, &lz_op_table[op], args, false));
-    LZ_TRY(save(&v->arena, c->slots, c->nslots * sizeof *c->slots, &slots));
-    LZ_TRY(save(&v->arena, c->words.data, c->words.len * sizeof *c->words.data, &fixed));
-    LZ_TRY(save(&v->arena, &result, sizeof result, &specs));
     LZ_TRY(save(&v->arena, c->numbers, c->nnumbers * sizeof *c->numbers, &numbers));
     out->numbers = numbers;
     out->form = (lz_node_form){ .op = c->op,
-                                .slots = slots,
-                                .fixed = fixed,
-                                .specs = specs,
+                                .slots = c->slots,
+                                .specs = &result,
+                                .fixed = c->words.data,
                                 .nfixed = (uint32_t)c->words.len,
                                 .nslots = (uint16_t)c->nslots,
                                 .nin = (uint16_t)c->tensors.len,
                                 .nnumbers = (uint16_t)c->nnumbers,
                                 .nout = 1 };
-    out->form.hash = lz_node_form_hash(&out->form);
+    words = lz_arena_zalloc(&v->arena, lz_node_form_words(&out->form) * sizeof(uint64_t));
+    if (!words)
+        return lz_err_oom();
+    lz_node_form_join(&out->form, words);
+    lz_node_form_finish(&out->form);
     return NULL;
 }
 

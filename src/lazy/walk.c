@@ -1,4 +1,7 @@
 #include "lazy/walk.h"
+#include "core/shape.h"
+#include "op/op_table.h"
+#include <assert.h>
 #include <string.h>
 
 void lz_walk_deinit(lz_walk *w)
@@ -55,13 +58,41 @@ static lz_err *grow_table(lz_walk *w)
     return NULL;
 }
 
-static lz_err *place(lz_walk *w, lz_node *n)
+/* Adds a node whose operands have their places (flat.h). */
+static inline lz_err *add_words(lz_words *w, const lz_node *n)
 {
+    enum { TYPE = 1 + LZ_MAX_DIMS };
+    uint32_t nfixed = n->op ? n->nfixed : 0;
+    size_t most = 2 + (size_t)n->nin + n->nargs + nfixed + n->nout * (size_t)TYPE;
+    if (w->cap - w->len < most)
+        LZ_TRY(lz_vec_reserve(w, most));
+    uint64_t *to = w->data + w->len;
+    to[0] = (uint64_t)n->op_number << 48 | (uint64_t)n->nin << 32 | (uint64_t)n->nout << 16 | n->nargs;
+    to[1] = (uint64_t)n->nnumbers << 32 | nfixed;
+    to += 2;
+    for (const lz_output *o = n->in, *end = o + n->nin; o < end; o++)
+        *to++ = o->node ? lz_flat_ref(o->node->index, o->index) : 0;
+    to = lz_copy_words(to, n->args, n->nargs);
+    if (nfixed)
+        to = lz_copy_words(to, n->fixed, nfixed);
+    for (uint32_t i = 0; i < n->nout; i++) {
+        const lz_spec *s = n->specs[i];
+        assert(s->ndim <= LZ_MAX_DIMS);
+        *to++ = (uint64_t)(uint8_t)s->dtype << 32 | (uint16_t)s->ndim;
+        to = lz_copy_words(to, s->sizes, (size_t)s->ndim);
+    }
+    w->len = (size_t)(to - w->data);
+    return NULL;
+}
+
+static inline lz_err *place(lz_walk *w, lz_node *n)
+{
+    assert(n->op_number == (n->op ? n->op - lz_op_table : 0));
     LZ_TRY(lz_vec_push(&w->nodes, n));
     LZ_TRY(lz_vec_push(&w->locs, n->at));
     n->index = (uint32_t)(w->nodes.len - 1);
     w->nnumbers += n->nnumbers;
-    return lz_flat_add(&w->words, n);
+    return add_words(&w->words, n);
 }
 
 static lz_data *data_of(const lz_walk *w, const lz_node *n)
@@ -90,7 +121,7 @@ static lz_err *place_leaf(lz_walk *w, lz_node *n)
 /* ---- nodes ---- */
 
 /* The next operand that was not visited, or NULL. */
-static lz_node *next_new(const lz_walk *w, lz_walk_step *s)
+static inline lz_node *next_new(const lz_walk *w, lz_walk_step *s)
 {
     while (s->next < s->node->nin) {
         lz_node *x = (lz_node *)s->node->in[s->next++].node;

@@ -14,13 +14,14 @@ typedef struct writing {
     lz_ctx *c;
     const lz_op_row *op, *kin;
     const lz_value *in;
-    lz_value args[LZ_ARGS_MAX]; /* of the kin */
+    const lz_value *args; /* of the kin */
+    lz_value own[LZ_ARGS_MAX];
     uint32_t nwritten;
     struct {
         lz_tensor *t;
         uint32_t result; /* of the kin: what it becomes */
     } written[LZ_ARGS_MAX];
-    const lz_inferred *x;
+    const lz_inferred *x; /* NULL: not asked for yet */
     lz_node *node;
     lz_value made[LZ_ARGS_MAX]; /* results of a call that had to run at once */
     size_t nmade;
@@ -49,14 +50,26 @@ static lz_value kin_arg(const writing *w, const lz_arg_row *a)
     return default_of(w, a);
 }
 
+/* sum(x, out=y) adds in the dtype of y. */
+static void set_own_dtype(writing *w)
+{
+    for (uint32_t i = 0; i < w->kin->nargs; i++)
+        if (lz_str_is(lz_str_of(w->kin->args[i].name), "dtype")
+            && (w->own[i].kind != LZ_KIND_DTYPE || w->own[i].dtype == LZ_DTYPE_NONE))
+            w->own[i] = lz_value_dtype((lz_dtype)w->written[0].t->spec->dtype);
+}
+
 static void find_args(writing *w)
 {
-    if (w->op->kind == LZ_SCHEMA_INPLACE && w->kin->nargs == w->op->nargs) {
-        memcpy(w->args, w->in, w->op->nargs * sizeof *w->in);
+    bool own_dtype = w->nwritten && lz_layout_of(w->op)->memory & LZ_MEMORY_OWN_DTYPE;
+    bool in_place = w->op->kind == LZ_SCHEMA_INPLACE && w->kin->nargs == w->op->nargs;
+    w->args = in_place && !own_dtype ? w->in : w->own;
+    if (w->args == w->in)
         return;
-    }
     for (uint32_t i = 0; i < w->kin->nargs; i++)
-        w->args[i] = kin_arg(w, &w->kin->args[i]);
+        w->own[i] = in_place ? w->in[i] : kin_arg(w, &w->kin->args[i]);
+    if (own_dtype)
+        set_own_dtype(w);
 }
 
 /* In the order of the arguments. */
@@ -180,8 +193,6 @@ static lz_err *check_overlap(const writing *w)
         for (size_t j = 0; strict && !fills && j < call->tensors.len; j++)
             if (call->tensors.data[j] && overlap_shifted(t, call->tensors.data[j]))
                 return shared_element();
-        if (reads_written(w, t) || writes_twice(w, i))
-            return shared_element();
     }
     return NULL;
 }
@@ -211,6 +222,8 @@ static bool casts_out(const writing *w)
 static lz_err *check_fits(const writing *w, const lz_tensor *t, const lz_spec *s)
 {
     char a[LZ_SHAPE_CHARS], b[LZ_SHAPE_CHARS];
+    if (t->spec == s)
+        return NULL;
     if (!may_resize(w, t) && !lz_shape_eq(lz_spec_sizes(t->spec), lz_spec_sizes(s)))
         return lz_errf(LZ_ERR_ARG, "output with shape %s doesn't match the broadcast shape %s",
                        lz_shape_print(lz_spec_sizes(t->spec), a), lz_shape_print(lz_spec_sizes(s), b));
@@ -235,7 +248,8 @@ static lz_err *not_written(void)
 /* Of an out form that computes first and copies then: what it resizes becomes row-major. */
 static lz_err *resized(const writing *w, const lz_spec **s)
 {
-    if (w->op->kind != LZ_SCHEMA_OUT || lz_layout_of(w->op)->strides != LZ_STRIDES_contiguous)
+    bool copies = lz_layout_of(w->op)->strides == LZ_STRIDES_contiguous || w->op->flags & LZ_OPF_GENERATED;
+    if (w->op->kind != LZ_SCHEMA_OUT || !copies)
         return NULL;
     return lz_spec_get(w->c->specs, (lz_dtype)(*s)->dtype, lz_spec_sizes(*s), (lz_ints){ NULL, 0 }, s);
 }
@@ -296,7 +310,7 @@ static lz_err *replace(lz_ctx *c, lz_tensor *t, const lz_spec *s, lz_output v)
 
 static lz_err *put(lz_ctx *c, lz_tensor *t, const lz_spec *s, lz_output v)
 {
-    if (lz_shape_eq(lz_spec_sizes(t->spec), lz_spec_sizes(s)))
+    if (t->spec == s || lz_shape_eq(lz_spec_sizes(t->spec), lz_spec_sizes(s)))
         return lz_tensor_write(t, v, c->at);
     if (t->alias->refs == 1)
         return replace(c, t, s, v);
@@ -364,6 +378,9 @@ static lz_err *check_results(const writing *w)
         const lz_spec *s;
         LZ_TRY(result_of(w, i, &s));
         LZ_TRY(check_fits(w, w->written[i].t, s));
+        bool elements = s->numel || w->written[i].t->spec->numel; /* there is something to share */
+        if (elements && (reads_written(w, w->written[i].t) || writes_twice(w, i)))
+            return shared_element();
     }
     return NULL;
 }
@@ -371,7 +388,8 @@ static lz_err *check_results(const writing *w)
 static lz_err *write_call(writing *w, lz_value *out)
 {
     LZ_TRY(check_overlap(w));
-    LZ_TRY(lz_record_infer(w->c, w->args, &w->x));
+    if (!w->x)
+        LZ_TRY(lz_record_infer(w->c, w->args, &w->x));
     if (w->x->dynamic)
         LZ_TRY(lz_eager_call(w->c, w->made, &w->nmade));
     LZ_TRY(check_results(w));
@@ -400,7 +418,8 @@ static lz_err *begin(writing *w, lz_ctx *c, const lz_op_row *op, const lz_value 
     if (!*ok)
         return NULL;
     find_args(w);
-    return lz_record_pack(c, w->kin, w->args, ok);
+    w->x = lz_record_repeat(c, w->kin, w->args);
+    return w->x ? NULL : lz_record_pack(c, w->kin, w->args, ok);
 }
 
 lz_err *lz_record_write(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok)
@@ -418,11 +437,10 @@ lz_err *lz_record_kin(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_kin
     LZ_TRY(begin(&w, c, op, in, ok));
     if (!*ok)
         return NULL;
-    const lz_inferred *x = NULL;
     LZ_TRY(check_overlap(&w));
-    LZ_TRY(lz_record_infer(c, w.args, &x));
-    w.x = x;
-    if (x && !x->dynamic)
+    if (!w.x)
+        LZ_TRY(lz_record_infer(c, w.args, &w.x));
+    if (!w.x->dynamic)
         LZ_TRY(check_results(&w));
     out->kin = w.kin;
     memcpy(out->args, w.args, w.kin->nargs * sizeof *w.args);

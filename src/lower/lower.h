@@ -350,6 +350,7 @@ LZ_MUST_USE lz_err *lz_low_round(lz_lower *b, lz_lv *v);
     X(ERF, "erf", 1)                                                                                         \
     X(ERFC, "erfc", 1)                                                                                       \
     X(ERFINV, "erfinv", 1)                                                                                   \
+    X(NORMAL_CDF, "normal_cdf", 1)                                                                           \
     X(LGAMMA, "lgamma", 1)                                                                                   \
     X(DIGAMMA, "digamma", 1)                                                                                 \
     X(SELECT, "?:", 3)

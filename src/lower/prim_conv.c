@@ -115,6 +115,9 @@ static lz_err *output_sizes(const geometry *g, const lz_ln *x, const lz_ln *w, l
     for (int64_t i = 0; i < out->n; i++)
         if (out->v[i] < 0)
             return lz_errf(LZ_ERR_ARG, "convolution: the result would have a negative size");
+        else if (i >= 2 && g->transposed && x->numel && out->v[i] == 0)
+            return lz_errf(LZ_ERR_ARG, "convolution: Output size is too small: it is 0 in dimension %lld",
+                           (long long)i);
     return NULL;
 }
 

@@ -37,6 +37,8 @@ static lz_err *check_range(double start, double end, double step)
 {
     if (step == 0 || isnan(step))
         return lz_errf(LZ_ERR_ARG, "step must be nonzero");
+    if (!isfinite(step))
+        return lz_errf(LZ_ERR_ARG, "step must be finite but got %s", step > 0 ? "inf" : "-inf");
     if (!isfinite(start) || !isfinite(end))
         return lz_errf(LZ_ERR_ARG, "unsupported range: the bounds must be finite");
     if ((step > 0 && end < start) || (step < 0 && end > start))

@@ -62,6 +62,16 @@ static long double gelu_tanh_l(long double x)
     return x * sigmoid_l(u);
 }
 
+static double normal_cdf_d(double x)
+{
+    return 0.5 * erfc(-x * 0.70710678118654752);
+}
+
+static long double normal_cdf_l(long double x)
+{
+    return 0.5L * erfcl(-x * 0.7071067811865475244L);
+}
+
 static double gelu_erf_d(double x)
 {
     return 0.5 * x * erfc(-x * 0.70710678118654752);
@@ -215,13 +225,14 @@ LIBM(erfc)
 OWN(rsqrt)
 OWN(sigmoid)
 OWN(erfinv)
+OWN(normal_cdf)
 OWN(lgamma)
 OWN(digamma)
 OWN(gelu_tanh)
 OWN(gelu_erf)
 OWN(silu)
 
-/* gelu by its formula loses what cancels in 1 + erf; lgamma and digamma what they lose near
+/* normal_cdf and gelu lose what cancels in 1 + erf; lgamma and digamma what they lose near
  * their zeros. */
 const ref refs[] = {
     { "exp", exp_f32, expl, 2, 4 },
@@ -249,6 +260,7 @@ const ref refs[] = {
     { "erf", erf_f32, erfl, 2, 4 },
     { "erfc", erfc_f32, erfcl, 2, 4 },
     { "erfinv", erfinv_f32, erfinv_l, 2, 4 },
+    { "normal_cdf", normal_cdf_f32, normal_cdf_l, 0, 0 },
     { "lgamma", lgamma_f32, lgamma_l, 0, 0 },
     { "digamma", digamma_f32, digamma_l, 0, 0 },
     { "gelu_tanh", gelu_tanh_f32, gelu_tanh_l, 0, 0 },

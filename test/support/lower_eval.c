@@ -92,6 +92,11 @@ static double erfinv(double y)
     return copysign(low, y);
 }
 
+static double normal_cdf(double x)
+{
+    return 0.5 * erfc(x * -sqrt(0.5));
+}
+
 static double sigmoid(double x)
 {
     return 1 / (1 + exp(-x));
@@ -99,14 +104,22 @@ static double sigmoid(double x)
 
 typedef double one(double x);
 static one *const functions[LZ_KOP_COUNT] = {
-    [LZ_K_ABS] = fabs,      [LZ_K_FLOOR] = floor,     [LZ_K_CEIL] = ceil,       [LZ_K_TRUNC] = trunc,
-    [LZ_K_ROUND] = rint,    [LZ_K_SQRT] = sqrt,       [LZ_K_EXP] = exp,         [LZ_K_EXP2] = exp2,
-    [LZ_K_EXPM1] = expm1,   [LZ_K_LOG] = log,         [LZ_K_LOG2] = log2,       [LZ_K_LOG10] = log10,
-    [LZ_K_LOG1P] = log1p,   [LZ_K_SIN] = sin,         [LZ_K_COS] = cos,         [LZ_K_TAN] = tan,
-    [LZ_K_ASIN] = asin,     [LZ_K_ACOS] = acos,       [LZ_K_ATAN] = atan,       [LZ_K_SINH] = sinh,
-    [LZ_K_COSH] = cosh,     [LZ_K_TANH] = tanh,       [LZ_K_ASINH] = asinh,     [LZ_K_ACOSH] = acosh,
-    [LZ_K_ATANH] = atanh,   [LZ_K_ERF] = erf,         [LZ_K_ERFC] = erfc,       [LZ_K_ERFINV] = erfinv,
-    [LZ_K_LGAMMA] = lgamma, [LZ_K_DIGAMMA] = digamma, [LZ_K_SIGMOID] = sigmoid,
+    [LZ_K_ABS] = fabs,        [LZ_K_FLOOR] = floor,
+    [LZ_K_CEIL] = ceil,       [LZ_K_TRUNC] = trunc,
+    [LZ_K_ROUND] = rint,      [LZ_K_SQRT] = sqrt,
+    [LZ_K_EXP] = exp,         [LZ_K_EXP2] = exp2,
+    [LZ_K_EXPM1] = expm1,     [LZ_K_LOG] = log,
+    [LZ_K_LOG2] = log2,       [LZ_K_LOG10] = log10,
+    [LZ_K_LOG1P] = log1p,     [LZ_K_SIN] = sin,
+    [LZ_K_COS] = cos,         [LZ_K_TAN] = tan,
+    [LZ_K_ASIN] = asin,       [LZ_K_ACOS] = acos,
+    [LZ_K_ATAN] = atan,       [LZ_K_SINH] = sinh,
+    [LZ_K_COSH] = cosh,       [LZ_K_TANH] = tanh,
+    [LZ_K_ASINH] = asinh,     [LZ_K_ACOSH] = acosh,
+    [LZ_K_ATANH] = atanh,     [LZ_K_ERF] = erf,
+    [LZ_K_ERFC] = erfc,       [LZ_K_ERFINV] = erfinv,
+    [LZ_K_LGAMMA] = lgamma,   [LZ_K_DIGAMMA] = digamma,
+    [LZ_K_SIGMOID] = sigmoid, [LZ_K_NORMAL_CDF] = normal_cdf,
 };
 
 static double float_remainder(double x, double y)

@@ -12,6 +12,8 @@
 #include "nan_at.h"
 #include <stdlib.h>
 
+enum { ER_SHIFT = 4 }; /* of LZ_PIECE */
+
 typedef struct emit_run {
     const lz_kernel *k;
     const lz_kernel_args *args;
@@ -82,6 +84,15 @@ static bool er_linear(const int64_t *t, int64_t n, int64_t *step)
     return is;
 }
 
+/* A piece that goes on in the next entry. */
+static void er_go_on(lz_cpiece *all, int64_t n, int64_t size)
+{
+    for (int64_t k = (n - 1) / LZ_PIECE; k-- > 0;) {
+        if (all[k].count == LZ_PIECE && all[k].first + LZ_PIECE * size == all[k + 1].first)
+            all[k].count += all[k + 1].count;
+    }
+}
+
 /* The pieces that lead to the same places; NULL: there are none that do. */
 static lz_cpiece *er_pieces(const int64_t *t, int64_t n, int64_t size)
 {
@@ -101,6 +112,7 @@ static lz_cpiece *er_pieces(const int64_t *t, int64_t n, int64_t size)
             p->then = place;
         fits = fits && place == p->then;
     }
+    er_go_on(all, n, size);
     if (!fits) {
         free(all);
         all = NULL;
@@ -235,7 +247,9 @@ static lz_err *er_call(const emit_run *r, const lz_ccode *c)
     char *scratch = aligned_alloc(64, (bytes + 127) / 64 * 64);
     assert_non_null(scratch);
     memset(scratch, 0xa5, bytes);
-    lz_cframe f = { .params = r->args->params, .tiles = lz_tile(), .scratch = scratch };
+    lz_cframe f = {
+        .params = r->args->params, .tiles = lz_tile(), .scratch = scratch, .piece_shift = ER_SHIFT
+    };
     lz_err *e = nothing ? NULL : r->v.columns ? er_columns(r, c, f) : er_rows(r, c, f);
     free(scratch);
     return e;
@@ -253,7 +267,8 @@ __attribute__((unused)) static lz_err *er_share(const emit_run *r, const lz_ccod
                     .params = r->args->params,
                     .tiles = lz_tile(),
                     .scratch = scratch,
-                    .totals = totals };
+                    .totals = totals,
+                    .piece_shift = ER_SHIFT };
     int code = LZ_CODE_FINE, walks = r->k->program->walks;
     assert_true(scratch && totals);
     for (int w = 0; !code && w <= walks; w++) {

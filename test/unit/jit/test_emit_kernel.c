@@ -346,7 +346,7 @@ static void test_backwards(void **state)
 
 /* Rows of several pieces that do not touch: copied to where they do and to where they do not, and their
  * greatest element. */
-enum { PIECES_MOST = 4, PIECE_MOST = 70, GAP = 3, PIECES_ROOM = 2 * PIECES_MOST * (PIECE_MOST + GAP) };
+enum { PIECES_MOST = 4, PIECE_MOST = 1500, GAP = 3, PIECES_ROOM = 2 * PIECES_MOST * (PIECE_MOST + GAP) };
 
 static lz_kernel *pieces_kernel(int dtype)
 {
@@ -393,7 +393,7 @@ static void try_pieces(const lz_kernel *k, const lz_target *target, int dtype, i
 static void test_pieces(void **state)
 {
     (void)state;
-    static const int64_t lengths_of[] = { 16, 17, 23, 31, 32, 64, PIECE_MOST, -1 };
+    static const int64_t lengths_of[] = { 16, 17, 23, 31, 32, 64, 70, 128, 333, PIECE_MOST, -1 };
     for (int d = 0; d < DTYPES; d++) {
         lz_kernel *k = pieces_kernel(dtypes[d]);
         for (const int64_t *n = lengths_of; *n >= 0; n++) {
