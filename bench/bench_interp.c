@@ -2,15 +2,15 @@
  * with every freedom (loops.c) and one pass over memory per operation. Each expression runs
  * as one kernel, as a kernel per operation, and as a graph through the executor, fused and
  * not. --json: one object a line; --quick: a tenth of the time. */
-#include "base/measure.h"
 #include "base/mem.h"
 #include "core/array.h"
 #include "core/buffer.h"
-#include "exec/executor.h"
-#include "exec/xtensor.h"
 #include "figure.h"
+#include "harness/measure.h"
 #include "jit/kernel.h"
 #include "loops.h"
+#include "script/executor.h"
+#include "script/xtensor.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #include "cli/bench_child.h"
-#include "base/measure.h"
+#include "harness/measure.h"
 #include <errno.h>
 #include <ftw.h>
 #include <spawn.h>

@@ -1,13 +1,13 @@
 /* lazuli bench - what things cost here. */
 #include "base/env.h"
 #include "base/json_write.h"
-#include "base/measure.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "cli/bench_child.h"
 #include "cli/command.h"
 #include "cli/profile_option.h"
-#include <lazuli/bench.h>
+#include "harness/bench.h"
+#include "harness/measure.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

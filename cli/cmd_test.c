@@ -2,7 +2,7 @@
 #include "base/err.h"
 #include "base/number.h"
 #include "cli/command.h"
-#include <lazuli/replay.h>
+#include "harness/replay.h"
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,15 +2,15 @@
 file(GLOB LZ_OP_FILES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ops/*.yaml)
 list(REMOVE_ITEM LZ_OP_FILES ${CMAKE_SOURCE_DIR}/ops/tags.yaml ${CMAKE_SOURCE_DIR}/ops/derivatives.yaml)
 set(LZ_GEN_DIR ${CMAKE_BINARY_DIR}/gen)
-set(LZ_GEN_HEADERS op/op_table.h exec/lower_table.h include/lazuli/ops.h api/boxed_table.h
+set(LZ_GEN_HEADERS op/op_table.h lower/lower_table.h include/lazuli/ops.h api/boxed_table.h
     lazy/functional_table.h lazy/nodes.h autograd/grad_table.h)
-set(LZ_GEN_SOURCES op/op_table.c exec/lower_table.c api/ops_defaults.c api/boxed_table.c api/boxed_0.c
+set(LZ_GEN_SOURCES op/op_table.c lower/lower_table.c api/ops_defaults.c api/boxed_table.c api/boxed_0.c
     lazy/functional_table.c lazy/nodes_0.c lazy/ops_0.c autograd/grad_table.c)
 list(TRANSFORM LZ_GEN_HEADERS PREPEND ${LZ_GEN_DIR}/)
 list(TRANSFORM LZ_GEN_SOURCES PREPEND ${LZ_GEN_DIR}/)
 foreach(file IN LISTS LZ_OP_FILES)
     get_filename_component(family ${file} NAME_WE)
-    list(APPEND LZ_GEN_SOURCES ${LZ_GEN_DIR}/exec/lower_${family}.c ${LZ_GEN_DIR}/autograd/grad_${family}.c)
+    list(APPEND LZ_GEN_SOURCES ${LZ_GEN_DIR}/lower/lower_${family}.c ${LZ_GEN_DIR}/autograd/grad_${family}.c)
 endforeach()
 
 set(gen_args --own --tags ${CMAKE_SOURCE_DIR}/ops/tags.yaml --derivatives ${CMAKE_SOURCE_DIR}/ops/derivatives.yaml)

@@ -1,7 +1,7 @@
 /* Any bytes that are a graph: each pass below the graph refuses it, naming a place where
  * there is one to name, or gives a graph that passes the verifier and that is the same
  * text when it is read as a lowered program and written again. */
-#include "exec/lowered.h"
+#include "plan/lowered.h"
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "core/convert.h"
 #include "core/shape.h"
-#include "exec/lower_table.h"
+#include "lower/lower_table.h"
 #include "lower_eval.h"
 #include <math.h>
 #include <stdio.h>

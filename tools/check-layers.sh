@@ -24,15 +24,20 @@ function fail(text) {
     bad = 1
 }
 
-function read_arrows(   line, inside, word, n, i, a, b, c) {
+function read_arrows(   line, inside, word, n, i, a, b, c) { # (a folder in parentheses): that one, none behind it
     while ((getline line < doc) > 0) {
         if (line ~ /^```/)
             inside = line ~ /^```arrows/
         else if (inside && line ~ /->/) {
             n = split(line, word, /[ ,]+/)
             listed[word[1]] = 1
-            for (i = 3; i <= n; i++)
-                reach[word[1], word[i]] = named[word[i]] = 1
+            for (i = 3; i <= n; i++) {
+                if (gsub(/[()]/, "", word[i]))
+                    here_only[word[1], word[i]] = 1
+                else
+                    reach[word[1], word[i]] = 1
+                named[word[i]] = 1
+            }
         }
     }
     delete named["nothing"]
@@ -81,7 +86,7 @@ function check(where, file, name, quoted,   from, to, path) {
     if (path == "" && (quoted || name ~ /^lazuli\//))
         fail(where " \"" name "\" leads nowhere")
     else if (from != "" && to != "" && from != to && to != "include/lazuli" \
-             && !((from, to) in reach) && !((from, "anything") in reach))
+             && !((from, to) in reach) && !((from, to) in here_only) && !((from, "anything") in reach))
         fail(where " \"" name "\": there is no arrow " from " -> " to)
 }
 

@@ -89,8 +89,8 @@ static lz_err *emit_functions(lzg_emit *e, lz_str family, lz_text *out)
 }
 
 static const lzg_families families = { "autograd/grad_",
-                                       "#include \"autograd/grad_table.h\"\n#include \"exec/lower_calc.h\"\n"
-                                       "#include \"exec/lower_table.h\"\n#include <math.h>\n\n",
+                                       "#include \"autograd/grad_table.h\"\n#include \"lower/lower_calc.h\"\n"
+                                       "#include \"lower/lower_table.h\"\n#include <math.h>\n\n",
                                        NULL, emit_functions };
 
 static lz_err *emit_header(lzg_emit *e)

@@ -4,7 +4,7 @@
 #include "gen/emit/emit_lower.h"
 #include "gen/emit/c_text.h"
 
-static const char header[] = "exec/lower_table.h", source[] = "exec/lower_table.c";
+static const char header[] = "lower/lower_table.h", source[] = "lower/lower_table.c";
 
 /* ---- definitions ---- */
 
@@ -289,8 +289,9 @@ static bool is_defined(const lzg_emit *e, size_t i)
 }
 
 static const lzg_families families = {
-    "exec/lower_", "#include \"exec/lower_calc.h\"\n#include \"exec/lower_table.h\"\n#include <math.h>\n\n",
-    is_defined, emit_functions
+    "lower/lower_",
+    "#include \"lower/lower_calc.h\"\n#include \"lower/lower_table.h\"\n#include <math.h>\n\n", is_defined,
+    emit_functions
 };
 
 static lz_err *emit_header(lzg_emit *e)
@@ -300,7 +301,7 @@ static lz_err *emit_header(lzg_emit *e)
     lzg_put(out, "/* lower_table.h - operators by number, and what lowers them. Made by lazuli-gen from the\n"
                  " * operator files. */\n"
                  "#ifndef LZ_EXEC_LOWER_TABLE_H\n#define LZ_EXEC_LOWER_TABLE_H\n\n"
-                 "#include \"exec/lower_row.h\"\n#include \"op/op_table.h\"\n\n"
+                 "#include \"lower/lower_row.h\"\n#include \"op/op_table.h\"\n\n"
                  "/* By lz_op; row 0 is empty. */\n"
                  "extern const lz_lower_row lz_lower_table[LZ_OP_COUNT];\n\n");
     for (size_t i = 0; i < e->c->n; i++)
@@ -376,7 +377,7 @@ static lz_err *emit_table(lzg_emit *e)
     const lzg_definition *def;
     lz_text *out;
     LZ_TRY(lzg_emit_begin(e, source, &out));
-    lzg_put(out, "#include \"exec/lower_table.h\"\n\n");
+    lzg_put(out, "#include \"lower/lower_table.h\"\n\n");
     for (size_t i = 0; i < e->c->n; i++)
         if (definer_of(e, &e->c->all[i], &def) && !same_order(&e->c->all[i], def))
             put_order(out, &e->c->all[i], def);

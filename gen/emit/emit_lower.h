@@ -83,7 +83,7 @@ lz_err *lzg_lower_function(const lzg_c_ops *c, const lzg_c_op *op, const lzg_def
 lz_str lzg_family_of(const lzg_function *f);
 /* One file of C for each file of operators. */
 typedef struct lzg_families {
-    const char *stem, *includes;               /* "exec/lower_" */
+    const char *stem, *includes;               /* "lower/lower_" */
     bool (*has)(const lzg_emit *e, size_t op); /* whether it makes a file needed; NULL: all do */
     lz_err *(*put)(lzg_emit *e, lz_str family, lz_text *out);
 } lzg_families;

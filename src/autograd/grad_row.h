@@ -17,7 +17,7 @@
 #ifndef LZ_AUTOGRAD_GRAD_ROW_H
 #define LZ_AUTOGRAD_GRAD_ROW_H
 
-#include "exec/lower.h"
+#include "lower/lower.h"
 
 typedef enum lz_grad_kind {
     LZ_GRAD_NOT,   /* results never require gradients */

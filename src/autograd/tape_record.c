@@ -2,10 +2,10 @@
 #include "autograd/tape.h"
 #include "base/mem.h"
 #include "core/dtype.h"
-#include "exec/lower_table.h"
 #include "lazy/functional_table.h"
 #include "lazy/layout.h"
 #include "lazy/record_impl.h"
+#include "lower/lower_table.h"
 #include <assert.h>
 
 /* ---- arguments ---- */

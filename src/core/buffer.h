@@ -19,7 +19,7 @@ enum {
 typedef struct lz_buffer_pool lz_buffer_pool;
 typedef void lz_buffer_drop_fn(void *user, void *data, size_t size);
 
-/* Something made of a buffer's contents, which is right as long as they stay (exec/turned.h). */
+/* Something made of a buffer's contents, which is right as long as they stay (plan/packed_weights.h). */
 typedef struct lz_buffer_made {
     struct lz_buffer *memory; /* NULL: it was only asked for */
     int64_t how[5];           /* all 0: not even that */

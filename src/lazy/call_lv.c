@@ -1,5 +1,5 @@
 #include "lazy/call_lv.h"
-#include "exec/arg.h"
+#include "lower/arg.h"
 
 typedef struct packed {
     lz_lower *b;

@@ -2,8 +2,8 @@
 #ifndef LZ_LAZY_CALL_LV_H
 #define LZ_LAZY_CALL_LV_H
 
-#include "exec/lower.h"
 #include "lazy/pack.h"
+#include "lower/lower.h"
 
 /* Operand i is input slot i, run-time number i is scalar slot i. in: specs of the operands, NULL
  * for an absent one. out has room for all arguments of the operator. */

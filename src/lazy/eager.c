@@ -1,10 +1,11 @@
 #include "lazy/eager.h"
 #include "base/mem.h"
 #include "core/convert.h"
-#include "exec/op_lower.h"
-#include "exec/views.h"
 #include "lazy/call_lv.h"
 #include "lazy/layout.h"
+#include "lower/op_lower.h"
+#include "lower/views.h"
+#include "plan/op_nonzero.h"
 
 typedef struct running {
     lz_ctx *c;

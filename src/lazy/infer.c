@@ -1,10 +1,10 @@
 #include "lazy/infer.h"
 #include "base/mem.h"
-#include "exec/op_lower.h"
-#include "exec/views.h"
 #include "lazy/call_lv.h"
 #include "lazy/layout.h"
 #include "lazy/view_strides.h"
+#include "lower/op_lower.h"
+#include "lower/views.h"
 #include "op/op_table.h"
 #include <assert.h>
 #include <string.h>

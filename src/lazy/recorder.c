@@ -1,8 +1,8 @@
 #include "lazy/recorder.h"
 #include "core/strides.h"
-#include "exec/arg.h"
-#include "exec/lower_table.h"
 #include "lazy/ctx.h"
+#include "lower/arg.h"
+#include "lower/lower_table.h"
 #include <string.h>
 
 void lz_recorder_init(lz_recorder *r, lz_ctx *c, lz_loc at)

@@ -1,6 +1,6 @@
 /* recorder.h - formulas that record: a builder whose operators are recorded.
  *
- * The functions that formulas are made into (exec/lower_table.h, autograd/grad_table.h) then
+ * The functions that formulas are made into (lower/lower_table.h, autograd/grad_table.h) then
  * work on tensors of a context: a tensor is an input of the builder, and every operator that
  * a formula calls is recorded by its number. Sizes and dtypes are those of the tensors;
  * numbers are known. Tensors are borrowed: they belong to the scope, as all results do. */
@@ -8,7 +8,7 @@
 #define LZ_LAZY_RECORDER_H
 
 #include "base/vec.h"
-#include "exec/lower.h"
+#include "lower/lower.h"
 #include <lazuli/schema.h>
 #include <lazuli/tensor.h>
 

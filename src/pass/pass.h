@@ -1,5 +1,5 @@
 /* pass.h - passes: graph in, the same graph improved. Those on graphs of operators are
- * here; those below, on lowered graphs, are in exec/lowered.h, with the list of all.
+ * here; those below, on lowered graphs, are in plan/lowered.h, with the list of all.
  *
  * A pass changes the graph it is given and nothing else, gives the same results for the
  * same inputs, and takes time linear in nodes and uses. Should it fail, memory being out,

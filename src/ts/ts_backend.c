@@ -3,7 +3,7 @@
 #include "base/lock.h"
 #include "base/mem.h"
 #include "core/dtype.h"
-#include "exec/op_lower.h"
+#include "lower/op_lower.h"
 #include "ts/ts_computation.h"
 #include "ts/ts_device.h"
 #include <unistd.h>

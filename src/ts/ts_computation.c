@@ -5,9 +5,9 @@
 #include "core/dtype.h"
 #include "core/shape.h"
 #include "core/strides.h"
-#include "exec/xtensor.h"
 #include "jit/codes.h"
 #include "pass/pass.h"
+#include "script/xtensor.h"
 #include "ts/ts_device.h"
 #include <string.h>
 

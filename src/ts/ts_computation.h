@@ -8,8 +8,8 @@
 
 #include "base/lock.h"
 #include "base/pool.h"
-#include "exec/executor.h"
-#include "exec/straight.h"
+#include "plan/static_graph.h"
+#include "script/executor.h"
 #include "ts/ts_data.h"
 #include "ts/ts_lowering.h"
 #include <stdatomic.h>

@@ -2,8 +2,8 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "core/device.h"
-#include "exec/straight.h"
 #include "op/op_table.h"
+#include "plan/static_graph.h"
 
 enum { TYPES = 64 }; /* of results, remembered */
 

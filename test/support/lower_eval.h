@@ -6,7 +6,7 @@
 #ifndef LZ_TEST_LOWER_EVAL_H
 #define LZ_TEST_LOWER_EVAL_H
 
-#include "exec/lower.h"
+#include "lower/lower.h"
 
 /* An element: f of floats, i of bool and integers. */
 typedef struct lz_cell {

@@ -2,7 +2,8 @@
 #include "base/mem.h"
 #include "core/convert.h"
 #include "core/scalar.h"
-#include "exec/op_lower.h"
+#include "lower/op_lower.h"
+#include "plan/op_nonzero.h"
 #include <math.h>
 
 enum { MOST_TENSORS = 48, MOST_SCALARS = 32, MOST_LIST = 4, MOST_OUTPUTS = 64, MOST_ELEMENTS = 20000 };

@@ -1,4 +1,4 @@
-"""Values of TorchScript as JSON, as recorded graph cases have them: see read_value in src/exec/replay_graphs.c."""
+"""Values of TorchScript as JSON, as recorded graph cases have them: see read_value in src/harness/replay_graphs.c."""
 import math
 
 import torch

@@ -1,7 +1,7 @@
-#include "api/conform.h"
 #include "check.h"
-#include "exec/op_lower.h"
+#include "harness/conform.h"
 #include "lazy/ctx.h"
+#include "lower/op_lower.h"
 
 /* Whatever the engine can lower is recorded, counted under its name, and never falls back: on the CPU
  * that would be a detour to the engine it came from. Called again with the same arguments it gives the

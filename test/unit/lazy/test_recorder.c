@@ -1,6 +1,6 @@
-#include "exec/lower_table.h"
 #include "lazy/recorder.h"
 #include "lazy_calls.h"
+#include "lower/lower_table.h"
 #include <lazuli/ops.h>
 #include <math.h>
 

@@ -2,9 +2,9 @@
  * whatever passes run in whatever order, results are the same to the bit, and so is what
  * the inputs have become. The executor runs them, fused and not. */
 #include "base/text.h"
-#include "exec/executor.h"
-#include "exec/xtensor.h"
 #include "graph_text.h"
+#include "script/executor.h"
+#include "script/xtensor.h"
 
 /* ---- a writer of programs: every tensor is float32 [2, 3] ---- */
 

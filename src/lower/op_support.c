@@ -1,0 +1,65 @@
+/* The functions of lazuli/operator.h. */
+#include "lower/lower_table.h"
+#include <lazuli/operator.h>
+#include <string.h>
+
+/* Number 0 is no operator. */
+size_t lz_operator_count(void)
+{
+    return LZ_OP_COUNT - 1;
+}
+
+const lz_op_row *lz_operator_at(size_t i)
+{
+    return i < lz_operator_count() ? &lz_op_table[i + 1] : NULL;
+}
+
+const lz_op_row *lz_operator_find(const char *name)
+{
+    for (size_t i = 1; i < LZ_OP_COUNT; i++)
+        if (!strcmp(lz_op_table[i].name, name))
+            return &lz_op_table[i];
+    return NULL;
+}
+
+const char *lz_support_name(lz_support s)
+{
+    static const char *const names[LZ_SUPPORT_COUNT] = { "not yet", "primitive", "formula", "derived" };
+    return (unsigned)s < LZ_SUPPORT_COUNT ? names[s] : NULL;
+}
+
+static bool is_written(const lz_op_row *op)
+{
+    return op->kind == LZ_SCHEMA_FUNCTIONAL && !(op->flags & LZ_OPF_GENERATED);
+}
+
+/* Rows that share a function do the same; the first that somebody wrote down as a function
+ * is the one that has it, or if there is none the first of all. */
+static size_t owner_of(size_t op)
+{
+    const lz_lower_row *row = &lz_lower_table[op];
+    size_t first = 0;
+    for (size_t i = 1; i < LZ_OP_COUNT; i++) {
+        if (lz_lower_table[i].fn != row->fn)
+            continue;
+        if (is_written(&lz_op_table[i]))
+            return i;
+        first = first ? first : i;
+    }
+    return first;
+}
+
+lz_support lz_operator_support(const lz_op_row *op, const lz_op_row **from)
+{
+    size_t n = (size_t)(op - lz_op_table);
+    if (from)
+        *from = NULL;
+    if (!lz_lower_table[n].fn)
+        return LZ_SUPPORT_NOT;
+    size_t owner = owner_of(n);
+    if (from && owner != n)
+        *from = &lz_op_table[owner];
+    if (owner != n)
+        return LZ_SUPPORT_DERIVED;
+    return lz_lower_table[n].kind == LZ_LOWER_FORMULA ? LZ_SUPPORT_FORMULA : LZ_SUPPORT_PRIMITIVE;
+}

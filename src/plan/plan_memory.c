@@ -1,0 +1,215 @@
+/* The pass "memory". Requires launches in their order, and which buffers share memory
+ * ("inplace"); keeps what they compute. */
+#include "base/vec.h"
+#include "core/buffer.h"
+#include "plan/packed_weights.h"
+
+/* ---- who touches what, and when ---- */
+
+bool lz_plaunch_accesses(lz_plaunch *l, lz_paccess_fn *fn, void *user)
+{
+    bool go = true;
+    for (size_t i = 0; go && i < l->n_access; i++)
+        go = l->access[i].buffer == LZ_NO_BUFFER || fn(user, (lz_paccess *)&l->access[i]);
+    for (size_t i = 0; go && i < l->n_in; i++)
+        go = fn(user, &l->call_in[i]);
+    return go && (!l->call || fn(user, &l->call_out));
+}
+
+typedef struct toucher {
+    lz_plan *p;
+    uint32_t launch;
+} toucher;
+
+static bool touch(void *user, lz_paccess *a)
+{
+    const toucher *t = user;
+    lz_pbuffer *b = &t->p->buffers[a->buffer];
+    b->first = t->launch < b->first ? t->launch : b->first;
+    b->last = t->launch;
+    return true;
+}
+
+static bool touch_still(void *user, lz_paccess *a)
+{
+    const toucher *t = user;
+    lz_pbuffer *b = &t->p->buffers[a->buffer];
+    b->last = t->launch > b->last ? t->launch : b->last;
+    return true;
+}
+
+void lz_plan_find_lives(lz_plan *p)
+{
+    for (size_t i = 0; i < p->n_buffers; i++)
+        p->buffers[i].first = UINT32_MAX;
+    for (uint32_t i = 0; i < p->n_launches; i++)
+        lz_plaunch_accesses(&p->launches[i], touch, &(toucher){ p, i });
+    for (uint32_t i = 0; i < p->n_launches; i++) /* both run at the same time */
+        if (p->launches[i].tail)
+            lz_plaunch_accesses(&p->launches[i], touch_still, &(toucher){ p, i + 1 });
+    for (size_t i = 0; i < p->n_outputs; i++)
+        if (p->output_buffers[i] != LZ_NO_BUFFER)
+            p->buffers[p->output_buffers[i]].last = UINT32_MAX;
+    for (size_t i = 0; i < p->n_buffers; i++)
+        p->buffers[i].last = p->buffers[i].kept ? UINT32_MAX : p->buffers[i].last;
+}
+
+/* ---- where temporaries lie ---- */
+
+typedef struct hole {
+    size_t at, size;
+} hole;
+
+typedef struct allocator {
+    LZ_VEC(hole) holes; /* by place, none touching another */
+    size_t end;
+} allocator;
+
+static size_t round_up(size_t n)
+{
+    return (n + LZ_BUFFER_ALIGN - 1) / LZ_BUFFER_ALIGN * LZ_BUFFER_ALIGN;
+}
+
+static void remove_hole(allocator *a, size_t i)
+{
+    for (; i + 1 < a->holes.len; i++)
+        a->holes.data[i] = a->holes.data[i + 1];
+    a->holes.len--;
+}
+
+/* The smallest hole that is large enough, or the end. */
+static size_t take(allocator *a, size_t size)
+{
+    size_t best = a->holes.len;
+    for (size_t i = 0; i < a->holes.len; i++)
+        if (a->holes.data[i].size >= size
+            && (best == a->holes.len || a->holes.data[i].size < a->holes.data[best].size))
+            best = i;
+    if (best < a->holes.len) {
+        hole *h = &a->holes.data[best];
+        size_t at = h->at;
+        h->at += size;
+        h->size -= size;
+        if (!h->size)
+            remove_hole(a, best);
+        return at;
+    }
+    size_t at = a->end;
+    hole *last = a->holes.len ? &a->holes.data[a->holes.len - 1] : NULL;
+    if (last && last->at + last->size == a->end) {
+        at = last->at;
+        a->holes.len--;
+    }
+    a->end = at + size;
+    return at;
+}
+
+static lz_err *give(allocator *a, size_t at, size_t size)
+{
+    size_t i = 0;
+    while (i < a->holes.len && a->holes.data[i].at < at)
+        i++;
+    bool before = i > 0 && a->holes.data[i - 1].at + a->holes.data[i - 1].size == at;
+    bool behind = i < a->holes.len && at + size == a->holes.data[i].at;
+    if (before) {
+        a->holes.data[i - 1].size += size + (behind ? a->holes.data[i].size : 0);
+        if (behind)
+            remove_hole(a, i);
+        return NULL;
+    }
+    if (behind) {
+        a->holes.data[i].at = at;
+        a->holes.data[i].size += size;
+        return NULL;
+    }
+    LZ_TRY(lz_vec_push(&a->holes, (hole){ 0 }));
+    for (size_t k = a->holes.len - 1; k > i; k--)
+        a->holes.data[k] = a->holes.data[k - 1];
+    a->holes.data[i] = (hole){ at, size };
+    return NULL;
+}
+
+/* Buffers by the launch where their block is first, or last, needed. */
+typedef struct calendar {
+    uint32_t *begin, *end, *next_begin, *next_end; /* 1 + index */
+} calendar;
+
+static lz_err *make_calendar(lz_arena *a, const lz_plan *p, const uint32_t *block, calendar *c)
+{
+    uint32_t *last;
+    LZ_TRY(lz_arena_new(a, &c->begin, p->n_launches + 1));
+    LZ_TRY(lz_arena_new(a, &c->end, p->n_launches + 1));
+    LZ_TRY(lz_arena_new(a, &c->next_begin, p->n_buffers + 1));
+    LZ_TRY(lz_arena_new(a, &c->next_end, p->n_buffers + 1));
+    LZ_TRY(lz_arena_new(a, &last, p->n_buffers + 1));
+    for (uint32_t i = 0; i < p->n_buffers; i++) {
+        uint32_t b = block[i];
+        last[b] = p->buffers[i].last > last[b] ? p->buffers[i].last : last[b];
+    }
+    for (uint32_t i = 0; i < p->n_buffers; i++) {
+        const lz_pbuffer *b = &p->buffers[i];
+        if (b->kind != LZ_PB_TEMP || block[i] != i || b->first == UINT32_MAX || !b->bytes)
+            continue;
+        c->next_begin[i] = c->begin[b->first];
+        c->begin[b->first] = i + 1;
+        c->next_end[i] = c->end[last[i]];
+        c->end[last[i]] = i + 1;
+    }
+    return NULL;
+}
+
+static lz_err *place_temporaries(lz_plan *p, const uint32_t *block, const calendar *c)
+{
+    allocator a = { 0 };
+    lz_err *e = NULL;
+    for (size_t i = 0; !e && i < p->n_launches; i++) {
+        for (uint32_t b = c->begin[i]; b; b = c->next_begin[b - 1])
+            p->buffers[b - 1].where = take(&a, round_up(p->buffers[b - 1].bytes));
+        for (uint32_t b = c->end[i]; !e && b; b = c->next_end[b - 1])
+            e = give(&a, p->buffers[b - 1].where, round_up(p->buffers[b - 1].bytes));
+    }
+    for (uint32_t i = 0; i < p->n_buffers; i++)
+        if (p->buffers[i].kind == LZ_PB_TEMP)
+            p->buffers[i].where = p->buffers[block[i]].where;
+    p->temp_bytes = a.end;
+    lz_vec_deinit(&a.holes);
+    return e;
+}
+
+uint32_t lz_plan_root(const lz_plan *p, uint32_t i)
+{
+    while (p->buffers[i].kind == LZ_PB_TEMP && p->buffers[i].shares != LZ_NO_BUFFER)
+        i = p->buffers[i].shares;
+    return i;
+}
+
+static lz_err *plan_memory(lz_plan *p, lz_arena *scratch)
+{
+    uint32_t *block;
+    calendar c = { 0 };
+    lz_plan_find_tails(p);
+    lz_plan_find_turned(p);
+    lz_plan_find_lives(p);
+    LZ_TRY(lz_arena_new(scratch, &block, p->n_buffers + 1));
+    for (uint32_t i = 0; i < p->n_buffers; i++)
+        block[i] = lz_plan_root(p, i);
+    LZ_TRY(make_calendar(scratch, p, block, &c));
+    LZ_TRY(place_temporaries(p, block, &c));
+    p->peak = p->temp_bytes ? lz_buffer_capacity(p->temp_bytes) : 0;
+    p->donated = 0;
+    for (size_t i = 0; i < p->n_buffers; i++) {
+        const lz_pbuffer *b = &p->buffers[i];
+        p->peak += b->kind == LZ_PB_OUTPUT ? lz_buffer_capacity(b->bytes) : 0;
+        p->donated += b->kind == LZ_PB_OUTPUT && b->shares != LZ_NO_BUFFER ? lz_buffer_capacity(b->bytes) : 0;
+    }
+    return NULL;
+}
+
+lz_err *lz_plan_memory(lz_plan *p)
+{
+    lz_arena scratch;
+    lz_arena_init(&scratch);
+    lz_err *e = plan_memory(p, &scratch);
+    lz_arena_deinit(&scratch);
+    return e;
+}
