@@ -1,5 +1,5 @@
-#include "harness/measure.h"
 #include "check.h"
+#include "harness/measure.h"
 #include <sched.h>
 #include <time.h>
 
