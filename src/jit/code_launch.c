@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "jit/program.h"
 #include "jit/reduce.h"
+#include <assert.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -434,7 +435,8 @@ static void go_to(worker *w, int64_t flat, int64_t first)
         int64_t along = table || pieces ? 0 : first * j->access[a].step;
         w->access[a].base = lz_reach_move(j->access[a].base, steps * lz_kuse_size(&c->nest.use[a]) + along);
         w->access[a].table = table ? j->access[a].table + first : NULL;
-        w->access[a].pieces = pieces ? j->access[a].pieces + (first >> piece_shift(&c->vectors)) : NULL;
+        assert(!pieces || first == 0); /* only rows have pieces, and they are not cut */
+        w->access[a].pieces = pieces ? j->access[a].pieces : NULL;
     }
 }
 
