@@ -53,6 +53,7 @@ step layers tools/check-layers.sh
 step headers tools/check-headers.sh
 step calls tools/check-calls.sh
 step seed-map tools/check-seed-map.sh
+step walk tools/check-walk.sh
 step words tools/check-words.sh
 step shell scripts
 
