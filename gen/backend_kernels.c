@@ -1,3 +1,4 @@
+/* Checks that a backend's source file defines each kernel that its YAML file names. */
 #include "gen/api/dispatcher.h"
 #include "gen/gen_backend_stubs.h"
 #include "gen/utils.h"

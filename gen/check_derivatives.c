@@ -1,3 +1,4 @@
+/* Checks the derivatives of an operator under each dispatch key: inputs, outputs and forward formulas. */
 #include "gen/api/cpp.h"
 #include "gen/forward_formulas.h"
 #include "gen/identifiers.h"

@@ -1,3 +1,4 @@
+/* Counts what a derivatives file holds, for `lazuli gen dump`. */
 #include "gen/load_derivatives.h"
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* Groups of operators (functional, in-place, out) as JSON. */
 #include "gen/dump.h"
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* Finds the derivative formula that serves each operator. */
 #include "base/mem.h"
 #include "gen/api/cpp.h"
 #include "gen/foreach_derivatives.h"

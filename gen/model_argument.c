@@ -1,3 +1,4 @@
+/* Arguments, returns and alias annotations of schemas: parsed, printed, compared. */
 #include "gen/model_impl.h"
 
 static bool is_letter(char c)

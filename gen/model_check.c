@@ -1,3 +1,4 @@
+/* Rules that an operator's entry must keep, and facts that follow from it. */
 #include "gen/model_entry.h"
 
 const char *lzg_view_kind_name(lzg_view_kind kind)

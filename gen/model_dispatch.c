@@ -1,3 +1,4 @@
+/* Dispatch keys: names, and which entries may use them. */
 #include "gen/model_impl.h"
 
 /* The general keys, then every functionality with every backend. */

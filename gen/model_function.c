@@ -1,3 +1,4 @@
+/* Reads one operator's entry from YAML. */
 #include "gen/model_entry.h"
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* Operator names: base name, overload, in-place and dunder forms. */
 #include "gen/model_impl.h"
 
 /* __iXXX__ is in place for these (PEP 203), and for nothing else. */

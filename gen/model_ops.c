@@ -1,3 +1,4 @@
+/* All operators of a run: loading, indices by key, checks. */
 #include "base/mem.h"
 #include "gen/lists.h"
 #include "gen/model_entry.h"

@@ -1,3 +1,4 @@
+/* The fields precomputed and ufunc_inner_loop of an entry. */
 #include "base/number.h"
 #include "gen/model_entry.h"
 

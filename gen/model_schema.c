@@ -1,3 +1,4 @@
+/* Schemas: parsed, printed, and questions about them. */
 #include "gen/model_impl.h"
 
 const char *lzg_schema_kind_name(lzg_schema_kind kind)

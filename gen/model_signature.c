@@ -1,3 +1,4 @@
+/* Signatures by which operators are grouped. */
 #include "gen/model_impl.h"
 
 /* Every occurrence of `what` replaced. */

@@ -1,3 +1,4 @@
+/* The dispatch table of one entry. */
 #include "gen/model_entry.h"
 
 /* The dispatch table of one entry. Ignored keys are not in it, but count. */

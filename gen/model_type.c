@@ -1,3 +1,4 @@
+/* Types of schemas, and the position in the text that is being read. */
 #include "gen/model_impl.h"
 #include <stdarg.h>
 

@@ -54,6 +54,7 @@ step headers tools/check-headers.sh
 step calls tools/check-calls.sh
 step seed-map tools/check-seed-map.sh
 step walk tools/check-walk.sh
+step openings tools/check-openings.sh
 step words tools/check-words.sh
 step shell scripts
 

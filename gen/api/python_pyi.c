@@ -1,3 +1,4 @@
+/* Python signatures as .pyi stubs print them. */
 #include "gen/api/python.h"
 #include "gen/api/python_types.h"
 

@@ -1,3 +1,4 @@
+/* C for lists, maps, folds and loops of a formula. */
 #include "gen/emit/emit_lower.h"
 
 /* NOLINTBEGIN(misc-no-recursion): as deep as the formula */

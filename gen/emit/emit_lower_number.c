@@ -1,3 +1,4 @@
+/* C for operators and conversions of a formula, of numbers and of elements. */
 #include "gen/emit/emit_lower.h"
 
 /* NOLINTBEGIN(misc-no-recursion): as deep as the formula */

@@ -1,3 +1,4 @@
+/* C for a term of a formula: chooses how a value is held and evaluates its parts. */
 #include "gen/emit/c_text.h"
 #include "gen/emit/emit_lower.h"
 

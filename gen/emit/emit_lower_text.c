@@ -1,3 +1,4 @@
+/* Statements, names and temporaries of a generated lowering function. */
 #include "gen/emit/c_name.h"
 #include "gen/emit/c_text.h"
 #include "gen/emit/emit_lower.h"

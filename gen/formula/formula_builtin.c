@@ -1,3 +1,4 @@
+/* Type rules for functions of the formula language. */
 #include "gen/formula/formula_check_impl.h"
 
 /* ---- functions of numbers ---- */

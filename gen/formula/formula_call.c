@@ -1,3 +1,4 @@
+/* Type rules for calls of operators in formulas: finds the overload. */
 #include "gen/formula/formula_check_impl.h"
 
 /* ---- the table of operators ---- */

@@ -1,3 +1,4 @@
+/* Type rules for tuples, lists, maps, folds and loops. */
 #include "gen/formula/formula_check_impl.h"
 
 /* NOLINTBEGIN(misc-no-recursion): as deep as the formula */

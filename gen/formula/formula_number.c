@@ -1,3 +1,4 @@
+/* Type rules for constants, operators and attributes. */
 #include "gen/formula/formula_check_impl.h"
 #include <math.h>
 

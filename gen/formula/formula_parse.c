@@ -1,3 +1,4 @@
+/* The parser of formulas: operators, conditionals and bindings. */
 #include "gen/formula/formula_parser.h"
 
 enum { CALLS_MAX = 3 * LZG_FORMULA_DEPTH }; /* a pair of parentheses takes three */

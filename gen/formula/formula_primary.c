@@ -1,3 +1,4 @@
+/* The parser of formulas: literals, calls, methods, indices and messages. */
 #include "gen/formula/formula_parser.h"
 
 /* ---- strings ---- */

@@ -1,3 +1,4 @@
+/* Formulas as text, and their comparison. */
 #include "gen/formula/formula.h"
 
 static const struct {

@@ -1,3 +1,4 @@
+/* The known name that is nearest to an unknown one, for messages. */
 #include "gen/formula/formula_check_impl.h"
 
 enum { LONGEST = 64 };

@@ -1,3 +1,4 @@
+/* Mobile upgraders as C tables. */
 #include "gen/emit/c_text.h"
 #include "gen/operator_versions/gen_mobile_upgraders.h"
 

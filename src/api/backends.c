@@ -1,3 +1,4 @@
+/* The backends that are built in. */
 #include "lazy/registry.h"
 #include "ts/ts_backend.h"
 

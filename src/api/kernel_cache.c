@@ -1,3 +1,4 @@
+/* The cache of compiled kernels on disk, as the public interface shows it. */
 #include "base/mem.h"
 #include "jit/cache_folder.h"
 #include <lazuli/kernel_cache.h>

@@ -1,3 +1,4 @@
+/* Says which LLVM compiles kernels. */
 #include "jit/codes.h"
 #include "jit/emit.h"
 #include <lazuli/run.h>

@@ -1,3 +1,4 @@
+/* Says which libraries multiply matrices. */
 #include "kernel/blas.h"
 #include <lazuli/run.h>
 #include <stdio.h>

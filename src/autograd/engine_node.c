@@ -1,3 +1,4 @@
+/* One node of the backward pass: unpacks saved values, calls the derivative, checks its results. */
 #include "autograd/checkpoint.h"
 #include "autograd/engine.h"
 #include "autograd/function.h"

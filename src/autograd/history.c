@@ -1,3 +1,4 @@
+/* Gradient edges of tensors: leaves, views and their bases, writes. */
 #include "autograd/tape.h"
 #include "core/strides.h"
 

@@ -1,3 +1,4 @@
+/* Recording with gradients: which calls go on the tape, and what the tape saves. */
 #include "autograd/grad_table.h"
 #include "autograd/tape.h"
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Reading fields of JSON values, with errors that name the place. */
 #include "base/json.h"
 #include "base/number.h"
 

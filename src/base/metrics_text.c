@@ -1,3 +1,4 @@
+/* Metrics as text: units, and the report. */
 #include "base/metrics.h"
 
 const unsigned lz_percentiles[LZ_PERCENTILES] = { 10, 50, 100, 200, 500, 800, 900, 950, 990 };

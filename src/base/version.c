@@ -1,3 +1,4 @@
+/* The version of the library. */
 #include <lazuli/base.h>
 
 const char *lz_version(void)

@@ -1,3 +1,4 @@
+/* Comparison of arrays within the tolerance of their dtype. */
 #include "core/array.h"
 #include "core/convert.h"
 #include "core/half.h"

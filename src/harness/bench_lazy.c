@@ -1,3 +1,4 @@
+/* The suites record and sync of `lazuli bench`. */
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"

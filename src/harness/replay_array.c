@@ -1,3 +1,4 @@
+/* Arrays and numbers of recorded cases, read from JSON. */
 #include "core/dtype.h"
 #include "harness/replay_impl.h"
 #include <math.h>

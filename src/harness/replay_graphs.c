@@ -1,3 +1,4 @@
+/* Runs recorded TorchScript graphs and compares their results. */
 #include "base/mem.h"
 #include "core/convert.h"
 #include "harness/replay_impl.h"

@@ -1,3 +1,4 @@
+/* Runs recorded operator calls and compares their results. */
 #include "base/mem.h"
 #include "core/convert.h"
 #include "core/device.h"

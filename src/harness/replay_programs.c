@@ -1,3 +1,4 @@
+/* Runs recorded programs of tensor statements and compares what they read. */
 #include "base/mem.h"
 #include "core/array.h"
 #include "harness/replay_impl.h"

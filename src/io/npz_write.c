@@ -1,3 +1,4 @@
+/* Writes .npz files: zip archives of .npy entries, stored without compression. */
 #include "base/file.h"
 #include "base/gzip.h"
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* Writes safetensors files. */
 #include "base/file.h"
 #include "base/json_write.h"
 #include "base/mem.h"

@@ -1,3 +1,4 @@
+/* The builder of kernels: checks, hash-consing, levels. */
 #include "base/mem.h"
 #include "jit/kernel_ir.h"
 #include "jit/kernel_set.h"

@@ -1,3 +1,4 @@
+/* The bytes by which a kernel's code is found in the cache on disk. */
 #include "jit/code_cache.h"
 #include "jit/jit_sources.h" /* made: a hash of this folder */
 

@@ -1,3 +1,4 @@
+/* The background thread that compiles kernels, and forks while it runs. */
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/lock.h"

@@ -1,3 +1,4 @@
+/* The instructions of the tile interpreter. */
 #include "jit/launch.h"
 #include "jit/reduce.h"
 #include <string.h>

@@ -1,10 +1,10 @@
+/* Whether elements are in a set: the keys of the set's elements are in a table with open addressing. A NaN
+ * equals nothing, so that its key never gets into the table. */
 #include "base/mem.h"
 #include "kernel/keys.h"
 #include "kernel/walk.h"
 #include <string.h>
 
-/* Whether elements are in a set: the keys of the set's elements are in a table with open addressing. A NaN
- * equals nothing, so that its key never gets into the table. */
 typedef struct set {
     const lz_kcall *c;
     lz_keys_fn *keys_of;

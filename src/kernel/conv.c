@@ -1,3 +1,6 @@
+/* A convolution, its gradient for the input and that for the weight are three products
+ * of the same three arrays; only what is fetched for which element differs. Fewer than
+ * three dimensions get leading ones of size 1. */
 #include "base/mem.h"
 #include "core/convert.h"
 #include "core/dtype.h"
@@ -7,9 +10,6 @@
 #include "kernel/kernels.h"
 #include <string.h>
 
-/* A convolution, its gradient for the input and that for the weight are three products
- * of the same three arrays; only what is fetched for which element differs. Fewer than
- * three dimensions get leading ones of size 1. */
 enum { DIMS = LZ_CONV_DIMS };
 
 typedef struct conv {

@@ -1,10 +1,10 @@
+/* How often each number occurs. Each thread counts in bins of its own; where there are more bins than
+ * numbers, one thread counts them all, since adding up the bins would take longer. */
 #include "base/mem.h"
 #include "kernel/index_range.h"
 #include "kernel/walk.h"
 #include <string.h>
 
-/* How often each number occurs. Each thread counts in bins of its own; where there are more bins than
- * numbers, one thread counts them all, since adding up the bins would take longer. */
 typedef struct counting {
     const lz_kcall *c;
     int64_t n, bins, part;

@@ -1,3 +1,4 @@
+/* Matrix products: which library serves which shape, and in which blocks. */
 #include "core/dtype.h"
 #include "kernel/bands.h"
 #include "kernel/blas.h"

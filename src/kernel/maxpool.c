@@ -1,8 +1,7 @@
-#include "kernel/walk.h"
-#include <string.h>
-
 /* Greatest elements of windows in planes, and where they lie. Of equal ones the first counts, and the
  * first NaN wins; padding is never one of them. */
+#include "kernel/walk.h"
+#include <string.h>
 
 typedef struct planes {
     const lz_kcall *c;

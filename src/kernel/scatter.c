@@ -1,3 +1,4 @@
+/* Scatters: elements of a source are set or combined at places that an index names. */
 #include "core/convert.h"
 #include "core/half.h"
 #include "core/shape.h"

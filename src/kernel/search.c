@@ -1,8 +1,8 @@
+/* Looking up values in a sorted sequence. Sequences that are not sorted, and those with NaNs, give what
+ * PyTorch gives: the same elements are looked at, in the same order. */
 #include "core/half.h"
 #include "kernel/walk.h"
 
-/* Looking up values in a sorted sequence. Sequences that are not sorted, and those with NaNs, give what
- * PyTorch gives: the same elements are looked at, in the same order. */
 typedef struct lookup {
     const void *sequence, *values;
     int64_t step, n;       /* of the sequence */

@@ -1,3 +1,4 @@
+/* Sorting, the first k, and the element of a rank, along rows. */
 #include "base/mem.h"
 #include "kernel/keys.h"
 #include "kernel/radix.h"

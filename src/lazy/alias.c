@@ -1,3 +1,4 @@
+/* Storages of tensors: pending and held values, views of them, writes. */
 #include "lazy/ctx.h"
 #include "lazy/ir.h"
 #include "op/op_table.h"

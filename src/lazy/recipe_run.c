@@ -1,3 +1,4 @@
+/* Runs what a graph was compiled to: one computation, or several stages. */
 #include "base/mem.h"
 #include "base/profile.h"
 #include "lazy/recipe.h"

@@ -1,3 +1,4 @@
+/* Scopes: tensors that are released together, and the named path of a call. */
 #include "base/mem.h"
 #include "lazy/debug.h"
 #include <string.h>

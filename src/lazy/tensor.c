@@ -1,3 +1,4 @@
+/* Tensors: their life, and the questions of the public interface. */
 #include "base/mem.h"
 #include "core/array_print.h"
 #include "core/convert.h"

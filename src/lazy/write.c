@@ -1,3 +1,4 @@
+/* Operators that write: recorded as their functional form and a write to a storage. */
 #include "base/str.h"
 #include "core/promote.h"
 #include "core/strides.h"

@@ -1,3 +1,4 @@
+/* Builder of lowered graphs: reductions, scans, gathers, joins, updates, calls. */
 #include "lower/lower_impl.h"
 #include <string.h>
 

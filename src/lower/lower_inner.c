@@ -1,3 +1,4 @@
+/* Inner expressions: operands broadcast and converted to the dtype that is computed in. */
 #include "lower/lower_impl.h"
 
 /* ---- promotion ---- */

@@ -1,3 +1,4 @@
+/* Builder of lowered graphs: scalar operations, casts, random words, checks. */
 #include "lower/lower_impl.h"
 #include <assert.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Numbers of formulas: those that are known, and those that are known at run time. */
 #include "core/scalar.h"
 #include "lower/lower_impl.h"
 #include "op/op_table.h"

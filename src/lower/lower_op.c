@@ -1,7 +1,6 @@
-#include "lower/lower_impl.h"
-
 /* Operations on nodes: elements of inner expressions, and numbers that are known at run
  * time only. All operands have one dtype and one shape by now. */
+#include "lower/lower_impl.h"
 
 typedef lz_err *expand_fn(lz_lower *b, const lz_ln *const *in, bool number, const lz_ln **out);
 

@@ -1,3 +1,4 @@
+/* Values of formulas: known numbers, dtypes, lists. */
 #include "core/device.h"
 #include "core/scalar.h"
 #include "lower/lower_impl.h"

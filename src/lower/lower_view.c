@@ -1,3 +1,4 @@
+/* Builder of lowered graphs: index maps and reshapes. */
 #include "core/strides.h"
 #include "lower/lower_impl.h"
 #include <string.h>

@@ -1,6 +1,5 @@
-#include "lower/prim_impl.h"
-
 /* Indexing with tensors, as NumPy does it. */
+#include "lower/prim_impl.h"
 
 typedef struct indexing {
     const lz_ln *at[LZ_MAX_DIMS]; /* i64 indices of a dimension, all of one shape; NULL: the whole of it */

@@ -1,7 +1,6 @@
-#include "lower/prim_impl.h"
-
 /* Convolution. A transposed one is the gradient of another for its input: the kernels
  * serve both. */
+#include "lower/prim_impl.h"
 
 enum { MOST = 8 }; /* spatial dimensions */
 

@@ -1,7 +1,6 @@
+/* Operations on elements that the kernel IR has and the language of formulas has not. */
 #include "lower/prim_impl.h"
 #include <math.h>
-
-/* Operations on elements that the kernel IR has and the language of formulas has not. */
 
 static lz_err *apply(lz_lower *b, const char *name, lz_inner_rule rule, lz_kop op, const lz_lv *args,
                      lz_lv *results)

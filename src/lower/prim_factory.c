@@ -1,8 +1,7 @@
+/* Tensors out of numbers. */
 #include "core/scalar.h"
 #include "lower/prim_impl.h"
 #include <math.h>
-
-/* Tensors out of numbers. */
 
 static lz_dtype number_dtype(const lz_lower *b, const lz_lv *number)
 {

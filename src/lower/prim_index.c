@@ -1,7 +1,6 @@
+/* Gathering and scattering along one dimension. */
 #include "lower/prim_impl.h"
 #include <math.h>
-
-/* Gathering and scattering along one dimension. */
 
 static lz_err *check_index_dtype(const char *name, const lz_lv *index)
 {

@@ -1,6 +1,5 @@
-#include "lower/prim_impl.h"
-
 /* Products of matrices. */
+#include "lower/prim_impl.h"
 
 static lz_err *check_dtypes(const lz_lv *x, const lz_lv *y)
 {

@@ -1,8 +1,7 @@
-#include "lower/prim_impl.h"
-#include <math.h>
-
 /* Pooling: windows are an index map, what is made of them is a reduction. The last d
  * dimensions are pooled, those before are kept. */
+#include "lower/prim_impl.h"
+#include <math.h>
 
 enum { MOST = 3 }; /* pooled dimensions */
 

@@ -1,7 +1,6 @@
-#include "lower/prim_impl.h"
-
 /* Random numbers: Philox words, counted by the element's place in row-major order. Each
  * call of an operator is a stream of its own. */
+#include "lower/prim_impl.h"
 
 typedef struct source {
     const lz_ln *seed, *stream, *index;

@@ -1,6 +1,5 @@
-#include "lower/prim_impl.h"
-
 /* Reductions and scans. */
+#include "lower/prim_impl.h"
 
 /* The greatest of bools, like their sum, is whether any holds. */
 static lz_kreduce for_dtype(lz_kreduce op, const lz_ln *x)

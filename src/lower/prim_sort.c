@@ -1,6 +1,5 @@
-#include "lower/prim_impl.h"
-
 /* Sorting: kernels give positions along the last dimension, elements are gathered. */
+#include "lower/prim_impl.h"
 
 /* Swaps a dimension with the last one; its own inverse. */
 static lz_err *swap_last(lz_lower *b, const lz_ln *x, int64_t dim, const lz_ln **out)

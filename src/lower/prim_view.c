@@ -1,7 +1,6 @@
+/* Views, and what else only moves elements. */
 #include "core/strides.h"
 #include "lower/prim_impl.h"
-
-/* Views, and what else only moves elements. */
 
 /* n: where a call that has been made, and gave e, left its node. */
 static lz_err *result(const lz_lv *self, lz_err *e, const lz_ln *const *n, lz_lv *out)

@@ -1,3 +1,4 @@
+/* Clipping of gradients by norm and by value. */
 #include "base/mem.h"
 #include "nn/module.h"
 #include <lazuli/optim.h>

@@ -1,3 +1,4 @@
+/* The multi-head attention layer. */
 #include "nn/module.h"
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* Convolution layers. */
 #include "nn/module.h"
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* Linear and embedding layers. */
 #include "nn/module.h"
 #include <math.h>
 

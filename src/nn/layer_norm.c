@@ -1,6 +1,6 @@
+/* Batch, layer and group normalisation. */
 #include "nn/module.h"
 
-/* Batch, layer and group normalisation. */
 typedef struct norm {
     lz_norm_options o;
     lz_ints shape; /* of the weights */

@@ -1,3 +1,4 @@
+/* States of optimisers and of a whole training run: saved and loaded. */
 #include "base/map.h"
 #include "base/number.h"
 #include "base/text.h"

@@ -1,3 +1,4 @@
+/* Optimisers: parameter groups, steps, learning rates. */
 #include "base/mem.h"
 #include "base/str.h"
 #include "nn/module.h"

@@ -1,3 +1,4 @@
+/* Parameters and buffers of modules. */
 #include "nn/module.h"
 
 /* ---- one parameter or buffer ---- */

@@ -1,3 +1,4 @@
+/* Fusion: pulls the operands of a group's items into the group. */
 #include "plan/fuse_impl.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* The order in which groups and calls run. */
 #include "base/map.h"
 #include "core/shape.h"
 #include "plan/fuse_impl.h"

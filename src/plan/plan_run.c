@@ -1,3 +1,4 @@
+/* Runs a plan: memory, launches, results. */
 #include "base/mem.h"
 #include "core/dtype.h"
 #include "core/scalar.h"

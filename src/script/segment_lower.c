@@ -1,3 +1,4 @@
+/* Lowers a stretch of a TorchScript graph without control flow, with its views and writes. */
 #include "base/mem.h"
 #include "core/dtype.h"
 #include "core/promote.h"

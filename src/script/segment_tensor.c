@@ -1,3 +1,4 @@
+/* Tensors of such a stretch while it is lowered. */
 #include "base/mem.h"
 #include "core/strides.h"
 #include "script/segment_impl.h"
