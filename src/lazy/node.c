@@ -55,9 +55,9 @@ static inline lz_hash hash_of(const lz_node_form *f, const lz_output *in, uint32
 {
     lz_hash h = f->hash;
     uint64_t at = 0;
-    for (const lz_output *o = in, *end = in + f->nin; o < end; o++) {
-        const lz_node *x = o->node;
-        h = mix(h, x ? x->hash.lo + o->index : 0);
+    for (uint32_t i = 0; i < f->nin; i++) {
+        const lz_node *x = in[i].node;
+        h = mix(h, x ? x->hash.lo + in[i].index : 0);
         h.hi += x ? x->hash.hi : 0;
         at = (at ^ (uintptr_t)x >> 4) * UINT64_C(0x9e3779b97f4a7c15);
     }

@@ -70,8 +70,8 @@ static inline lz_err *add_words(lz_words *w, const lz_node *n)
     to[0] = (uint64_t)n->op_number << 48 | (uint64_t)n->nin << 32 | (uint64_t)n->nout << 16 | n->nargs;
     to[1] = (uint64_t)n->nnumbers << 32 | nfixed;
     to += 2;
-    for (const lz_output *o = n->in, *end = o + n->nin; o < end; o++)
-        *to++ = o->node ? lz_flat_ref(o->node->index, o->index) : 0;
+    for (uint32_t i = 0; i < n->nin; i++)
+        *to++ = n->in[i].node ? lz_flat_ref(n->in[i].node->index, n->in[i].index) : 0;
     to = lz_copy_words(to, n->args, n->nargs);
     if (nfixed)
         to = lz_copy_words(to, n->fixed, nfixed);
