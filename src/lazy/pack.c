@@ -350,11 +350,13 @@ lz_err *lz_call_pack(lz_call *c, const lz_op_row *op, const lz_value *args, bool
 static bool repeats_value(const uint64_t *w, const lz_value *v)
 {
     int64_t n = (int64_t)w[0];
+    uint64_t bits;
     switch (v->kind) {
     case LZ_KIND_INT:
         return n == v->integer;
     case LZ_KIND_FLOAT:
-        return memcmp(w, &v->real, sizeof v->real) == 0;
+        memcpy(&bits, &v->real, sizeof bits);
+        return w[0] == bits;
     case LZ_KIND_BOOL:
         return w[0] == v->truth;
     case LZ_KIND_DTYPE:
