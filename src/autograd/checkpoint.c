@@ -81,6 +81,7 @@ static lz_err *map_add(node_map *m, const lz_node *n, bool *fresh)
 {
     if (m->used * 2 >= m->cap)
         LZ_TRY(map_grow(m));
+    assert(m->keys); /* there is room for one more */
     size_t at = slot_of(m, n);
     *fresh = !m->keys[at];
     m->keys[at] = n;
