@@ -325,13 +325,13 @@ static lz_err *take_apart(lz_recorder *r, const lz_op_row *op, const lz_value *i
 
 /* ---- parts give what the whole would: the same storages and strides ---- */
 
-static lz_err *copy_of(lz_ctx *c, lz_loc at, lz_tensor *t, lz_tensor **out)
+/* clone or alias of t; inert if that fails, and the context has the error. */
+static lz_tensor *made_of(lz_ctx *c, lz_loc at, uint16_t op, lz_tensor *t)
 {
     const lz_value in[] = { lz_value_tensor(t), lz_value_none() };
     lz_value made;
-    lz_record(c, &lz_op_table[LZ_OP_clone], at, in, &made);
-    *out = made.tensor;
-    return NULL;
+    lz_record(c, &lz_op_table[op], at, in, &made);
+    return made.tensor;
 }
 
 /* A tensor of its own with the strides of s: one of the parts (arguments belong to other scopes) whose
@@ -342,19 +342,9 @@ static lz_err *make_fresh(lz_ctx *c, lz_loc at, const lz_spec *s, lz_tensor **t)
     if (own && (*t)->spec == s)
         return NULL;
     if (!own)
-        LZ_TRY(copy_of(c, at, *t, t));
+        *t = made_of(c, at, LZ_OP_clone, *t);
     if ((*t)->alias && lz_tensor_is_base(*t) && (*t)->alias->refs == 1)
         (*t)->spec = (*t)->alias->spec = s;
-    return NULL;
-}
-
-/* The formula gave the argument back where the operator gives a view of it. */
-static lz_err *alias_of(lz_ctx *c, lz_loc at, lz_tensor *t, lz_tensor **out)
-{
-    const lz_value in = lz_value_tensor(t);
-    lz_value made;
-    lz_record(c, &lz_op_table[LZ_OP_alias], at, &in, &made);
-    *out = made.tensor;
     return NULL;
 }
 
@@ -375,8 +365,8 @@ static lz_err *conform_one(lz_ctx *c, lz_loc at, const conformed *w, lz_tensor *
         *t = w->viewed;
         return NULL;
     }
-    if (*t == w->viewed)
-        LZ_TRY(alias_of(c, at, *t, t));
+    if (*t == w->viewed) /* the formula gave the argument back where the operator gives a view of it */
+        *t = made_of(c, at, LZ_OP_alias, *t);
     if ((*t)->alias == w->viewed->alias)
         (*t)->spec = w->spec;
     return NULL;

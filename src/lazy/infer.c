@@ -7,6 +7,7 @@
 #include "lower/views.h"
 #include "op/op_table.h"
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 /* Past so many answers all are forgotten: keys that never come again must not pile up. */
@@ -21,6 +22,8 @@ struct lz_infer {
     lz_inferred start; /* stands before the first answer of a step */
     bool is_static[LZ_OP_COUNT];
 };
+
+_Static_assert(offsetof(lz_infer, at) == 0, "lz_infer_trail_of takes one for the other");
 
 lz_err *lz_infer_create(lz_specs *specs, lz_infer **out)
 {
