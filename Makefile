@@ -7,12 +7,13 @@ DESTDIR ?=
 SECONDS ?= 60
 PYTHON ?= python3
 SEED ?= 1
+VIEW_PROGRAMS ?= 5000
 PRESETS = release debug asan tsan fuzz
 CONFIGURE = cmake --preset $(1) -DLZ_WERROR=$(WERROR) -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
 BUILD = $(call CONFIGURE,$(1)) && cmake --build --preset $(1)
 CTEST = ctest --preset $(1)
 
-.PHONY: all setup build test check test-torch fuzz-torch demo bench lint $(filter-out release,$(PRESETS)) install clean help
+.PHONY: all setup build test check test-torch fuzz-torch demo bench lint reference $(filter-out release,$(PRESETS)) install clean help
 
 all: build
 
@@ -25,11 +26,12 @@ setup: ## install the missing packages
 build: setup ## the release build: build/lazuli, build/liblazuli.so
 	@$(call BUILD,release)
 
-demo: build ## the main job
+demo: setup ## the main job; builds only what it runs
+	@$(call BUILD,release) --target lazuli_cli run_graph lazy digits
 	build/lazuli --version
 	build/examples/run_graph
 	build/examples/lazy
-	build/examples/digits
+	build/examples/digits examples/data 1
 
 test: setup ## the release build, every test, formatting: under 10 minutes on two cores
 	@tools/test.sh test
@@ -37,8 +39,9 @@ test: setup ## the release build, every test, formatting: under 10 minutes on tw
 check: setup ## the rest that must never break: clang with ASan and UBSan, TSan, stress tests, lint
 	@tools/test.sh check
 
-test-torch: build ## graph texts against PyTorch; says that it skips them if PYTHON=python3 has no torch
+test-torch: build ## graph texts and VIEW_PROGRAMS=5000 random programs against PyTorch; says that it skips them if PYTHON=python3 has no torch
 	@$(PYTHON) test/torch/check.py build/lazuli --folder test/data/oracle/graphs --folder test/data/oracle/graphs_more || [ $$? = 77 ]
+	@$(PYTHON) test/torch/view_programs.py build/lazuli --count $(VIEW_PROGRAMS) || [ $$? = 77 ]
 
 fuzz-torch: build ## random programs on PyTorch and Lazuli for SECONDS=60; says that it skips them if PYTHON=python3 has no torch
 	@$(PYTHON) test/torch/fuzz.py build/lazuli build/test/fuzz_driver test/data --known test/data/fuzz_known.txt \
@@ -61,6 +64,9 @@ fuzz: setup ## every fuzzer for SECONDS=60 each
 
 bench: build ## measure; prints ratios
 	@tools/bench.sh
+
+reference: build ## docs/operators.md, made of ops/*.yaml
+	@tools/reference.sh build/lazuli >build/operators.md && mv build/operators.md docs/operators.md
 
 install: build ## into PREFIX=/usr/local, below DESTDIR
 	@DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX)

@@ -1,6 +1,6 @@
-/* The generator on the original's operator file: reading it (YAML, model, generated variants, groups),
- * dumping the model, and an emit that finds everything as it should be; beside it Python's torchgen, where
- * that can be imported. One JSON object a line; of several runs the fastest and the median. */
+/* Measures the generator on PyTorch's operator file: reading it (YAML, model, generated variants, groups),
+ * dumping the model, and emitting files that are up to date. Python's torchgen, if it can be imported, is
+ * measured beside it. Prints one JSON object per line, with the fastest and the median run. */
 #include <lazuli/gen.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static void line(const char *system, const char *what, const char *metric, doubl
            system, what, metric, value, unit);
 }
 
-/* The fastest, which is what a quiet machine would take. */
+/* Reports the fastest run, which approximates an idle machine. */
 static double report(const char *system, const char *what, double *ms, int n)
 {
     qsort(ms, (size_t)n, sizeof *ms, by_size);
@@ -42,10 +42,10 @@ static double report(const char *system, const char *what, double *ms, int n)
     return ms[0];
 }
 
-/* Its status; what it prints goes to a file, or nowhere. */
+/* Returns the exit status. The output goes to a file or is discarded. */
 static int run(const char *output, const char *const *argv)
 {
-    fflush(stdout); /* else the child would print it again */
+    fflush(stdout); /* otherwise the child would print it again */
     pid_t child = fork();
     if (child == 0) {
         if (!freopen(output ? output : "/dev/null", "w", stdout))
@@ -154,7 +154,7 @@ static int bench_python(double ours)
 
 /* ---- the files ---- */
 
-/* The originals where they are there, else rebuilt from what is recorded of them. */
+/* PyTorch's original files if they exist, else files rebuilt from recorded contents. */
 static int find_files(void)
 {
     const char *oracle = getenv("LAZULI_ORACLE");

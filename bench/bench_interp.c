@@ -1,10 +1,10 @@
-/* The tile interpreter on expressions of four arrays of f32, beside the same loop compiled
- * with every freedom (loops.c) and one pass over memory per operation. Each expression runs
- * as one kernel, as a kernel per operation, and as a graph through the executor, fused and
- * not. --json: one object a line; --quick: a tenth of the time. */
+/* Measures the tile interpreter on expressions of four f32 arrays. Compares it with the same loop compiled
+ * with -Ofast (loops.c), and with one pass over memory per operation. Each expression runs as one kernel,
+ * as one kernel per operation, and as a graph through the executor, fused and not fused. --json: one
+ * object per line; --quick: a tenth of the time. */
 #include "base/mem.h"
-#include "core/array.h"
 #include "core/buffer.h"
+#include "core/strided_array.h"
 #include "figure.h"
 #include "harness/measure.h"
 #include "jit/kernel.h"
@@ -15,18 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INPUTS = 4, STEPS = 16, GELU = LZ_KOP_COUNT, NUMBER };
+enum { INPUTS = 4, STEPS = 16, GELU = LZ_KERNEL_OP_COUNT, NUMBER };
 
-/* An operation on earlier values: 0 to 3 are the arrays, 4 the first step's, ... */
+/* An operation on earlier values: 0 to 3 are the arrays, 4 is the first step's result, ... */
 typedef struct step {
     int op, x, y;
-    double number; /* of NUMBER */
+    double number; /* for NUMBER */
 } step;
 
 typedef struct expression {
     const char *name, *text;
     loop_fn *loop;
-    double share; /* of the loop's speed that is asked for; 0: none */
+    double share; /* required share of the loop's speed; 0: none */
     step steps[STEPS];
     int n;
     const char *graph;
@@ -41,11 +41,11 @@ static const expression expressions[] = {
       .text = "gelu_tanh(a*b+c) * sigmoid(d)",
       .loop = loop_gelu,
       .share = 0.6,
-      .steps = { { LZ_K_MUL, 0, 1, 0 },
-                 { LZ_K_ADD, 4, 2, 0 },
+      .steps = { { LZ_KERNEL_MUL, 0, 1, 0 },
+                 { LZ_KERNEL_ADD, 4, 2, 0 },
                  { GELU, 5, 0, 0 },
-                 { LZ_K_SIGMOID, 3, 0, 0 },
-                 { LZ_K_MUL, 6, 7, 0 } },
+                 { LZ_KERNEL_SIGMOID, 3, 0, 0 },
+                 { LZ_KERNEL_MUL, 6, 7, 0 } },
       .n = 5,
       .graph = HEAD "  %t : str = prim::Constant[value=\"tanh\"]()\n"
                     "  %4 : Tensor = aten::mul(%a, %b)\n"
@@ -58,13 +58,13 @@ static const expression expressions[] = {
       .text = "tanh(a*b+c) * exp(-(d*d))",
       .loop = loop_gauss,
       .share = 0.45,
-      .steps = { { LZ_K_MUL, 0, 1, 0 },
-                 { LZ_K_ADD, 4, 2, 0 },
-                 { LZ_K_TANH, 5, 0, 0 },
-                 { LZ_K_MUL, 3, 3, 0 },
-                 { LZ_K_NEG, 7, 0, 0 },
-                 { LZ_K_EXP, 8, 0, 0 },
-                 { LZ_K_MUL, 6, 9, 0 } },
+      .steps = { { LZ_KERNEL_MUL, 0, 1, 0 },
+                 { LZ_KERNEL_ADD, 4, 2, 0 },
+                 { LZ_KERNEL_TANH, 5, 0, 0 },
+                 { LZ_KERNEL_MUL, 3, 3, 0 },
+                 { LZ_KERNEL_NEG, 7, 0, 0 },
+                 { LZ_KERNEL_EXP, 8, 0, 0 },
+                 { LZ_KERNEL_MUL, 6, 9, 0 } },
       .n = 7,
       .graph = HEAD "  %4 : Tensor = aten::mul(%a, %b)\n"
                     "  %5 : Tensor = aten::add(%4, %c, %1)\n"
@@ -79,17 +79,17 @@ static const expression expressions[] = {
       .loop = loop_norm,
       .share = 0.45,
       .steps = { { NUMBER, 0, 0, 1 },
-                 { LZ_K_MUL, 0, 0, 0 },
-                 { LZ_K_ADD, 5, 4, 0 },
-                 { LZ_K_LOG, 6, 0, 0 },
-                 { LZ_K_MUL, 1, 1, 0 },
-                 { LZ_K_MUL, 2, 2, 0 },
-                 { LZ_K_ADD, 8, 9, 0 },
-                 { LZ_K_SQRT, 10, 0, 0 },
-                 { LZ_K_ABS, 3, 0, 0 },
-                 { LZ_K_ADD, 12, 4, 0 },
-                 { LZ_K_DIV, 11, 13, 0 },
-                 { LZ_K_ADD, 7, 14, 0 } },
+                 { LZ_KERNEL_MUL, 0, 0, 0 },
+                 { LZ_KERNEL_ADD, 5, 4, 0 },
+                 { LZ_KERNEL_LOG, 6, 0, 0 },
+                 { LZ_KERNEL_MUL, 1, 1, 0 },
+                 { LZ_KERNEL_MUL, 2, 2, 0 },
+                 { LZ_KERNEL_ADD, 8, 9, 0 },
+                 { LZ_KERNEL_SQRT, 10, 0, 0 },
+                 { LZ_KERNEL_ABS, 3, 0, 0 },
+                 { LZ_KERNEL_ADD, 12, 4, 0 },
+                 { LZ_KERNEL_DIV, 11, 13, 0 },
+                 { LZ_KERNEL_ADD, 7, 14, 0 } },
       .n = 12,
       .graph = HEAD "  %5 : Tensor = aten::mul(%a, %a)\n"
                     "  %6 : Tensor = aten::add(%5, %1, %1)\n"
@@ -108,16 +108,16 @@ static const expression expressions[] = {
       .loop = loop_soft,
       .share = 0.45,
       .steps = { { NUMBER, 0, 0, 1 },
-                 { LZ_K_EXP, 0, 0, 0 },
-                 { LZ_K_LOG1P, 5, 0, 0 },
-                 { LZ_K_MUL, 1, 1, 0 },
-                 { LZ_K_MUL, 2, 2, 0 },
-                 { LZ_K_ADD, 7, 8, 0 },
-                 { LZ_K_SQRT, 9, 0, 0 },
-                 { LZ_K_ABS, 3, 0, 0 },
-                 { LZ_K_ADD, 11, 4, 0 },
-                 { LZ_K_DIV, 10, 12, 0 },
-                 { LZ_K_ADD, 6, 13, 0 } },
+                 { LZ_KERNEL_EXP, 0, 0, 0 },
+                 { LZ_KERNEL_LOG1P, 5, 0, 0 },
+                 { LZ_KERNEL_MUL, 1, 1, 0 },
+                 { LZ_KERNEL_MUL, 2, 2, 0 },
+                 { LZ_KERNEL_ADD, 7, 8, 0 },
+                 { LZ_KERNEL_SQRT, 9, 0, 0 },
+                 { LZ_KERNEL_ABS, 3, 0, 0 },
+                 { LZ_KERNEL_ADD, 11, 4, 0 },
+                 { LZ_KERNEL_DIV, 10, 12, 0 },
+                 { LZ_KERNEL_ADD, 6, 13, 0 } },
       .n = 11,
       .graph = HEAD "  %5 : Tensor = aten::exp(%a)\n"
                     "  %6 : Tensor = aten::log1p(%5)\n"
@@ -134,17 +134,17 @@ static const expression expressions[] = {
       .text = "(((((a+b)*c-d)*a+c)*b-a)*d + (b-c)*0.5",
       .loop = loop_chain,
       .steps = { { NUMBER, 0, 0, 0.5 },
-                 { LZ_K_ADD, 0, 1, 0 },
-                 { LZ_K_MUL, 5, 2, 0 },
-                 { LZ_K_SUB, 6, 3, 0 },
-                 { LZ_K_MUL, 7, 0, 0 },
-                 { LZ_K_ADD, 8, 2, 0 },
-                 { LZ_K_MUL, 9, 1, 0 },
-                 { LZ_K_SUB, 10, 0, 0 },
-                 { LZ_K_MUL, 11, 3, 0 },
-                 { LZ_K_SUB, 1, 2, 0 },
-                 { LZ_K_MUL, 13, 4, 0 },
-                 { LZ_K_ADD, 12, 14, 0 } },
+                 { LZ_KERNEL_ADD, 0, 1, 0 },
+                 { LZ_KERNEL_MUL, 5, 2, 0 },
+                 { LZ_KERNEL_SUB, 6, 3, 0 },
+                 { LZ_KERNEL_MUL, 7, 0, 0 },
+                 { LZ_KERNEL_ADD, 8, 2, 0 },
+                 { LZ_KERNEL_MUL, 9, 1, 0 },
+                 { LZ_KERNEL_SUB, 10, 0, 0 },
+                 { LZ_KERNEL_MUL, 11, 3, 0 },
+                 { LZ_KERNEL_SUB, 1, 2, 0 },
+                 { LZ_KERNEL_MUL, 13, 4, 0 },
+                 { LZ_KERNEL_ADD, 12, 14, 0 } },
       .n = 12,
       .graph = HEAD "  %4 : float = prim::Constant[value=0.5]()\n"
                     "  %5 : Tensor = aten::add(%a, %b, %1)\n"
@@ -161,23 +161,23 @@ static const expression expressions[] = {
                     "  return (%15)\n" },
 };
 
-/* ---- the ways ---- */
+/* ---- the functions that are measured ---- */
 
 typedef struct bench {
     const expression *e;
     int64_t n;
     lz_pool *pool;
-    float *values[INPUTS + STEPS]; /* inputs, results of steps */
-    float *places[STEPS];          /* memory for results; the last one is the end's */
+    float *values[INPUTS + STEPS]; /* inputs, then results of steps */
+    float *places[STEPS];          /* memory for results; the last one for the final result */
     lz_kernel *whole, *parts[STEPS];
     lz_executor *executor;
     lz_buffer_pool *memory;
-    lz_gv inputs[INPUTS];
+    lz_script_value inputs[INPUTS];
 } bench;
 
 static const int64_t dense[] = { 1 };
 
-static lz_err *launch(const bench *b, lz_kernel *k, const lz_kaccess *access)
+static lz_err *launch(const bench *b, lz_kernel *k, const lz_kernel_access *access)
 {
     return lz_kernel_run(k, &(lz_kernel_args){ .extents = &b->n, .access = access }, b->pool);
 }
@@ -185,10 +185,10 @@ static lz_err *launch(const bench *b, lz_kernel *k, const lz_kaccess *access)
 static lz_err *run_whole(void *user)
 {
     const bench *b = user;
-    lz_kaccess access[INPUTS + 1];
+    lz_kernel_access access[INPUTS + 1];
     for (int i = 0; i < INPUTS; i++)
-        access[i] = (lz_kaccess){ b->values[i], 0, dense };
-    access[INPUTS] = (lz_kaccess){ b->places[STEPS - 1], 0, dense };
+        access[i] = (lz_kernel_access){ b->values[i], 0, dense };
+    access[INPUTS] = (lz_kernel_access){ b->places[STEPS - 1], 0, dense };
     return launch(b, b->whole, access);
 }
 
@@ -198,7 +198,9 @@ static lz_err *run_parts(void *user)
     for (int i = 0; i < b->e->n; i++) {
         const step *s = &b->e->steps[i];
         float *x = b->values[s->x], *y = b->values[s->y];
-        const lz_kaccess access[] = { { x, 0, dense }, { y, 0, dense }, { b->values[INPUTS + i], 0, dense } };
+        const lz_kernel_access access[] = { { x, 0, dense },
+                                            { y, 0, dense },
+                                            { b->values[INPUTS + i], 0, dense } };
         if (b->parts[i])
             LZ_TRY(launch(b, b->parts[i], access));
     }
@@ -209,9 +211,9 @@ static lz_err *run_graph(void *user, bool separate)
 {
     const bench *b = user;
     lz_exec_env env = { .threads = b->pool, .memory = b->memory, .separate = separate };
-    lz_gv out;
+    lz_script_value out;
     LZ_TRY(lz_executor_run(b->executor, b->inputs, INPUTS, &env, &out));
-    lz_gv_release(out);
+    lz_script_value_release(out);
     return NULL;
 }
 
@@ -250,43 +252,47 @@ static lz_err *run_loop(void *user)
 
 /* ---- setting up ---- */
 
-/* As aten::gelu has it */
-static lz_kv gelu(lz_kb *b, lz_kv x)
+/* as aten::gelu */
+static lz_kernel_value gelu(lz_kernel_builder *b, lz_kernel_value x)
 {
-    lz_kv one = lz_kb_const_f(b, LZ_KF32, 1), u = lz_kb_const_f(b, LZ_KF32, 0.044715);
+    lz_kernel_value one = lz_kernel_build_const_f(b, LZ_KERNEL_F32, 1),
+                    u = lz_kernel_build_const_f(b, LZ_KERNEL_F32, 0.044715);
     for (int i = 0; i < 3; i++)
-        u = lz_kb_op2(b, LZ_K_MUL, u, x);
-    u = lz_kb_op2(b, LZ_K_MUL, lz_kb_const_f(b, LZ_KF32, 1.5957691216057308), lz_kb_op2(b, LZ_K_ADD, x, u));
-    u = lz_kb_op2(b, LZ_K_ADD, one, lz_kb_op1(b, LZ_K_EXP, lz_kb_op1(b, LZ_K_NEG, u)));
-    return lz_kb_op2(b, LZ_K_MUL, x, lz_kb_op2(b, LZ_K_DIV, one, u));
+        u = lz_kernel_build_op2(b, LZ_KERNEL_MUL, u, x);
+    u = lz_kernel_build_op2(b, LZ_KERNEL_MUL, lz_kernel_build_const_f(b, LZ_KERNEL_F32, 1.5957691216057308),
+                            lz_kernel_build_op2(b, LZ_KERNEL_ADD, x, u));
+    u = lz_kernel_build_op2(b, LZ_KERNEL_ADD, one,
+                            lz_kernel_build_op1(b, LZ_KERNEL_EXP, lz_kernel_build_op1(b, LZ_KERNEL_NEG, u)));
+    return lz_kernel_build_op2(b, LZ_KERNEL_MUL, x, lz_kernel_build_op2(b, LZ_KERNEL_DIV, one, u));
 }
 
-static lz_kv apply(lz_kb *b, const step *s, lz_kv x, lz_kv y)
+static lz_kernel_value apply(lz_kernel_builder *b, const step *s, lz_kernel_value x, lz_kernel_value y)
 {
     if (s->op == GELU)
         return gelu(b, x);
     if (s->op == NUMBER)
-        return lz_kb_const_f(b, LZ_KF32, s->number);
-    return lz_kop_operands((lz_kop)s->op) == 1 ? lz_kb_op1(b, (lz_kop)s->op, x)
-                                               : lz_kb_op2(b, (lz_kop)s->op, x, y);
+        return lz_kernel_build_const_f(b, LZ_KERNEL_F32, s->number);
+    return lz_kernel_op_operands((lz_kernel_op)s->op) == 1
+               ? lz_kernel_build_op1(b, (lz_kernel_op)s->op, x)
+               : lz_kernel_build_op2(b, (lz_kernel_op)s->op, x, y);
 }
 
-static lz_kv load(lz_kb *b)
+static lz_kernel_value load(lz_kernel_builder *b)
 {
-    return lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
+    return lz_kernel_build_load(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT));
 }
 
-static void finish(lz_kb *b, lz_kv y, lz_kernel **out)
+static void finish(lz_kernel_builder *b, lz_kernel_value y, lz_kernel **out)
 {
-    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT), y);
-    bench_try(lz_kb_finish(b, out));
+    lz_kernel_build_store(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT), y);
+    bench_try(lz_kernel_builder_finish(b, out));
 }
 
 static void make_whole(bench *x)
 {
-    lz_kb *b;
-    lz_kv values[INPUTS + STEPS];
-    bench_try(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
+    lz_kernel_builder *b;
+    lz_kernel_value values[INPUTS + STEPS];
+    bench_try(lz_kernel_builder_create(LZ_KERNEL_ROWS, 0, 1, &b));
     for (int i = 0; i < INPUTS; i++)
         values[i] = load(b);
     for (int i = 0; i < x->e->n; i++)
@@ -303,7 +309,7 @@ static int last_use(const expression *e, int value)
     return last;
 }
 
-/* Memory for a step's result: the first place that nobody reads any more. */
+/* Memory for a step's result: the first place that is not read any more. */
 static float *free_place(const bench *x, int at)
 {
     int p = 0;
@@ -316,9 +322,9 @@ static float *free_place(const bench *x, int at)
     return x->places[p];
 }
 
-static lz_kv operand(lz_kb *b, const expression *e, int value)
+static lz_kernel_value operand(lz_kernel_builder *b, const expression *e, int value)
 {
-    lz_kv loaded = load(b); /* a number's is not used */
+    lz_kernel_value loaded = load(b); /* unused for a number */
     bool number = value >= INPUTS && e->steps[value - INPUTS].op == NUMBER;
     return number ? apply(b, &e->steps[value - INPUTS], 0, 0) : loaded;
 }
@@ -326,14 +332,14 @@ static lz_kv operand(lz_kb *b, const expression *e, int value)
 static void make_parts(bench *x)
 {
     for (int i = 0; i < x->e->n; i++) {
-        lz_kb *b;
+        lz_kernel_builder *b;
         const step *s = &x->e->steps[i];
         x->values[INPUTS + i] = NULL;
         if (s->op == NUMBER)
             continue;
         x->values[INPUTS + i] = free_place(x, i);
-        bench_try(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
-        lz_kv in[2] = { operand(b, x->e, s->x), operand(b, x->e, s->y) };
+        bench_try(lz_kernel_builder_create(LZ_KERNEL_ROWS, 0, 1, &b));
+        lz_kernel_value in[2] = { operand(b, x->e, s->x), operand(b, x->e, s->y) };
         finish(b, apply(b, s, in[0], in[1]), &x->parts[i]);
     }
 }
@@ -346,7 +352,7 @@ static void make_executor(bench *x)
     lz_graph_release(g);
 }
 
-/* The inputs are the graph's. */
+/* The inputs of the kernels are those of the graph. */
 static void make_inputs(bench *x)
 {
     for (int i = 0; i < INPUTS; i++) {
@@ -360,7 +366,7 @@ static void make_inputs(bench *x)
     }
 }
 
-/* Places that no step needs stay untouched, and so cost nothing. */
+/* Unused places are never written, so they cost no memory. */
 static void make_places(bench *x, lz_buffer *buffers[STEPS])
 {
     for (int i = 0; i < STEPS; i++) {
@@ -385,7 +391,7 @@ static bool quick;
 
 enum { WAYS = 5 };
 
-static void report(const bench *x, int threads, const lz_way *w)
+static void report(const bench *x, int threads, const lz_measured *w)
 {
     char name[64];
     double loop = w[0].best, whole = w[1].best, parts = w[2].best;
@@ -407,11 +413,11 @@ static void compare(bench *x, const expression *e, lz_pool *pool)
     make_whole(x);
     make_parts(x);
     make_executor(x);
-    lz_way ways[WAYS] = { { .run = run_loop, .user = x },
-                          { .run = run_whole, .user = x },
-                          { .run = run_parts, .user = x },
-                          { .run = run_fused, .user = x },
-                          { .run = run_separate, .user = x } };
+    lz_measured ways[WAYS] = { { .run = run_loop, .user = x },
+                               { .run = run_whole, .user = x },
+                               { .run = run_parts, .user = x },
+                               { .run = run_fused, .user = x },
+                               { .run = run_separate, .user = x } };
     int threads = pool ? lz_pool_threads(pool) : 1;
     bench_try(lz_measure(ways, WAYS, threads, (x->n > 10000000 ? 8.0 : 3.0) / (quick ? 10 : 1)));
     report(x, threads, ways);
@@ -430,7 +436,7 @@ static void all_of_size(int64_t n, lz_pool *pool, const char *only)
             compare(&x, &expressions[i], pool);
     }
     for (int i = 0; i < INPUTS; i++)
-        lz_gv_release(x.inputs[i]);
+        lz_script_value_release(x.inputs[i]);
     for (int i = 0; i < STEPS; i++)
         lz_buffer_release(buffers[i]);
     lz_buffer_pool_release(x.memory);

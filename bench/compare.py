@@ -39,9 +39,11 @@ CASES = [
     ("mlp", [64], "ms"),
     ("lenet", [64], "ms"),
     ("gpt", [8], "ms"),
+    ("gpt_long", [1], "ms"),
+    ("adam", [200], "us"),
     ("ops", [1000], "us"),
 ]
-TRAINING = ["mlp", "lenet", "gpt"]
+TRAINING = ["mlp", "lenet", "gpt", "gpt_long"]
 IN_WORKER = ["fused", "softmax", "layernorm", "sum0", "sum1", "matmul"]
 COLS = 1024
 WIDE, HIDDEN = 784, 512
@@ -96,7 +98,10 @@ class TorchTraining:
         x, y = torch.randn(n, 1, 28, 28), torch.randint(0, 10, (n,))
         return model, torch.optim.SGD(model.parameters(), lr=0.01), x, y
 
-    def gpt(self, n):
+    def gpt_long(self, n):
+        return self.gpt(n, 4096)
+
+    def gpt(self, n, length=128):
         torch = self.torch
         nn, f = torch.nn, torch.nn.functional
 
@@ -109,23 +114,23 @@ class TorchTraining:
 
             def forward(self, x):
                 parts = self.qkv(self.ln1(x)).split(256, 2)
-                q, k, v = (p.view(n, 128, 4, 64).transpose(1, 2) for p in parts)
+                q, k, v = (p.view(n, length, 4, 64).transpose(1, 2) for p in parts)
                 o = f.scaled_dot_product_attention(q, k, v, is_causal=True)
-                x = x + self.proj(o.transpose(1, 2).reshape(n, 128, 256))
+                x = x + self.proj(o.transpose(1, 2).reshape(n, length, 256))
                 return x + self.fc2(f.gelu(self.fc(self.ln2(x))))
 
         class Gpt(nn.Module):
             def __init__(self):
                 super().__init__()
-                self.wte, self.wpe = nn.Embedding(96, 256), nn.Parameter(torch.randn(128, 256) * 0.02)
+                self.wte, self.wpe = nn.Embedding(96, 256), nn.Parameter(torch.randn(length, 256) * 0.02)
                 self.blocks = nn.Sequential(*(Block() for _ in range(4)))
                 self.lnf, self.head = nn.LayerNorm(256), nn.Linear(256, 96, bias=False)
 
             def forward(self, x):
-                return self.head(self.lnf(self.blocks(self.wte(x) + self.wpe))).view(n * 128, 96)
+                return self.head(self.lnf(self.blocks(self.wte(x) + self.wpe))).view(n * length, 96)
 
         model = Gpt()
-        x, y = torch.randint(0, 96, (n, 128)), torch.randint(0, 96, (n * 128,))
+        x, y = torch.randint(0, 96, (n, length)), torch.randint(0, 96, (n * length,))
         return model, torch.optim.Adam(model.parameters(), lr=3e-4), x, y
 
     def make(self, suite, n):
@@ -186,35 +191,38 @@ class JaxTraining:
 
         return params, forward, self.random.randn(n, 1, 28, 28).astype("float32"), self.random.randint(0, 10, n)
 
-    def gpt(self, n):
+    def gpt_long(self, n):
+        return self.gpt(n, 4096)
+
+    def gpt(self, n, length=128):
         jax, jnp, np = self.jax, self.jax.numpy, self.np
         ones = [np.ones(256, "float32"), np.zeros(256, "float32")]
         block = lambda: ones + self.dense(256, 768) + self.dense(256, 256) + ones + self.dense(256, 1024) + self.dense(1024, 256)
         blocks = [block() for _ in range(4)]
-        params = [self.weight(96, 256), self.weight(128, 256) * 0.02, blocks, ones, self.weight(256, 96)]
+        params = [self.weight(96, 256), self.weight(length, 256) * 0.02, blocks, ones, self.weight(256, 96)]
 
         def norm(x, w, b):
             d = x - x.mean(-1, keepdims=True)
             return d * jax.lax.rsqrt((d * d).mean(-1, keepdims=True) + 1e-5) * w + b
 
         def attend(qkv):
-            q, k, v = (p.reshape(n, 128, 4, 64).transpose(0, 2, 1, 3) for p in jnp.split(qkv, 3, axis=2))
-            a = jnp.where(jnp.tril(jnp.ones((128, 128), bool)), q @ k.transpose(0, 1, 3, 2) / 8, -jnp.inf)
-            return (jax.nn.softmax(a, -1) @ v).transpose(0, 2, 1, 3).reshape(n, 128, 256)
+            q, k, v = (p.reshape(n, length, 4, 64).transpose(0, 2, 1, 3) for p in jnp.split(qkv, 3, axis=2))
+            a = jnp.where(jnp.tril(jnp.ones((length, length), bool)), q @ k.transpose(0, 1, 3, 2) / 8, -jnp.inf)
+            return (jax.nn.softmax(a, -1) @ v).transpose(0, 2, 1, 3).reshape(n, length, 256)
 
         def forward(p, x):
             h = p[0][x] + p[1]
             for b in p[2]:
                 h = h + attend(norm(h, b[0], b[1]) @ b[2] + b[3]) @ b[4] + b[5]
                 h = h + jax.nn.gelu(norm(h, b[6], b[7]) @ b[8] + b[9], approximate=False) @ b[10] + b[11]
-            return (norm(h, *p[3]) @ p[4]).reshape(n * 128, 96)
+            return (norm(h, *p[3]) @ p[4]).reshape(n * length, 96)
 
-        return params, forward, self.random.randint(0, 96, (n, 128)), self.random.randint(0, 96, n * 128)
+        return params, forward, self.random.randint(0, 96, (n, length)), self.random.randint(0, 96, n * length)
 
     def update(self, suite):
         """(parameters, state, gradients, step) -> (parameters, state); SGD, or Adam for gpt."""
         jnp, tree = self.jax.numpy, self.jax.tree_util.tree_map
-        if suite != "gpt":
+        if suite not in ("gpt", "gpt_long"):
             return lambda p, s, g, t: (tree(lambda w, d: w - 0.01 * d, p, g), s)
 
         def adam(p, s, g, t):
@@ -231,7 +239,7 @@ class JaxTraining:
         x, y, update = jnp.asarray(x), jnp.asarray(y), self.update(suite)
         params = jax.tree_util.tree_map(jnp.array, params)
         zeros = lambda: jax.tree_util.tree_map(jnp.zeros_like, params)
-        now = {"p": params, "s": (zeros(), zeros()) if suite == "gpt" else (), "t": 0}
+        now = {"p": params, "s": (zeros(), zeros()) if suite in ("gpt", "gpt_long") else (), "t": 0}
 
         def loss(p):
             return -jnp.take_along_axis(jax.nn.log_softmax(forward(p, x)), y[:, None], 1).mean()
@@ -258,14 +266,15 @@ def torch_operators(torch, n):
     """The rows of `lazuli bench ops`: name -> a function of no arguments."""
     f, rand, randn = torch.nn.functional, torch.rand, torch.randn
     torch.manual_seed(0)
-    x, m, y = randn(n * n), randn(n, n), randn(n, n)
+    x, m, y, weights = randn(n * n), randn(n, n), randn(n, n), rand(1000)
     ids, places = (rand(n * n) * n).long(), (rand(n * n) * n * n).long()
     row_ids, tokens, matrix_ids = ids[:n], ids[:4096], ids.reshape(n, n).clone()
     mask, u8, i32, sorted = x > 0, (rand(n * n) * 255).to(torch.uint8), ids.int(), x.sort().values
-    m_f64, m_bf16, table = m.double(), m.bfloat16(), randn(n, 256)
+    m_f64, m_bf16, m_i8, table = m.double(), m.bfloat16(), (m * 40).to(torch.int8), randn(n, 256)
     p, q, b1, b2 = randn(2 * n, 16), randn((n + 1) // 2, 16), randn(64, 64, 64), randn(64, 64, 64)
     img, w1, w3, w5 = randn(8, 16, 64, 64), randn(16, 16, 1, 1), randn(16, 16, 3, 3), randn(16, 16, 5, 5)
     w_depth, w_transposed, heads = randn(16, 1, 3, 3), randn(16, 16, 2, 2), randn(4, 32, 128, 64)
+    longs = randn(1, 4, 2048, 64)
     return {
         "sort_1e6": lambda: x.sort(),
         "sort_rows": lambda: m.sort(),
@@ -346,10 +355,19 @@ def torch_operators(torch, n):
         "u8_to_f32": lambda: u8.float(),
         "rand_1e6": lambda: torch.rand(n * n),
         "randn_1e6": lambda: torch.randn(n * n),
+        "uniform_1e6": lambda: torch.empty_like(x).uniform_(2, 5),
+        "exponential_1e6": lambda: torch.empty_like(x).exponential_(),
+        "bernoulli_1e6": lambda: torch.empty_like(x).bernoulli_(0.3),
+        "randint_1e6": lambda: torch.randint(1000, (n * n,)),
+        "randperm_1e6": lambda: torch.randperm(n * n),
+        "multinomial_1e6": lambda: torch.multinomial(weights, n * n, True),
+        "multinomial_rows": lambda: torch.multinomial(m.abs(), 1),
+        "poisson_1e6": lambda: torch.poisson(torch.full_like(x, 5)),
         "dropout": lambda: f.dropout(m, 0.5),
         "mm_1000": lambda: m @ y,
         "mm_d64_1000": lambda: m_f64 @ m_f64,
         "mm_bf16_1000": lambda: m_bf16 @ m_bf16,
+        "int_mm_1000": lambda: torch._int_mm(m_i8, m_i8),
         "mv_1000": lambda: m @ y[0],
         "mtv_1000": lambda: m.t() @ y[0],
         "dot_1e6": lambda: x.dot(sorted),
@@ -379,6 +397,7 @@ def torch_operators(torch, n):
         "embedding": lambda: f.embedding(tokens, table),
         "layer_norm": lambda: f.layer_norm(m, (n,)),
         "sdpa": lambda: f.scaled_dot_product_attention(heads, heads, heads),
+        "sdpa_long": lambda: f.scaled_dot_product_attention(longs, longs, longs, is_causal=True),
         "quantile_rows": lambda: m.quantile(0.9, dim=1),
         "kron": lambda: torch.kron(m[:30, :30], m[:30, :30]),
         "diff": lambda: m.diff(),
@@ -425,6 +444,17 @@ class Numpy:
         return lambda: f(*x)
 
 
+def torch_adam(torch, np, n):
+    """A step over the parameters of the suite `adam`, all of them in a few calls (`foreach`)."""
+    params = []
+    for i in range(n):
+        rows = 16 * (1 + i % 8)
+        p = torch.from_numpy(elements(np, (rows, 16) if i % 2 else (rows,))).requires_grad_()
+        p.grad = torch.from_numpy(elements(np, tuple(p.shape)))
+        params.append(p)
+    return torch.optim.Adam(params, foreach=True).step
+
+
 class Torch:
     compiled = False
 
@@ -440,6 +470,8 @@ class Torch:
         if suite in TRAINING:
             return TorchTraining(self.torch, self.compiled).make(suite, n)
         torch = self.torch
+        if suite == "adam":
+            return torch_adam(torch, self.np, n)
         nn = torch.nn.functional
         x = [torch.from_numpy(elements(self.np, s)) for s in shapes_of(suite, n)]
         f = {
@@ -812,6 +844,9 @@ def measured(o, workers, suite, n, unit):
     """Tables of a suite: (name, unit, units in a value, values by system of each round)."""
     if suite == "ops":
         return operators(o, [w for w in workers if w.name in ("torch", "stub")], n)
+    if suite == "adam":
+        torch = [w for w in workers if w.name in ("torch", "stub")]
+        return [(suite, unit, SCALE[unit], compare(o, torch, suite, n, unit))]
     if suite in TRAINING:
         return train(o, workers, suite, n)
     others = [w for w in workers if w.name != "torch.compile"]
@@ -906,7 +941,7 @@ def run(o):
 
 # ---- two builds ----
 
-BUILD_CASES = ["record", "sync", "fused", "mlp", "lenet", "gpt"]
+BUILD_CASES = ["record", "sync", "fused", "softmax", "mlp", "lenet", "gpt", "start", "plan"]
 TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
 ONCE = {"first", "longest", "median", "kernel_compile"}  # of a step that compiles, so no minimum of many
 
@@ -921,7 +956,7 @@ def build_figures(o, command, suite):
 
 
 def in_turns(o, suite, commands):
-    """The least of each figure, by command; whoever was first in a round is last in the next."""
+    """The least of each figure, by command; the first command of a round is the last of the next."""
     least = [{} for _ in commands]
     order = list(range(len(commands)))
     for _ in range(o.rounds):

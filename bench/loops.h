@@ -1,6 +1,5 @@
-/* loops.h - expressions and sums as plain loops: what a C compiler makes of them with every
- * freedom (see CMakeLists.txt) is what our kernels are measured by. `lazuli bench` finds the
- * functions by name in loops.so. */
+/* loops.h - expressions and sums as plain loops, compiled with all optimisations (see CMakeLists.txt): the
+ * yardstick for our kernels. `lazuli bench` finds the functions by name in loops.so. */
 #ifndef LZ_BENCH_LOOPS_H
 #define LZ_BENCH_LOOPS_H
 

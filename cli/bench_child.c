@@ -17,11 +17,11 @@ lz_err *cli_folder_make(char path[CLI_FOLDER])
     const char *under = getenv("TMPDIR");
     under = under && *under ? under : "/tmp";
     if (snprintf(path, CLI_FOLDER, "%s/lazuli-bench.XXXXXX", under) >= CLI_FOLDER) {
-        path[0] = '\0'; /* a part of it is no folder to be removed */
+        path[0] = '\0'; /* so that a caller does not remove the folder of a part of the path */
         return lz_errf(LZ_ERR_IO, "TMPDIR is too long");
     }
     if (!mkdtemp(path) || setenv("LAZULI_CACHE_DIR", path, 1) != 0 || setenv("LAZULI_CACHE", "on", 1) != 0)
-        return lz_errf(LZ_ERR_IO, "%s: no folder can be made (%d)", path, errno);
+        return lz_errf(LZ_ERR_IO, "%s: cannot create a folder (errno %d)", path, errno);
     return NULL;
 }
 
@@ -43,13 +43,13 @@ void cli_folder_remove(const char *path)
     rmdir(path);
 }
 
-/* ---- children ---- */
+/* ---- child processes ---- */
 
 static lz_err *spawn(char *const *argv, const posix_spawn_file_actions_t *actions, pid_t *out)
 {
-    fflush(stdout); /* what we said comes before what it says */
+    fflush(stdout); /* our output must precede the child's */
     int bad = posix_spawn(out, "/proc/self/exe", actions, NULL, argv, environ);
-    return bad ? lz_errf(LZ_ERR_IO, "this command cannot be started again (%d)", bad) : NULL;
+    return bad ? lz_errf(LZ_ERR_IO, "cannot start a child process (errno %d)", bad) : NULL;
 }
 
 static double seconds(struct timeval t)
@@ -63,9 +63,9 @@ static lz_err *end(pid_t child, char *const *argv, double *cpu)
     struct rusage used;
     while (wait4(child, &status, 0, &used) < 0)
         if (errno != EINTR)
-            return lz_errf(LZ_ERR_IO, "a child got lost (%d)", errno);
+            return lz_errf(LZ_ERR_IO, "cannot wait for a child process (errno %d)", errno);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return lz_errf(LZ_ERR_INTERNAL, "'%s %s' failed in a process of its own", argv[0], argv[1]);
+        return lz_errf(LZ_ERR_IO, "'%s %s' failed in a child process", argv[0], argv[1]);
     *cpu = seconds(used.ru_utime) + seconds(used.ru_stime);
     return NULL;
 }
@@ -78,7 +78,7 @@ lz_err *cli_child_run(char *const *argv)
     return end(child, argv, &cpu);
 }
 
-/* The seconds until something arrives; then all of it is read. */
+/* Returns the seconds until the first output arrives; then reads the rest. */
 static double listen(int from, double start)
 {
     char text[512];
@@ -95,7 +95,7 @@ lz_err *cli_child_time(char *const *argv, double *first, double *cpu)
     pid_t child;
     posix_spawn_file_actions_t actions;
     if (pipe(ends) != 0)
-        return lz_errf(LZ_ERR_IO, "no pipe can be made (%d)", errno);
+        return lz_errf(LZ_ERR_IO, "cannot create a pipe (errno %d)", errno);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     posix_spawn_file_actions_addclose(&actions, ends[0]);

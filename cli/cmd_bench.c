@@ -1,4 +1,4 @@
-/* lazuli bench - what things cost here. */
+/* lazuli bench - measures the speed of the library on this machine. */
 #include "base/env.h"
 #include "base/json_write.h"
 #include "base/mem.h"
@@ -16,17 +16,17 @@
 typedef struct request {
     const char *suite;
     lz_bench_options o;
-    bool json, here; /* here: not in a child */
-    lz_err *bad;     /* what went wrong while telling */
+    bool json, here; /* here: run the suite in this process, not in a child */
+    lz_err *bad;     /* the first error while printing */
     int argc;
     char **argv;
-    char path[4096]; /* of the loops */
+    char path[4096]; /* of the shared object with loops */
     cli_profile profile;
 } request;
 
 /* ---- figures ---- */
 
-static void tell_text(const lz_bench_figure *f)
+static void print_text(const lz_bench_figure *f)
 {
     printf("%-16s %-12s %-16s %12.2f %-8s", f->name, f->system, f->metric, f->value, f->unit);
     if (f->against)
@@ -52,7 +52,7 @@ static void put_text(lz_json_writer *w, const char *key, const char *v)
         lz_json_put_null(w);
 }
 
-static lz_err *tell_json(const lz_bench_figure *f)
+static lz_err *print_json(const lz_bench_figure *f)
 {
     lz_text t = { 0 };
     lz_json_writer w;
@@ -76,15 +76,15 @@ static lz_err *tell_json(const lz_bench_figure *f)
     return e;
 }
 
-/* At once: whoever waits for the first line may be measuring. */
-static void tell(void *user, const lz_bench_figure *f)
+/* Flushes each figure: the reader may wait for the first line. */
+static void print_figure(void *user, const lz_bench_figure *f)
 {
     request *r = user;
     lz_err *e = NULL;
     if (r->json)
-        e = tell_json(f);
+        e = print_json(f);
     else
-        tell_text(f);
+        print_text(f);
     fflush(stdout);
     if (r->bad)
         lz_err_free(e);
@@ -92,9 +92,9 @@ static void tell(void *user, const lz_bench_figure *f)
         r->bad = e;
 }
 
-/* ---- what wants processes of its own ---- */
+/* ---- suites that need new processes ---- */
 
-/* The same command, but here: argv is `bench SUITE ...`. */
+/* argv of a child that runs the suite itself: `bench SUITE ...`. */
 static lz_err *make_argv(const request *r, char ***out)
 {
     static char name[] = "lazuli", here[] = "--here";
@@ -113,7 +113,7 @@ static lz_err *set_jit(const char *mode)
     return setenv("LAZULI_JIT", mode, 1) == 0 ? NULL : lz_err_oom();
 }
 
-/* In an empty cache, compiled as it is by default. */
+/* Runs with an empty cache, and with the default compiler settings. */
 static lz_err *run_once(request *r, char *const *argv, const char *folder)
 {
     (void)r;
@@ -127,7 +127,7 @@ static lz_err *run_shapes(request *r, char *const *argv, const char *folder)
     return run_once(r, argv, folder);
 }
 
-/* The second process finds what the first one made. */
+/* Runs twice: the second process finds the kernels of the first one in the cache. */
 static lz_err *run_compile(request *r, char *const *argv, const char *folder)
 {
     LZ_TRY(run_shapes(r, argv, folder));
@@ -136,8 +136,8 @@ static lz_err *run_compile(request *r, char *const *argv, const char *folder)
 
 typedef struct start {
     const char *name, *jit;
-    bool warm;        /* the cache is what the run before left */
-    const char *llvm; /* where LLVM is looked for; NULL: as always */
+    bool warm;        /* use the cache of the run before */
+    const char *llvm; /* where to look for LLVM; NULL: the default */
 } start;
 
 static const start starts[] = { { "off", "off", false, NULL },
@@ -161,7 +161,7 @@ static lz_err *time_child(char *const *argv, times *best)
     return NULL;
 }
 
-/* What any start of this command takes: it says its version. */
+/* Time to start and end this command: it prints its version. */
 static lz_err *time_nothing(times *best)
 {
     char name[] = "lazuli", version[] = "--version";
@@ -181,11 +181,12 @@ static lz_err *time_start(const start *s, char *const *argv, const char *folder,
         return lz_err_oom();
     lz_err *e = time_child(argv, best);
     if (s->llvm)
-        setenv(llvm, before, 1); /* empty: as if it was not set */
+        setenv(llvm, before, 1); /* an empty variable counts as unset */
     return e;
 }
 
-static void tell_start(request *r, const char *system, const char *name, const times *t, const times *nothing)
+static void report_start(request *r, const char *system, const char *name, const times *t,
+                         const times *nothing)
 {
     bool ours = t != nothing;
     const lz_bench_figure figures[] = {
@@ -200,7 +201,7 @@ static void tell_start(request *r, const char *system, const char *name, const t
         f.unit = "ms";
         f.against = ours ? "--version" : NULL;
         f.threads = r->o.threads ? r->o.threads : 1;
-        tell(r, &f);
+        print_figure(r, &f);
     }
 }
 
@@ -216,9 +217,9 @@ static lz_err *run_start(request *r, char *const *argv, const char *folder)
         for (int i = 0; i < STARTS; i++)
             LZ_TRY(time_start(&starts[i], argv, folder, &best[i]));
     }
-    tell_start(r, "--version", "process", &nothing, &nothing);
+    report_start(r, "--version", "process", &nothing, &nothing);
     for (int i = 0; i < STARTS; i++)
-        tell_start(r, "lazuli", starts[i].name, &best[i], &nothing);
+        report_start(r, "lazuli", starts[i].name, &best[i], &nothing);
     return NULL;
 }
 
@@ -227,7 +228,8 @@ static const struct {
     lz_err *(*run)(request *r, char *const *argv, const char *folder);
 } in_children[] = { { "shapes", run_shapes }, { "compile", run_compile }, { "start", run_start },
                     { "mlp", run_once },      { "lenet", run_once },      { "gpt", run_once },
-                    { "plan", run_once },     { "million", run_once } };
+                    { "gpt_long", run_once }, { "plan", run_once },       { "million", run_once },
+                    { "varying", run_once } };
 
 static lz_err *run_fresh(request *r)
 {
@@ -260,7 +262,7 @@ static int list(void)
     return CLI_OK;
 }
 
-/* The build leaves the loops beside the command. */
+/* The build puts loops.so beside the command. */
 static const char *default_loops(char path[4096])
 {
     static const char behind[] = "/bench/loops.so";
@@ -307,7 +309,7 @@ static bool take_only(const char *text, request *r)
 static const struct {
     const char *name, *needs;
     bool (*take)(const char *text, request *r);
-} options[] = { { "--n", "a whole number from 1", take_n },
+} options[] = { { "--n", "an integer from 1", take_n },
                 { "--threads", "a number from 1 to 1024", take_threads },
                 { "--seconds", "a number above 0, and below a million", take_seconds },
                 { "--loops", "a shared object", take_loops },
@@ -315,7 +317,7 @@ static const struct {
 
 enum { OPTIONS = sizeof options / sizeof *options };
 
-/* One option of argv, with what follows it: how many words that are. 0: what is wrong was told. */
+/* Reads one option and its value. Returns the number of words read; 0: an error was printed. */
 static int take_option(int argc, char **argv, request *r)
 {
     size_t i = 0;
@@ -328,7 +330,7 @@ static int take_option(int argc, char **argv, request *r)
     while (i < OPTIONS && strcmp(argv[0], options[i].name) != 0)
         i++;
     if (i == OPTIONS)
-        return cli_misuse("bench: '%s' is not understood", argv[0]), 0;
+        return cli_misuse("bench: unexpected argument '%s'", argv[0]), 0;
     if (argc < 2)
         return cli_misuse("bench: %s needs %s", argv[0], options[i].needs), 0;
     if (!options[i].take(argv[1], r))
@@ -336,11 +338,12 @@ static int take_option(int argc, char **argv, request *r)
     return 2;
 }
 
-/* A child that runs the suite takes the profile itself. */
+/* Runs the suite in this process. A child that runs the suite takes the profile itself. */
 static lz_err *run_here(request *r)
 {
     LZ_TRY(cli_profile_begin(&r->profile));
-    return cli_profile_end(&r->profile, lz_bench_run(r->suite, &r->o, tell, r), r->json ? stderr : stdout);
+    return cli_profile_end(&r->profile, lz_bench_run(r->suite, &r->o, print_figure, r),
+                           r->json ? stderr : stdout);
 }
 
 static int run(request *r)
@@ -348,7 +351,8 @@ static int run(request *r)
     const lz_bench_suite *s = find(r->suite);
     r->o.loops = r->o.loops ? r->o.loops : default_loops(r->path);
     if (!r->o.loops && !r->here && !r->json)
-        fprintf(stderr, "lazuli: no loops to compare with (--loops FILE): ratios to them are left out\n");
+        fprintf(stderr,
+                "lazuli: found no loops to compare with (--loops FILE); ratios to them are left out\n");
     lz_err *e = s && s->fresh && !r->here ? run_fresh(r) : run_here(r);
     if (e)
         lz_err_free(r->bad);

@@ -1,4 +1,4 @@
-/* lazuli cache - the compiled kernels that are kept between processes. */
+/* lazuli cache - compiled kernels that are kept between processes. */
 #include "base/json_write.h"
 #include "base/mem.h"
 #include "base/metrics.h"
@@ -34,7 +34,7 @@ static void put_age(lz_text *t, int64_t seconds)
     lz_text_printf(t, "%lld %s", (long long)(seconds / one), units[i].unit);
 }
 
-static void tell_text(void *user, const lz_kernel_cache_entry *e)
+static void print_text(void *user, const lz_kernel_cache_entry *e)
 {
     report *r = user;
     r->count++;
@@ -55,7 +55,7 @@ static void put_number(report *r, const char *key, uint64_t n)
     lz_json_put_uint(&r->json, n);
 }
 
-static void tell_json(void *user, const lz_kernel_cache_entry *e)
+static void print_json(void *user, const lz_kernel_cache_entry *e)
 {
     report *r = user;
     r->count++;
@@ -84,7 +84,7 @@ static lz_err *list(report *r)
     if (r->as_json) {
         lz_json_put_key(&r->json, "entries");
         lz_json_begin_array(&r->json);
-        LZ_TRY(lz_kernel_cache_list(r->verify, tell_json, r));
+        LZ_TRY(lz_kernel_cache_list(r->verify, print_json, r));
         lz_json_end_array(&r->json);
         put_number(r, "count", r->count);
         put_number(r, "bytes", r->bytes);
@@ -92,7 +92,7 @@ static lz_err *list(report *r)
             put_number(r, "broken", r->broken);
         return NULL;
     }
-    LZ_TRY(lz_kernel_cache_list(r->verify, tell_text, r));
+    LZ_TRY(lz_kernel_cache_list(r->verify, print_text, r));
     put_total(r, "");
     lz_text_puts(&r->out, " of ");
     put_bytes(&r->out, r->limit);

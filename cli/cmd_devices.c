@@ -1,4 +1,4 @@
-/* lazuli devices - the backends that are there, and their devices. */
+/* lazuli devices - the backends and their devices. */
 #include "base/metrics.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -16,7 +16,7 @@ static void put_bytes(lz_text *out, const char *what, int64_t n)
     lz_unit_print(out, LZ_UNIT_BYTES, n);
 }
 
-/* The one that the name of the backend alone means. */
+/* Whether the backend's name alone means this device. */
 static bool is_default(const lz_backend *b, size_t index)
 {
     lz_device d;
@@ -92,7 +92,7 @@ int cli_devices(int argc, char **argv)
     bool verbose = argc == 2 && (strcmp(argv[1], "-v") == 0 || strcmp(argv[1], "--verbose") == 0);
     lz_text out = { 0 };
     if (argc > 1 && !verbose)
-        return cli_misuse("devices: %s: there is only -v", argv[1]);
+        return cli_misuse("devices has no option '%s', only -v", argv[1]);
     lz_err *e = list(verbose, &out);
     if (!e)
         fwrite(out.ptr, 1, out.len, stdout);

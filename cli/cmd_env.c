@@ -1,4 +1,4 @@
-/* lazuli env - what this program, this machine and its environment are. */
+/* lazuli env - this program, this machine and its environment. */
 #include "base/cpu.h"
 #include "base/env.h"
 #include "base/json_write.h"
@@ -50,6 +50,9 @@ static void as_text(const facts *f, lz_text *out)
         lz_text_printf(out, "  %-16s %-8s %s\n", lz_env_vars[i].name, value ? value : "(unset)",
                        lz_env_vars[i].meaning);
     }
+    lz_text_puts(out, "variables of PyTorch that have no effect\n");
+    for (const lz_env_var *v = lz_env_no_effect; v->name; v++)
+        lz_text_printf(out, "  %-16s %-8s %s\n", v->name, lz_env_is_set(v) ? "set" : "(unset)", v->meaning);
     lz_str stray;
     for (size_t i = 0; (stray = lz_env_stray(i)).len; i++)
         lz_text_printf(out, "  %.*s is set, and means nothing\n", LZ_FMT(stray));
@@ -68,6 +71,16 @@ static void put_variables(lz_json_writer *w)
             lz_json_put_null(w);
     }
     lz_json_end_object(w);
+}
+
+static void put_no_effect(lz_json_writer *w)
+{
+    lz_json_put_key(w, "variables_without_effect");
+    lz_json_begin_array(w);
+    for (const lz_env_var *v = lz_env_no_effect; v->name; v++)
+        if (lz_env_is_set(v))
+            lz_json_put_cstr(w, v->name);
+    lz_json_end_array(w);
 }
 
 static void put_strays(lz_json_writer *w)
@@ -123,6 +136,7 @@ static lz_err *as_json(const facts *f, lz_text *out)
     put_libraries(&w);
     put_compiler(&w);
     put_variables(&w);
+    put_no_effect(&w);
     put_strays(&w);
     lz_json_end_object(&w);
     lz_text_putc(out, '\n');

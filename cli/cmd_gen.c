@@ -1,5 +1,5 @@
-/* lazuli gen - the operator language: checks operator files, shows what they say, and
- * writes code from them. */
+/* lazuli gen - the operator language: checks operator files, prints their contents, and writes code from
+ * them. */
 #include "cli/cmd_gen.h"
 #include "base/mem.h"
 #include "base/number.h"
@@ -12,11 +12,12 @@
 #include <unistd.h>
 
 const cli_command gen_commands[] = {
-    { "check", "FILE...", "whether operator files are right", gen_check },
-    { "dump", "--what WHAT --native FILE", "what they say, as JSON lines", gen_dump },
-    { "why", "OPERATOR --native FILE", "every output that an operator feeds", gen_why },
+    { "check", "FILE...", "checks operator files", gen_check },
+    { "dump", "--what WHAT --native FILE", "prints their contents as JSON lines", gen_dump },
+    { "why", "OPERATOR --native FILE", "prints every output that an operator leads to", gen_why },
     { "emit", "--target T --out DIR", "writes code", gen_emit },
-    { "diff", "OLD NEW", "operators added, removed and changed", gen_diff },
+    { "reference", "--own --native FILE", "prints a page of all operators in Markdown", gen_reference },
+    { "diff", "OLD NEW", "prints operators that were added, removed and changed", gen_diff },
     { 0 },
 };
 
@@ -27,7 +28,7 @@ int cli_gen(int argc, char **argv)
 
 /* ---- options ---- */
 
-enum { CHECK = 1, DUMP = 2, WHY = 4, EMIT = 8, DIFF = 16, ALL = 31 };
+enum { CHECK = 1, DUMP = 2, WHY = 4, EMIT = 8, REFERENCE = 16, DIFF = 32, ALL = 63 };
 
 typedef lz_err *set_fn(void *member, const char *value);
 
@@ -51,7 +52,7 @@ static lz_err *set_flag(void *member, const char *value)
     return NULL;
 }
 
-/* The NULL behind the last one is there after each addition. */
+/* A NULL follows the last path after each addition. */
 static lz_err *add_path(void *member, const char *value)
 {
     gen_paths *paths = member;
@@ -72,15 +73,18 @@ static lz_err *set_shards(void *member, const char *value)
 
 #define AT(name) offsetof(gen_args, name)
 static const option options[] = {
-    { "--native", "FILE", "an operator file; may be given again", DUMP | WHY | EMIT, AT(native), add_path },
+    { "--native", "FILE", "an operator file; may be given again", DUMP | WHY | EMIT | REFERENCE, AT(native),
+      add_path },
     { "--tags", "FILE", "the tags that operators may have", ALL, AT(tags), set_text },
     { "--own", NULL, "the fields formula, inner, shape and static are allowed", ALL, AT(own), set_flag },
     { "--lists", "FILE", "name lists that rules refer to, instead of the built-in ones", ALL, AT(lists),
       set_text },
     { "--autograd", "DIR", "the folder of derivatives.yaml and deprecated.yaml", CHECK | DUMP | WHY,
       AT(autograd), set_text },
-    { "--derivatives", "FILE", "the operators' own derivatives, with --own", CHECK | WHY | EMIT,
+    { "--derivatives", "FILE", "the operators' own derivatives, with --own", CHECK | WHY | EMIT | REFERENCE,
       AT(derivatives), set_text },
+    { "--left-out", "FILE", "operators that are not planned, by family", CHECK | EMIT | REFERENCE,
+      AT(left_out), set_text },
     { "--what", "WHAT", "model, groups, derivatives, python or stats", DUMP, AT(what), set_text },
     { "--consumers", NULL, "also whether every consumer would take them", CHECK, AT(consumers), set_flag },
     { "--target", "T[,T...]", "what to write; 'all' for everything (see below)", EMIT, AT(target), set_text },
@@ -126,7 +130,7 @@ static int help(const char *command)
     return CLI_OK;
 }
 
-/* One argument, or two; i is the last one used. Wrong use is an LZ_ERR_ARG. */
+/* Reads one argument and its value. *i: the last word used. Wrong use is LZ_ERR_ARG. */
 static lz_err *take(gen_args *a, int argc, char **argv, int *i)
 {
     const char *word = argv[*i];
@@ -145,14 +149,14 @@ static lz_err *read_args(gen_args *a, int argc, char **argv, size_t least, size_
     for (int i = 1; i < argc; i++)
         LZ_TRY(take(a, argc, argv, &i));
     if (a->names.len > most)
-        return lz_errf(LZ_ERR_ARG, "%s does not know what to do with '%s'", argv[0], a->names.data[most]);
+        return lz_errf(LZ_ERR_ARG, "%s: unexpected argument '%s'", argv[0], a->names.data[most]);
     if (a->names.len < least)
         return lz_errf(LZ_ERR_ARG, "%s needs %zu name%s: %s", argv[0], least, least > 1 ? "s" : "",
                        gen_commands[__builtin_ctz(bit_of(argv[0]))].synopsis);
     return NULL;
 }
 
-/* A wrong use is an LZ_ERR_ARG; an LZ_ERR_MODEL has its places in its text. */
+/* LZ_ERR_ARG is a wrong use. The text of LZ_ERR_MODEL includes its locations. */
 int gen_report(lz_err *e)
 {
     int status = CLI_FAILED;
@@ -174,9 +178,8 @@ static bool asks_help(int argc, char **argv)
     return false;
 }
 
-/* A run takes some 20 MB, once, and ends. In small pages a quarter of its time would go
- * into page faults, 4,100 of them; so the heap grows in one step and asks for huge ones.
- * Where the system does not give them, nothing is lost. */
+/* A run allocates some 20 MB and ends. With small pages a quarter of its time would go into 4,100 page
+ * faults. So the heap grows in one step and asks for huge pages; nothing is lost if the system has none. */
 static void make_room(void)
 {
     enum { HUGE = 2 << 20, ROOM = 32 * HUGE, LARGEST = 16 * HUGE };
@@ -209,7 +212,7 @@ lz_err *gen_print(const lz_text *t)
 {
     LZ_TRY(lz_text_check(t));
     if (fwrite(t->ptr, 1, t->len, stdout) != t->len)
-        return lz_errf(LZ_ERR_IO, "standard output cannot be written");
+        return lz_errf(LZ_ERR_IO, "cannot write to standard output");
     return NULL;
 }
 
@@ -224,7 +227,7 @@ int gen_print_findings(const lzg_diag *d)
     return CLI_FAILED;
 }
 
-/* What is no YAML is one more finding. */
+/* A file that is not YAML is one more finding. */
 static lz_err *load_derivatives(gen_input *in, const gen_args *a)
 {
     const lzg_yaml *entries = NULL;
@@ -246,6 +249,8 @@ lz_err *gen_input_load(gen_input *in, const gen_args *a, const char *const *file
     *in = (gen_input){ 0 };
     lzg_diag_init(&in->diag);
     LZ_TRY(lzg_ops_load(&in->ops, &o, &in->diag));
+    if (a->left_out)
+        LZ_TRY(lzg_left_out_load(&in->ops.arena, &in->ops, a->left_out, &in->diag, &in->left_out));
     if (!a->own)
         return NULL;
     in->definitions = lz_mem_zalloc(1, sizeof *in->definitions);
@@ -298,6 +303,7 @@ lz_err *gen_with_emit(const gen_args *a, gen_input *in, const char *folder, gen_
     if (!e)
         e = load_backend(a, in, &backend, &emit);
     emit.diffs = in->diffs;
+    emit.left_out = &in->left_out;
     if (!e && !lzg_diag_any(&in->diag))
         e = fn(a, in, &emit);
     lzg_emit_deinit(&emit);

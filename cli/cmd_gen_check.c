@@ -2,10 +2,10 @@
 #include "base/dir.h"
 #include "base/mem.h"
 #include "cli/cmd_gen.h"
-#include "gen/consumers.h"
+#include "gen/derivative/load_derivatives.h"
 #include "gen/formula/formula_diff.h"
-#include "gen/gen_python_functions.h"
-#include "gen/load_derivatives.h"
+#include "gen/torch/consumers.h"
+#include "gen/torch/gen_python_functions.h"
 #include <stdio.h>
 
 typedef lz_err *check_fn(const lzg_ops *ops, lzg_diag *d);
@@ -27,7 +27,7 @@ static lz_err *check_derivatives(const lzg_ops *ops, const lzg_yaml *tree, lzg_d
     return e;
 }
 
-/* A file of the folder that --autograd names; what is no YAML is one more finding. */
+/* Checks a file of the --autograd folder. A file that is not YAML is one more finding. */
 static lz_err *check_file(const gen_args *a, gen_input *in, const char *name,
                           lz_err *(*check)(const lzg_ops *ops, const lzg_yaml *tree, lzg_diag *d))
 {
@@ -44,7 +44,7 @@ static lz_err *check_file(const gen_args *a, gen_input *in, const char *name,
     return e;
 }
 
-/* How many operators are differentiated how. */
+/* Prints how many operators have derivatives, and which kind. */
 static void print_diffs(const lzg_diffs *d)
 {
     size_t n[LZG_DIFF_KINDS] = { 0 };

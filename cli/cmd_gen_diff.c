@@ -1,6 +1,6 @@
 /* lazuli gen diff */
 #include "cli/cmd_gen.h"
-#include "gen/diff.h"
+#include "gen/report/diff.h"
 #include <stdio.h>
 
 static lz_err *load(gen_input *in, const gen_args *a, const char *path)

@@ -3,13 +3,13 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/cmd_gen.h"
-#include "gen/dump.h"
-#include "gen/dump_derivatives.h"
-#include "gen/dump_full.h"
-#include "gen/dump_python.h"
-#include "gen/dump_stats.h"
+#include "gen/report/dump_derivatives.h"
+#include "gen/report/dump_full.h"
+#include "gen/report/dump_model.h"
+#include "gen/report/dump_python.h"
+#include "gen/report/dump_stats.h"
 
-/* The paths of what --autograd names; NULL without it. */
+/* Paths of the files in the --autograd folder; NULL without the option. */
 typedef struct dump_inputs {
     const gen_args *args;
     char *derivatives, *deprecated;
@@ -90,7 +90,7 @@ static lz_err *dump(const gen_args *a, gen_input *loaded)
 static int run_dump(const gen_args *a)
 {
     if (!a->what || !dump_find(a->what))
-        return cli_misuse("dump needs --what model, groups, derivatives, python or stats");
+        return cli_misuse("dump needs --what with model, groups, derivatives, python or stats");
     return gen_with_input(a, &a->native, dump);
 }
 

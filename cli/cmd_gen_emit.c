@@ -21,6 +21,8 @@ static lz_err *collect_inputs(const gen_args *a, gen_paths *out)
         LZ_TRY(lz_vec_push(out, a->backend));
     if (a->derivatives)
         LZ_TRY(lz_vec_push(out, a->derivatives));
+    if (a->left_out)
+        LZ_TRY(lz_vec_push(out, a->left_out));
     return a->lists ? lz_vec_push(out, a->lists) : NULL;
 }
 

@@ -2,9 +2,9 @@
 #include "base/dir.h"
 #include "base/mem.h"
 #include "cli/cmd_gen.h"
-#include "gen/why.h"
+#include "gen/report/why.h"
 
-/* The targets write into memory; nothing of it reaches a disk. */
+/* The targets write to memory only. */
 static lz_err *explain(const gen_args *a, const lzg_ops *ops, lzg_emit *emit, lzg_diag *d, lz_text *out)
 {
     char *derivatives = NULL, *deprecated = NULL;

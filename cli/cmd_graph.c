@@ -1,5 +1,5 @@
-/* lazuli graph - reads a graph in TorchScript's text form, checks it, improves it, and does
- * with it what the options say, in their order. */
+/* lazuli graph - reads a graph in TorchScript's text form and checks it. Then applies the options in their
+ * order. */
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/number.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST = 1 << 30 }; /* bytes of a text */
+enum { MOST = 1 << 30 }; /* most bytes of a text */
 
 typedef lz_err *action_fn(const cli_run *r, lz_graph *g, const char *value);
 
@@ -59,20 +59,20 @@ static lz_err *run(const cli_run *r, lz_graph *g, const char *value)
     return cli_run_graph(r, g);
 }
 
-/* One row each; what an option takes, if anything, is its value. */
+/* One row per action. value: the name of the option's value; NULL: none. */
 static const struct action {
     const char *name, *value, *help;
     action_fn *run;
 } actions[] = {
     { "--passes", "A,B,...", "runs passes, and checks the graph after each", improve },
     { "--print", NULL, "prints the graph", print },
-    { "--plain", NULL, "prints it without places in the source", print_plain },
-    { "--dot", NULL, "prints it for Graphviz", dot },
-    { "--count", NULL, "prints how many nodes it has", count },
-    { "--run", NULL, "runs it on the inputs", run },
+    { "--plain", NULL, "prints the graph without source locations", print_plain },
+    { "--dot", NULL, "prints the graph for Graphviz", dot },
+    { "--count", NULL, "prints the number of nodes", count },
+    { "--run", NULL, "runs the graph on the inputs", run },
 };
 
-/* ---- how to run it ---- */
+/* ---- settings of --run ---- */
 
 static lz_err *add_input(cli_run *r, const char *value)
 {
@@ -114,18 +114,18 @@ static lz_err *set_stats(cli_run *r, const char *value)
     return NULL;
 }
 
-/* Like actions, but they only say how --run runs. */
+/* As actions, but they only change how --run works. */
 static const struct setting {
     const char *name, *value, *help;
     lz_err *(*set)(cli_run *r, const char *value);
 } settings[] = {
     { "--input", "X", "the next input: a .npy file, or a literal such as 3, 0.5, [1, 2], None, '\"text\"'",
       add_input },
-    { "--output", "Y.npy", "where the next tensor of the results goes; without, they are printed",
+    { "--output", "Y.npy", "the file for the next tensor of the results; without it, results are printed",
       add_output },
-    { "--threads", "N", "as many threads", set_threads },
-    { "--seed", "N", "of random operators", set_seed },
-    { "--separate", NULL, "nothing is fused", set_separate },
+    { "--threads", "N", "the number of threads", set_threads },
+    { "--seed", "N", "the seed of random operators", set_seed },
+    { "--separate", NULL, "runs without fusion", set_separate },
     { "--stats", NULL, "prints launches, predicted and real peak of memory, plans", set_stats },
 };
 
@@ -138,7 +138,7 @@ typedef struct request {
     const char *file;
     LZ_VEC(step) steps;
     cli_run run;
-    const char *setting; /* one of those given */
+    const char *setting; /* the last setting that was given */
 } request;
 
 static void help_row(const char *name, const char *value, const char *text)
@@ -189,7 +189,7 @@ static int take_setting(request *r, const struct setting *s, const char *value)
     return status;
 }
 
-/* One argument, and its value behind it; *used: how many. CLI_OK, or the exit status. */
+/* Reads one argument and its value. *used: the number of words. Returns CLI_OK or an exit status. */
 static int take(request *r, char **argv, int left, int *used)
 {
     *used = 1;

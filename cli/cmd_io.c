@@ -1,4 +1,4 @@
-/* lazuli io - files of tensors: what is in them, and the same in another format. */
+/* lazuli io - lists files of tensors, and copies them to another format. */
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "base/str.h"
@@ -7,7 +7,7 @@
 #include <lazuli/io.h>
 #include <stdio.h>
 
-/* Names are anybody's: what would steer the terminal is not printed. */
+/* Names may contain control characters: these are not printed. */
 static void put_plain(lz_text *out, const char *s)
 {
     for (; *s; s++)
@@ -61,7 +61,7 @@ static bool is_npz(const char *path)
     return lz_str_ends(lz_str_of(path), LZ_STR(".npz"));
 }
 
-/* What is lost on the way is said. */
+/* Warns about data that the target format cannot hold. */
 static bool save(lz_ctx *c, const lz_archive *a, const lz_named_tensor *t, lz_metadata *m, const char *to)
 {
     lz_named_tensors all = { t, lz_archive_count(a) };
@@ -80,7 +80,7 @@ static lz_err *copy_in(lz_ctx *c, const char *from, const char *to)
 {
     lz_archive *a = lz_archive_open(c, from);
     if (!a)
-        return NULL; /* the context knows why */
+        return NULL; /* the context has the error */
     lz_named_tensor *t = lz_mem_zalloc(lz_archive_count(a), sizeof *t);
     lz_metadata *m = lz_mem_zalloc(lz_archive_metadata_count(a), sizeof *m);
     lz_err *e = t && m ? NULL : lz_err_oom();
@@ -110,7 +110,7 @@ int cli_io(int argc, char **argv)
         return cli_report(list(argv[2]));
     if (argc == 4 && strcmp(argv[1], "copy") == 0 && !is_npz(argv[3])
         && !lz_str_ends(lz_str_of(argv[3]), LZ_STR(".safetensors")))
-        return cli_misuse("'%s' says no format: a copy is called .npz or .safetensors", argv[3]);
+        return cli_misuse("'%s': expected a name that ends in .npz or .safetensors", argv[3]);
     if (argc == 4 && strcmp(argv[1], "copy") == 0)
         return cli_report(copy(argv[2], argv[3]));
     return cli_misuse("io list FILE, or io copy FROM TO");

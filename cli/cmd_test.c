@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef lz_err *replay_fn(const char *path, const lz_replay_options *o, lz_replay_line_fn *tell, void *user,
+typedef lz_err *replay_fn(const char *path, const lz_replay_options *o, lz_replay_line_fn *report, void *user,
                           lz_replay_totals *out);
 
 enum { OPS = 1, GRAPHS = 2, PROGRAMS = 4, BACKEND = 8, ALL = 15 };
@@ -22,19 +22,19 @@ static const struct {
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-static void tell(void *user, const char *line)
+static void print_line(void *user, const char *line)
 {
     (void)user;
     puts(line);
 }
 
-/* Nothing that was run is nothing that passed. */
+/* It is an error if no case was run. */
 static int run(replay_fn *replay, const char *path, const lz_replay_options *o)
 {
     lz_replay_totals totals;
-    lz_err *e = replay(path, o, tell, NULL, &totals);
+    lz_err *e = replay(path, o, print_line, NULL, &totals);
     if (!e && !totals.passed && !totals.failed && !totals.unsupported)
-        e = lz_errf(LZ_ERR_NOT_FOUND, "%s: there are no cases%s%s", path, o->only ? " of " : "",
+        e = lz_errf(LZ_ERR_NOT_FOUND, "%s: found no cases%s%s", path, o->only ? " of " : "",
                     o->only ? o->only : "");
     if (e)
         return cli_report(e);
@@ -88,7 +88,7 @@ static bool take_separate(const char *text, lz_replay_options *o)
     return o->separate = true;
 }
 
-/* needs: what follows; NULL: nothing. of: kinds of cases that it changes something for. */
+/* needs: the value that follows; NULL: none. of: the kinds of cases that the option is for. */
 static const struct {
     const char *name, *needs;
     unsigned of;
@@ -102,14 +102,14 @@ static const struct {
 
 enum { OPTIONS = sizeof options / sizeof *options };
 
-/* One option of argv, with what follows it: how many words that are. 0: what is wrong was told. */
+/* Reads one option and its value. Returns the number of words read; 0: an error was printed. */
 static int take_option(size_t kind, int argc, char **argv, lz_replay_options *o)
 {
     size_t i = 0;
     while (i < OPTIONS && strcmp(argv[0], options[i].name) != 0)
         i++;
     if (i == OPTIONS || !(options[i].of >> kind & 1))
-        return cli_misuse("test %s: '%s' is not understood", kinds[kind].name, argv[0]), 0;
+        return cli_misuse("test %s has no option '%s'", kinds[kind].name, argv[0]), 0;
     if (!options[i].needs)
         return options[i].take(NULL, o), 1;
     if (argc < 2)

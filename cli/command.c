@@ -52,7 +52,7 @@ static int finish(int status)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
-    fprintf(stderr, "%s: standard output cannot be written\n", program_name);
+    fprintf(stderr, "%s: cannot write to standard output\n", program_name);
     return CLI_FAILED;
 }
 
@@ -65,7 +65,7 @@ int cli_main(const char *program, const cli_command *table, int argc, char **arg
         return finish(CLI_USAGE);
     }
     if (!strcmp(argv[1], "--version") && argc > 2)
-        return cli_misuse("--version takes nothing, not '%s'", argv[2]);
+        return cli_misuse("--version takes no argument, found '%s'", argv[2]);
     if (!strcmp(argv[1], "--version"))
         return finish(version());
     if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))

@@ -1,10 +1,10 @@
-/* command.h - the commands behind `lazuli NAME`: one file each, one row each. */
+/* command.h - the commands of `lazuli`: one file and one row each. */
 #ifndef LZ_CLI_COMMAND_H
 #define LZ_CLI_COMMAND_H
 
 #include <lazuli/base.h>
 
-/* Exit statuses: 0 fine, 1 something is wrong with what was looked at, 2 wrong use. */
+/* Exit statuses: 0 success, 1 a check or run failed, 2 wrong use. */
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 /* argv[0] is the command's own name. */
@@ -15,12 +15,12 @@ typedef struct cli_command {
     cli_run_fn *run;
 } cli_command;
 
-/* Runs the row named argv[1]; prints help, or what is wrong, otherwise. */
+/* Runs the command named argv[1]. Without a valid command, prints help or an error. */
 int cli_main(const char *program, const cli_command *table, int argc, char **argv);
 
-/* Writes "program: text" to standard error, frees e and gives CLI_FAILED; CLI_OK for NULL. */
+/* Writes "program: text" to standard error, and frees e. Returns CLI_FAILED; for NULL, CLI_OK. */
 int cli_report(lz_err *e);
-/* The same for a wrong use; gives CLI_USAGE. */
+/* As cli_report, for a wrong use. Returns CLI_USAGE. */
 int cli_misuse(const char *fmt, ...) LZ_PRINTF(1, 2);
 
 cli_run_fn cli_bench, cli_cache, cli_devices, cli_env, cli_gen, cli_graph, cli_io, cli_ops, cli_test;

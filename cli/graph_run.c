@@ -13,7 +13,7 @@ static void release_all(values *v)
     lz_vec_deinit(v);
 }
 
-/* Takes v over. */
+/* Takes over v, also on failure. */
 static lz_err *keep(values *all, lz_gvalue *v)
 {
     lz_err *e = lz_vec_push(all, v);
@@ -24,7 +24,7 @@ static lz_err *keep(values *all, lz_gvalue *v)
 
 /* ---- inputs ---- */
 
-/* A name that ends in .npy, or a path; but neither can begin as these literals do. */
+/* Names that end in .npy, and paths. No literal begins like these. */
 static bool is_file(const char *arg)
 {
     size_t len = strlen(arg);
@@ -91,7 +91,7 @@ static bool is_nested(const lz_gvalue *v)
     return k == LZ_GVALUE_LIST || k == LZ_GVALUE_TUPLE;
 }
 
-/* What is in lists and tuples takes their place; one level. */
+/* Replaces a list or tuple by its items; one level deep. */
 static lz_err *open_one(const lz_gvalue *v, values *out)
 {
     lz_err *e = NULL;
@@ -130,7 +130,7 @@ static lz_err *save(lz_gvalue *v, const char *path)
     return e;
 }
 
-/* Nothing is written before it is known that all of it can be. */
+/* Checks everything before it writes the first file. */
 static lz_err *save_all(const cli_run *r, values *v)
 {
     LZ_TRY(flatten(v));
@@ -152,7 +152,7 @@ static void print_stats(const lz_run_stats *s)
            s->predicted_peak, s->real_peak, s->plans);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole run ---- */
 
 static lz_err *run(const cli_run *r, lz_runner *runner, values *in, values *out)
 {

@@ -7,7 +7,7 @@
 #include <lazuli/run.h>
 
 typedef struct cli_run {
-    LZ_VEC(const char *) inputs;  /* each a .npy file or a literal */
+    LZ_VEC(const char *) inputs;  /* each is a .npy file or a literal */
     LZ_VEC(const char *) outputs; /* files; none: results are printed */
     lz_runner_options options;
     bool stats;

@@ -5,20 +5,20 @@
 
 static const cli_command commands[] = {
     { "bench", "[NAME] [--json]",
-      "what things cost here: --n N, --threads T, --seconds S, --loops FILE; lists the names", cli_bench },
-    { "cache", "[list | verify | clear] [--json]", "compiled kernels on disk: what there is, what is broken",
-      cli_cache },
-    { "devices", "[-v]", "backends and their devices; -v: which entries of the interface they bring",
+      "speed on this machine: --n N, --threads T, --seconds S, --loops FILE; lists the suites", cli_bench },
+    { "cache", "[list | verify | clear] [--json]",
+      "compiled kernels on disk: lists, verifies or removes them", cli_cache },
+    { "devices", "[-v]", "backends and their devices; -v: the entries of the interface that they implement",
       cli_devices },
-    { "env", "[--json]", "what this program, this machine and its environment are", cli_env },
+    { "env", "[--json]", "this program, this machine and its environment", cli_env },
     { "gen", "COMMAND ...", "operator files: checks them, writes code from them", cli_gen },
     { "graph", "FILE [--passes A,B] [--run]", "a graph as text: checks it, improves it, shows it, runs it",
       cli_graph },
     { "io", "list FILE | copy FROM TO",
-      "files of tensors (.npz, safetensors): what is in them; as TO's name asks", cli_io },
+      "files of tensors (.npz, safetensors): lists them, copies them to the format of TO's name", cli_io },
     { "ops", "[--json] [NAME ...]", "the operators, and how each is supported", cli_ops },
     { "test", "ops FILE | graphs FOLDER | programs FILE | backend PLUGIN.so",
-      "recorded cases: -v, --only NAME, --threads N; of ops and graphs --separate; of programs "
+      "recorded cases: -v, --only NAME, --threads N; for ops and graphs --separate; for programs "
       "--mode statement|read|async|random, --device D",
       cli_test },
     { 0 },

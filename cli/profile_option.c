@@ -3,7 +3,7 @@
 #include <lazuli/tensor.h>
 #include <string.h>
 
-enum { ROWS = 20 }; /* of each table that is printed */
+enum { ROWS = 20 }; /* printed rows per table */
 
 bool cli_profile_take(cli_profile *p, const char *arg)
 {

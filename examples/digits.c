@@ -1,11 +1,12 @@
 /* digits.c - a convolutional network learns to read handwritten digits.
  *
- *     digits [FOLDER]        where digits_images.npy and digits_labels.npy are: examples/data
+ *     digits [FOLDER [SEEDS]]    FOLDER has digits_images.npy and digits_labels.npy; default: examples/data
  *
- * Three networks, each from another seed, learn from 1,437 images of 8x8 points and are tested
- * with 360 others. Forward pass, backward pass and update are one graph, compiled once. */
+ * Trains three networks (or SEEDS), each from another seed, on 1,437 images of 8x8 points, and tests them
+ * on 360 others. Forward pass, backward pass and update are one graph, compiled once. */
 #include <lazuli/lazuli.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@ enum {
 typedef struct digits {
     lz_ctx *c;
     lz_tensor *images, *labels; /* [1797, 1, 8, 8], [1797] */
-    int64_t order[IMAGES];      /* the first TRAIN are learnt, the others tested */
+    int64_t order[IMAGES];      /* the first TRAIN images are for training, the others for testing */
 } digits;
 
 typedef struct network {
@@ -42,10 +43,10 @@ static lz_tensor *forward(lz_ctx *c, const network *n, lz_tensor *x)
 {
     lz_tensor *h = lz_relu(c, lz_forward(n->c1, x));
     h = lz_max_pool2d(c, lz_relu(c, lz_forward(n->c2, h)), LZ_DIMS(2, 2));
-    return lz_forward(n->out, lz_forward(n->dropout, lz_flatten_using_ints(c, h, .start_dim = 1)));
+    return lz_forward(n->out, lz_forward(n->dropout, lz_flatten(c, h, .start_dim = 1)));
 }
 
-/* One step; the loss, which is computed when it is read. */
+/* One training step. Returns the loss, which is computed when it is read. */
 static lz_tensor *learn(digits *d, const network *n, lz_optim *optim, const int64_t *which, int64_t count)
 {
     lz_scope *s = lz_scope_push(d->c);
@@ -53,13 +54,13 @@ static lz_tensor *learn(digits *d, const network *n, lz_optim *optim, const int6
     lz_tensor *x = lz_index_select(d->c, d->images, 0, i), *y = lz_index_select(d->c, d->labels, 0, i);
     lz_tensor *loss = lz_retain(lz_cross_entropy_loss(d->c, forward(d->c, n, x), y));
     lz_backward(d->c, loss);
-    lz_optim_step(optim); /* so far: recorded */
-    lz_scope_pop(s);      /* what is not needed any more is not kept */
+    lz_optim_step(optim); /* so far, everything is only recorded */
+    lz_scope_pop(s);      /* releases the temporaries */
     lz_mark_step(d->c);   /* forward, backward and update are one graph: compiled once, run every time */
     return loss;
 }
 
-/* The part of the test images that is read rightly. */
+/* The share of test images that the network classifies correctly. */
 static double test(digits *d, const network *n)
 {
     double right = 0;
@@ -69,8 +70,8 @@ static double test(digits *d, const network *n)
     {
         lz_tensor *i = lz_from_memory(d->c, LZ_I64, LZ_DIMS(IMAGES - TRAIN), d->order + TRAIN);
         lz_tensor *y = forward(d->c, n, lz_index_select(d->c, d->images, 0, i));
-        lz_tensor *same = lz_eq_Tensor(d->c, lz_argmax(d->c, y, .dim = lz_some_int(1)),
-                                       lz_index_select(d->c, d->labels, 0, i));
+        lz_tensor *same =
+            lz_eq(d->c, lz_argmax(d->c, y, .dim = lz_some_int(1)), lz_index_select(d->c, d->labels, 0, i));
         right = lz_item(lz_mean(d->c, same, .dtype = LZ_F32)).re;
     }
     lz_train(n->all, true);
@@ -78,7 +79,7 @@ static double test(digits *d, const network *n)
     return right;
 }
 
-/* The same on every machine, unlike rand. */
+/* Unlike rand, gives the same order on every machine. */
 static void shuffle(int64_t *v, int64_t n, uint64_t *state)
 {
     for (int64_t i = n - 1; i > 0; i--) {
@@ -121,7 +122,7 @@ static double train(digits *d, int seed)
         lz_release(loss);
     }
     double right = test(d, &n);
-    printf("%sseed %d  %.2f %% of %d test images are read rightly\n", isatty(1) ? "\n" : "", seed,
+    printf("%sseed %d  %.2f %% of %d test images are classified correctly\n", isatty(1) ? "\n" : "", seed,
            100 * right, IMAGES - TRAIN);
     lz_optim_free(optim);
     lz_module_free(n.all);
@@ -153,14 +154,14 @@ static bool load_all(digits *d, const char *folder)
     d->labels = load(d->c, folder, "digits_labels.npy", LZ_I64, LZ_DIMS(IMAGES));
     if (!d->images || !d->labels)
         return false;
-    d->images = lz_div_Scalar(d->c, d->images, 16); /* points are 0 to 16 */
+    d->images = lz_div(d->c, d->images, 16); /* points range from 0 to 16 */
     for (int64_t i = 0; i < IMAGES; i++)
         d->order[i] = i;
     shuffle(d->order, IMAGES, &dice);
     return lz_mark_step(d->c);
 }
 
-/* ---- what laziness did ---- */
+/* ---- statistics ---- */
 
 static long long figure(const char *name)
 {
@@ -178,7 +179,7 @@ static long long operators(void)
     return n;
 }
 
-static void tell(lz_ctx *c)
+static void print_statistics(lz_ctx *c)
 {
     long long compiled = figure("UncachedCompile"), reused = figure("CachedCompile");
     printf("\nwhat laziness did\n");
@@ -194,14 +195,19 @@ static void tell(lz_ctx *c)
 
 int main(int argc, char **argv)
 {
+    long seeds = argc > 2 ? strtol(argv[2], NULL, 10) : SEEDS;
+    if (seeds < 1 || seeds > 100) {
+        fprintf(stderr, "digits: SEEDS is a number from 1 to 100, not '%s'\n", argv[2]);
+        return 2;
+    }
     digits d = { .c = lz_open(NULL) };
     bool ok = load_all(&d, argc > 1 ? argv[1] : "examples/data");
-    for (int seed = 1; ok && seed <= SEEDS; seed++)
+    for (int seed = 1; ok && seed <= seeds; seed++)
         ok = train(&d, seed) >= 0.98;
     if (lz_failed(d.c))
         fprintf(stderr, "digits: %s\n", lz_message(d.c));
     else if (ok)
-        tell(d.c);
+        print_statistics(d.c);
     lz_close(d.c);
     return ok ? 0 : 1;
 }

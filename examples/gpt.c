@@ -1,8 +1,8 @@
 /* gpt.c - a small transformer learns to write, character by character.
  *
- *     gpt [-n STEPS] [FILE...]      what it learns from; by default the documents and the sources here
+ *     gpt [-n STEPS] [FILE...]      text to learn from; default: the documents and the sources here
  *
- * Four lines of text come out of it in the end, and what it cost. */
+ * At the end it prints four lines of generated text, and the cost of the training. */
 #include <glob.h>
 #include <lazuli/lazuli.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ typedef struct text {
 
 static block make_block(lz_module *parent)
 {
-    lz_module *m = lz_nn_module(parent, NULL); /* it is called by its number */
+    lz_module *m = lz_nn_module(parent, NULL); /* its name is its number in the list */
     return (block){ lz_nn_layer_norm(m, "norm1", LZ_DIMS(WIDTH)),
                     lz_nn_multihead_attention(m, "attention", WIDTH, HEADS, .batch_first = true),
                     lz_nn_layer_norm(m, "norm2", LZ_DIMS(WIDTH)), lz_nn_linear(m, "up", WIDTH, WIDE),
@@ -52,17 +52,17 @@ static gpt make_gpt(lz_ctx *c)
     return g;
 }
 
-/* [batch, length] characters; [batch, length, CHARACTERS] how likely each is to follow. */
+/* From characters [batch, length] to scores of the next character [batch, length, CHARACTERS]. */
 static lz_tensor *forward(lz_ctx *c, const gpt *g, lz_tensor *x)
 {
     lz_tensor *places = lz_arange(c, LZ_S(LENGTH), .dtype = LZ_I64);
-    lz_tensor *h = lz_add_Tensor(c, lz_forward(g->tokens, x), lz_forward(g->places, places));
+    lz_tensor *h = lz_add(c, lz_forward(g->tokens, x), lz_forward(g->places, places));
     for (int i = 0; i < BLOCKS; i++) {
         const block *b = &g->blocks[i];
         lz_tensor *n = lz_forward(b->norm1, h);
-        h = lz_add_Tensor(c, h, lz_attend(b->attention, n, n, n, .is_causal = true));
+        h = lz_add(c, h, lz_attend(b->attention, n, n, n, .is_causal = true));
         lz_tensor *wide = lz_gelu(c, lz_forward(b->up, lz_forward(b->norm2, h)));
-        h = lz_add_Tensor(c, h, lz_forward(b->down, wide));
+        h = lz_add(c, h, lz_forward(b->down, wide));
     }
     return lz_forward(g->head, lz_forward(g->norm, h));
 }
@@ -82,7 +82,7 @@ static lz_tensor *learn(lz_ctx *c, const gpt *g, lz_optim *optim, const int64_t 
     return loss;
 }
 
-/* ---- learning ---- */
+/* ---- training ---- */
 
 static uint64_t roll(uint64_t *dice)
 {
@@ -129,14 +129,14 @@ static void train(lz_ctx *c, const gpt *g, const text *t, int steps)
 
 /* ---- writing ---- */
 
-/* The next character: the likeliest, after random noise (Gumbel's) was added to all. */
+/* Draws the next character: the best score after adding random (Gumbel) noise. */
 static int64_t follow(lz_ctx *c, const gpt *g, const int64_t *last)
 {
     lz_scope *s = lz_scope_push(c);
     lz_tensor *rows = forward(c, g, lz_from_memory(c, LZ_I64, LZ_DIMS(1, LENGTH), last));
-    lz_tensor *row = lz_select_int(c, lz_select_int(c, rows, 0, 0), 0, LENGTH - 1);
+    lz_tensor *row = lz_select(c, lz_select(c, rows, 0, 0), 0, LENGTH - 1);
     lz_tensor *noise = lz_neg(c, lz_log(c, lz_neg(c, lz_log(c, lz_rand(c, LZ_DIMS(CHARACTERS))))));
-    row = lz_add_Tensor(c, lz_div_Scalar(c, row, 0.8), noise);
+    row = lz_add(c, lz_div(c, row, 0.8), noise);
     int64_t next = lz_item(lz_argmax(c, row)).i;
     lz_scope_pop(s);
     return next;
@@ -163,7 +163,7 @@ static void write_text(lz_ctx *c, const gpt *g, const text *t)
 
 /* ---- files ---- */
 
-/* Characters that are no ASCII are left out. */
+/* Leaves out characters that are not ASCII. */
 static void add_file(text *t, const char *path)
 {
     unsigned char piece[4096];

@@ -1,5 +1,4 @@
-/* operators.c - look into an operator file: how many operators it defines, and what
- * one of them is.
+/* operators.c - reads an operator file and prints how many operators it defines, and what one of them is.
  *
  *     operators OPS.yaml TAGS.yaml [NAME] */
 #include <lazuli/gen.h>

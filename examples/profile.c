@@ -1,5 +1,5 @@
-/* profile.c - why is my program slow? A two-layer network is fitted by gradient descent, and each step also
- * looks at the median error. The profile of 20 steps says which lines take the time; docs/profiling.md reads
+/* profile.c - a program to profile: fits a two-layer network by gradient descent, and reads the median
+ * error in each step. The profile of 20 steps shows which lines take the time; docs/profiling.md explains
  * it. */
 #include <lazuli/lazuli.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ typedef struct network {
 
 static lz_tensor *weights(lz_ctx *c, int64_t rows, int64_t cols)
 {
-    lz_tensor *w = lz_mul_Scalar(c, lz_randn(c, LZ_DIMS(rows, cols)), 0.05);
+    lz_tensor *w = lz_mul(c, lz_randn(c, LZ_DIMS(rows, cols)), 0.05);
     lz_mark_step(c);
     lz_set_requires_grad(w, true);
     return w;
@@ -21,7 +21,7 @@ static lz_tensor *weights(lz_ctx *c, int64_t rows, int64_t cols)
 static void descend(lz_ctx *c, lz_tensor *w)
 {
     lz_grad_mode before = lz_set_grad_mode(c, LZ_GRAD_OFF);
-    lz_sub__Tensor(c, w, lz_grad_of(w), .alpha = LZ_S(0.05));
+    lz_sub_(c, w, lz_grad_of(w), .alpha = LZ_S(0.05));
     lz_set_grad_mode(c, before);
     lz_set_grad(w, NULL);
 }
@@ -30,8 +30,8 @@ static double step(lz_ctx *c, const network *n, lz_tensor *x, lz_tensor *y)
 {
     lz_scope *s = lz_scope_push(c);
     lz_tensor *h = lz_gelu(c, lz_mm(c, x, n->w1));
-    lz_tensor *error = lz_sub_Tensor(c, lz_mm(c, h, n->w2), y);
-    lz_tensor *loss = lz_mean(c, lz_mul_Tensor(c, error, error));
+    lz_tensor *error = lz_sub(c, lz_mm(c, h, n->w2), y);
+    lz_tensor *loss = lz_mean(c, lz_mul(c, error, error));
     lz_backward(c, loss);
     descend(c, n->w1);
     descend(c, n->w2);
@@ -63,7 +63,7 @@ int main(void)
     lz_ctx *c = lz_open(NULL);
     lz_tensor *x = lz_randn(c, LZ_DIMS(ROWS, WIDTH)), *y = lz_randn(c, LZ_DIMS(ROWS, OUT));
     network n = { weights(c, WIDTH, HIDDEN), weights(c, HIDDEN, OUT) };
-    double median = step(c, &n, x, y); /* compiles the graph */
+    double median = step(c, &n, x, y); /* this step compiles the graph */
     lz_err *e = lz_profile_begin(NULL);
     for (int i = 0; i < STEPS; i++)
         median = step(c, &n, x, y);

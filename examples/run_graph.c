@@ -1,5 +1,5 @@
-/* run_graph.c - read a graph as TorchScript prints it, and run it: once on memory of the
- * program's own, and once on inputs that do not fit, to see what an error says.
+/* run_graph.c - reads a graph in TorchScript's text form and runs it: once on the program's own memory,
+ * and once on inputs that do not fit, to show the error.
  *
  *     run_graph */
 #include <lazuli/lazuli.h>
@@ -75,7 +75,7 @@ int main(void)
     int status = report(e);
     if (status == 0) {
         lz_gvalue *bad[] = { wrong, in[1], in[2] };
-        status = !report(run(r, bad, 3)); /* must fail, and say where */
+        status = !report(run(r, bad, 3)); /* this run must fail and report where */
     }
     lz_gvalue_release(wrong);
     for (int i = 0; i < 3; i++)

@@ -1,7 +1,8 @@
-/* Any bytes are a backend file, a selective-build file or neither: taken, or refused with
- * a place. The operators are a fixed small set. */
-#include "gen/gen_backend_stubs.h"
-#include "gen/selective_build/selector.h"
+/* Any bytes are a backend file, a selective-build file, a list of operators that are left out or nothing of
+ * that: taken, or refused with a place. The operators are a fixed small set. */
+#include "gen/model/left_out.h"
+#include "gen/torch/gen_backend_stubs.h"
+#include "gen/torch/selective_build/selector.h"
 #include "gen_fuzz.h"
 
 static const char operators[] = "- func: abs(Tensor self) -> Tensor\n  variants: function, method\n"
@@ -61,6 +62,18 @@ static void as_selection(const lzg_yaml *doc)
     lzg_diag_deinit(&d);
 }
 
+static void as_left_out(lz_arena *a, const lzg_yaml *doc)
+{
+    lzg_left_out rows;
+    lzg_diag d;
+    lzg_diag_init(&d);
+    fine(lzg_left_out_read(a, &ops, doc, &d, &rows));
+    for (size_t i = 0; i < rows.n; i++)
+        check(rows.rows[i].pattern.len > 0 && rows.rows[i].family.len > 0);
+    check_findings(&d);
+    lzg_diag_deinit(&d);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     lz_arena a = { 0 };
@@ -69,6 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (doc) {
         as_backend(doc);
         as_selection(doc);
+        as_left_out(&a, doc);
     }
     lz_arena_deinit(&a);
     return 0;

@@ -13,8 +13,8 @@ static void check(bool ok)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    lz_ccode c = { 0 };
-    lz_err *e = lz_code_load(data, size, &c);
+    lz_native_loaded c = { 0 };
+    lz_err *e = lz_native_load(data, size, &c);
     if (e) {
         check(lz_err_code(e) != LZ_ERR_INTERNAL && lz_err_text(e)[0] != '\0');
     } else {
@@ -23,6 +23,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check(!walk || (walk >= from && walk < from + c.size));
     }
     lz_err_free(e);
-    lz_code_unload(&c);
+    lz_native_unload(&c);
     return 0;
 }

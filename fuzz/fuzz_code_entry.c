@@ -16,15 +16,15 @@ static void check(bool ok)
 
 static void read_any(lz_str bytes)
 {
-    lz_entry e;
+    lz_native_entry e;
     lz_text again = { 0 };
-    const char *why = lz_entry_read(bytes, &e);
+    const char *why = lz_native_entry_read(bytes, &e);
     if (why) {
         check(*why != '\0');
         return;
     }
-    check(lz_entry_size(e.key, e.object) == bytes.len);
-    lz_entry_write(e.key, e.object, &again);
+    check(lz_native_entry_size(e.key, e.object) == bytes.len);
+    lz_native_entry_write(e.key, e.object, &again);
     check(!again.failed && lz_str_eq(lz_text_view(&again), bytes));
     lz_text_deinit(&again);
 }
@@ -45,18 +45,19 @@ static void write_and_spoil(lz_str bytes)
 {
     if (bytes.len < 4)
         return;
-    lz_entry e;
+    lz_native_entry e;
     lz_text t = { 0 };
     const unsigned char *b = (const unsigned char *)bytes.ptr;
     size_t where = (size_t)b[0] << 8 | b[1];
     bytes = lz_str_sub(bytes, 4, bytes.len);
     size_t cut = bytes.len ? ((size_t)b[2] << 8 | b[3]) % (bytes.len + 1) : 0;
     lz_str key = lz_str_sub(bytes, 0, cut), object = lz_str_sub(bytes, cut, bytes.len);
-    lz_entry_write(key, object, &t);
-    check(!lz_entry_read(lz_text_view(&t), &e) && lz_str_eq(e.key, key) && lz_str_eq(e.object, object));
+    lz_native_entry_write(key, object, &t);
+    check(!lz_native_entry_read(lz_text_view(&t), &e) && lz_str_eq(e.key, key)
+          && lz_str_eq(e.object, object));
     where %= t.len * 8;
     t.ptr[where / 8] = (char)(t.ptr[where / 8] ^ (1 << where % 8));
-    check(lz_entry_read(lz_text_view(&t), &e) != NULL);
+    check(lz_native_entry_read(lz_text_view(&t), &e) != NULL);
     lz_text_deinit(&t);
 }
 

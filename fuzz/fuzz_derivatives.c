@@ -1,6 +1,6 @@
 /* Any bytes are derivatives of a few operators, taken or refused
  * with a place. */
-#include "gen/load_derivatives.h"
+#include "gen/derivative/load_derivatives.h"
 #include "gen_fuzz.h"
 
 static void derive(const lzg_ops *ops, const lzg_yaml *doc, lzg_diag *d)

@@ -1,9 +1,9 @@
 /* Any bytes are operator entries that every consumer of the model takes or refuses with
  * a place, or are refused themselves. */
-#include "gen/consumers.h"
-#include "gen/dump.h"
-#include "gen/dump_api.h"
-#include "gen/gen_python_functions.h"
+#include "gen/report/dump_api.h"
+#include "gen/report/dump_model.h"
+#include "gen/torch/consumers.h"
+#include "gen/torch/gen_python_functions.h"
 #include "gen_fuzz.h"
 
 static void consume(const lzg_ops *ops, lzg_diag *d)

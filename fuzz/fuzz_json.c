@@ -1,6 +1,7 @@
 /* Any bytes are read or refused with a place inside them; what was read and written
  * reads back as the same value, in every form; lines are read as texts of their own. */
 #include "base/json_write.h"
+#include "json_tree.h"
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -15,7 +16,7 @@ static void write(const lz_json *v, int indent, lz_text *out)
 {
     lz_json_writer w;
     lz_json_writer_init(&w, out, indent);
-    lz_json_put_tree(&w, v);
+    json_put_tree(&w, v);
     lz_err *e = lz_json_finish(&w);
     check(!e);
 }

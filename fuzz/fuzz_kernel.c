@@ -97,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static random_kernel r;
     static bool open;
-    if (!open && lz_codes_open(NULL))
+    if (!open && lz_native_codes_open(NULL))
         abort();
     open = true;
     lz_kernel *k = rk_make_of(&r, data, size);

@@ -2,7 +2,7 @@
 #ifndef LZ_FUZZ_GEN_FUZZ_H
 #define LZ_FUZZ_GEN_FUZZ_H
 
-#include "gen/model.h"
+#include "gen/model/model.h"
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,13 +4,13 @@
 #include "gen/api/dispatcher.h"
 #include "gen/api/native.h"
 #include "gen/api/python.h"
-#include "gen/gen_aoti_c_shim.h"
-#include "gen/model.h"
+#include "gen/model/model.h"
+#include "gen/torch/gen_aoti_c_shim.h"
 #include <lazuli/gen.h>
 
 struct lzg_set {
     lzg_ops ops;
-    lz_arena texts; /* what was printed on request */
+    lz_arena texts; /* the text printed on request */
 };
 
 /* ---- opening ---- */

@@ -7,6 +7,9 @@ add_test(NAME examples/run_graph COMMAND ${CMAKE_COMMAND} -Dcommand=$<TARGET_FIL
 add_test(NAME examples/lazy COMMAND ${CMAKE_COMMAND} -Dcommand=$<TARGET_FILE:lazy>
     -Dexpect=${CMAKE_SOURCE_DIR}/test/examples/lazy.txt -P ${CMAKE_SOURCE_DIR}/test/examples/compare.cmake)
 
+add_test(NAME examples/by_hand COMMAND ${CMAKE_COMMAND} "-Dcommand=$<TARGET_FILE:by_hand>;$<TARGET_FILE:hand_backend>"
+    -Dexpect=${CMAKE_SOURCE_DIR}/test/examples/by_hand.txt -P ${CMAKE_SOURCE_DIR}/test/examples/compare.cmake)
+
 add_test(NAME examples/profile COMMAND profile)
 
 # The program in docs/training.md, as it stands there.

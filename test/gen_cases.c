@@ -7,11 +7,11 @@
  * "N agree, M disagree"; exit status 1 if there is any. */
 #include "base/gzip.h"
 #include "base/mem.h"
-#include "gen/consumers.h"
-#include "gen/gen_backend_stubs.h"
-#include "gen/gen_python_functions.h"
-#include "gen/load_derivatives.h"
-#include "gen/selective_build/selector.h"
+#include "gen/derivative/load_derivatives.h"
+#include "gen/torch/consumers.h"
+#include "gen/torch/gen_backend_stubs.h"
+#include "gen/torch/gen_python_functions.h"
+#include "gen/torch/selective_build/selector.h"
 #include "oracle.h"
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
  * gradients, in turns on pending and on held arguments; its results are looked at before and after a step.
  *
  * KNOWN lists differences that stay, a line each: operator, how many calls may differ, why. More is a
- * failure; fewer is told. */
+ * failure; fewer is reported. */
 #include "base/arena.h"
 #include "base/gzip.h"
 #include "base/json.h"

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "core/convert.h"
 #include "core/shape.h"
+#include "dtype_name.h"
 #include "lower/lower_table.h"
 #include "lower_eval.h"
 #include <math.h>
@@ -33,7 +34,7 @@ typedef struct run {
     size_t ninputs;
     lz_scalar scalars[SCALARS_MAX];
     size_t nscalars;
-    lz_lv args[LZ_ARGS_MAX];
+    lz_low_value args[LZ_ARGS_MAX];
     const lz_op_row *op;
     const lz_lower_row *row;
 } run;
@@ -48,19 +49,19 @@ static lz_ints ints_of(lz_arena *a, const lz_json *list)
     return (lz_ints){ v, list->len };
 }
 
-static lz_err *read_tensor(run *r, int64_t i, lz_lv *out)
+static lz_err *read_tensor(run *r, int64_t i, lz_low_value *out)
 {
     const lz_json *t = &r->tensors->items[i], *strides = lz_json_get(t, "strides");
     lz_dtype d = lz_dtype_by_abbr(lz_json_get(t, "dt")->str);
     lz_ints sizes = ints_of(r->arena, lz_json_get(t, "shape"));
     int64_t dense[LZ_MAX_DIMS], stride = 1;
-    const lz_ln *n;
+    const lz_low_node *n;
     (void)strides; /* the bytes are in row-major order whatever they were */
     for (int64_t k = sizes.n; k-- > 0; stride *= sizes.v[k])
         dense[k] = stride;
     LZ_TRY(lz_low_input(&r->b, i, d, sizes, (lz_ints){ dense, sizes.n }, 0, &n));
     r->inputs[i] = r->bytes + lz_json_get(t, "off")->i;
-    *out = lz_lv_tensor(n);
+    *out = lz_low_value_tensor(n);
     return NULL;
 }
 
@@ -74,58 +75,58 @@ static double number_of(const lz_json *v)
 static lz_dtype any_dtype(lz_str name)
 {
     lz_dtype d = lz_dtype_by_abbr(name);
-    return d == LZ_DTYPE_NONE ? lz_dtype_by_name(name) : d;
+    return d == LZ_DTYPE_NONE ? dtype_by_name(name) : d;
 }
 
 /* A number that only the run knows. */
-static lz_err *late(run *r, lz_scalar v, lz_lv *out)
+static lz_err *late(run *r, lz_scalar v, lz_low_value *out)
 {
-    const lz_ln *n;
+    const lz_low_node *n;
     lz_dtype d = v.kind == LZ_SCALAR_BOOL ? LZ_BOOL : v.kind == LZ_SCALAR_INT ? LZ_I64 : LZ_F64;
     LZ_TRY(lz_low_scalar(&r->b, (int64_t)r->nscalars, d, &n));
     r->scalars[r->nscalars++] = v;
-    *out = (lz_lv){ .kind = LZ_LV_NUMBER, .node = n, .number = { .kind = v.kind } };
+    *out = (lz_low_value){ .kind = LZ_LOW_VALUE_NUMBER, .node = n, .number = { .kind = v.kind } };
     return NULL;
 }
 
-static lz_err *read_number(run *r, const lz_arg_row *arg, lz_scalar v, lz_lv *out)
+static lz_err *read_number(run *r, const lz_arg_row *arg, lz_scalar v, lz_low_value *out)
 {
     bool tensor = arg->type->kind == LZ_KIND_TENSOR || arg->type->kind == LZ_KIND_TENSORS;
     bool run_time = arg->type->kind == LZ_KIND_SCALAR || arg->type->kind == LZ_KIND_FLOAT;
     if (arg->type->kind == LZ_KIND_FLOAT && v.kind == LZ_SCALAR_INT)
         v = lz_scalar_float((double)v.i);
-    *out = lz_lv_number(v);
+    *out = lz_low_value_number(v);
     if (tensor || (run_time && !arg->fixed && !r->b.shape_only))
         LZ_TRY(late(r, v, out));
     return tensor ? lz_low_wrap(&r->b, out, out) : NULL;
 }
 
-static lz_err *read_value(run *r, const lz_arg_row *arg, const lz_json *v, lz_lv *out);
+static lz_err *read_value(run *r, const lz_arg_row *arg, const lz_json *v, lz_low_value *out);
 
-static lz_err *read_list(run *r, const lz_arg_row *arg, const lz_json *list, lz_lv *out)
+static lz_err *read_list(run *r, const lz_arg_row *arg, const lz_json *list, lz_low_value *out)
 {
-    lz_lv *items;
+    lz_low_value *items;
     LZ_TRY(lz_low_list_new(&r->b, list->len, &items));
     for (uint32_t i = 0; i < list->len; i++)
         LZ_TRY(read_value(r, arg, &list->items[i], &items[i]));
-    *out = lz_lv_list(items, list->len);
+    *out = lz_low_value_list(items, list->len);
     return NULL;
 }
 
-static lz_err *read_tensors(run *r, const lz_json *list, lz_lv *out)
+static lz_err *read_tensors(run *r, const lz_json *list, lz_low_value *out)
 {
-    lz_lv *items;
+    lz_low_value *items;
     LZ_TRY(lz_low_list_new(&r->b, list->len, &items));
     for (uint32_t i = 0; i < list->len; i++)
         if (list->items[i].kind == LZ_JSON_INT)
             LZ_TRY(read_tensor(r, list->items[i].i, &items[i]));
-    *out = lz_lv_list(items, list->len);
+    *out = lz_low_value_list(items, list->len);
     return NULL;
 }
 
-static lz_err *read_value(run *r, const lz_arg_row *arg, const lz_json *v, lz_lv *out)
+static lz_err *read_value(run *r, const lz_arg_row *arg, const lz_json *v, lz_low_value *out)
 {
-    *out = lz_lv_none();
+    *out = lz_low_value_none();
     if (v->kind != LZ_JSON_OBJECT)
         return NULL;
     const lz_json_member *m = &v->members[0];
@@ -135,7 +136,7 @@ static lz_err *read_value(run *r, const lz_arg_row *arg, const lz_json *v, lz_lv
     if (lz_str_is(m->key, "TL"))
         return read_tensors(r, x, out);
     if (lz_str_is(m->key, "i") && arg->type->kind == LZ_KIND_DTYPE) {
-        *out = lz_lv_dtype((lz_dtype)x->i);
+        *out = lz_low_value_dtype((lz_dtype)x->i);
         return NULL;
     }
     if (lz_str_is(m->key, "i"))
@@ -147,27 +148,27 @@ static lz_err *read_value(run *r, const lz_arg_row *arg, const lz_json *v, lz_lv
     if (lz_str_is(m->key, "l"))
         return read_list(r, arg, x, out);
     if (lz_str_is(m->key, "s"))
-        *out = lz_lv_str(x->str);
+        *out = lz_low_value_str(x->str);
     if (lz_str_is(m->key, "dt"))
-        *out = lz_lv_dtype(any_dtype(x->str));
+        *out = lz_low_value_dtype(any_dtype(x->str));
     if (lz_str_is(m->key, "lay"))
-        *out = lz_lv_layout(LZ_STRIDED);
+        *out = lz_low_value_layout(LZ_STRIDED);
     if (lz_str_is(m->key, "mf"))
-        *out = lz_lv_memory_format(LZ_CONTIGUOUS);
+        *out = lz_low_value_memory_format(LZ_CONTIGUOUS);
     return NULL;
 }
 
 /* int[2] takes one number for two. */
-static lz_err *spread(run *r, const lz_arg_row *arg, lz_lv *v)
+static lz_err *spread(run *r, const lz_arg_row *arg, lz_low_value *v)
 {
-    lz_lv *items;
+    lz_low_value *items;
     size_t n = (size_t)arg->type->size;
-    if (arg->type->size <= 0 || v->kind != LZ_LV_NUMBER)
+    if (arg->type->size <= 0 || v->kind != LZ_LOW_VALUE_NUMBER)
         return NULL;
     LZ_TRY(lz_low_list_new(&r->b, n, &items));
     for (size_t i = 0; i < n; i++)
         items[i] = *v;
-    *v = lz_lv_list(items, n);
+    *v = lz_low_value_list(items, n);
     return NULL;
 }
 
@@ -177,7 +178,7 @@ static lz_err *read_args(run *r)
     for (uint32_t i = 0; i < r->op->nargs; i++) {
         const lz_arg_row *arg = &r->op->args[i];
         const lz_json *v = i < args->len ? &args->items[i] : lz_json_get(kwargs, arg->name);
-        r->args[i] = lz_lv_none();
+        r->args[i] = lz_low_value_none();
         if (v)
             LZ_TRY(read_value(r, arg, v, &r->args[i]));
         LZ_TRY(spread(r, arg, &r->args[i]));
@@ -187,7 +188,7 @@ static lz_err *read_args(run *r)
 
 /* ---- dynamic sizes ---- */
 
-static lz_err *find_nonzero(void *user, lz_lower *b, const lz_ln *x, const lz_ln **out)
+static lz_err *find_nonzero(void *user, lz_lower *b, const lz_low_node *x, const lz_low_node **out)
 {
     run *r = user;
     const lz_cell *cells;
@@ -231,17 +232,18 @@ static bool same_element(lz_dtype d, lz_scalar got, lz_scalar due)
     return got.re == due.re || fabs(got.re - due.re) <= tolerance(d, due.re);
 }
 
-static lz_err *compare_type(const lz_lv *got, const lz_json *t, lz_arena *a)
+static lz_err *compare_type(const lz_low_value *got, const lz_json *t, lz_arena *a)
 {
     lz_dtype d = lz_dtype_by_abbr(lz_json_get(t, "dt")->str);
     lz_ints sizes = ints_of(a, lz_json_get(t, "shape"));
     char x[LZ_SHAPE_CHARS], y[LZ_SHAPE_CHARS];
-    if (got->kind != LZ_LV_TENSOR)
+    if (got->kind != LZ_LOW_VALUE_TENSOR)
         return lz_errf(LZ_ERR_MODEL, "no tensor");
-    if (got->dtype == d && lz_shape_eq(lz_lv_sizes(got), sizes))
+    if (got->dtype == d && lz_shape_eq(lz_low_value_sizes(got), sizes))
         return NULL;
     return lz_errf(LZ_ERR_MODEL, "%s%s instead of %s%s", lz_dtype_get(got->dtype)->abbr,
-                   lz_shape_print(lz_lv_sizes(got), x), lz_dtype_get(d)->abbr, lz_shape_print(sizes, y));
+                   lz_shape_print(lz_low_value_sizes(got), x), lz_dtype_get(d)->abbr,
+                   lz_shape_print(sizes, y));
 }
 
 /* Operators whose indices are a choice among equal elements of the first argument, along
@@ -257,9 +259,9 @@ static bool chooses(const lz_op_row *op)
 }
 
 /* Whether two indices at element i of a result lead to equal elements. */
-static bool same_choice(run *r, const lz_lv *got, int64_t i, int64_t x, int64_t y)
+static bool same_choice(run *r, const lz_low_value *got, int64_t i, int64_t x, int64_t y)
 {
-    const lz_ln *self = r->args[0].node;
+    const lz_low_node *self = r->args[0].node;
     const lz_cell *cells;
     int64_t dim = -1, inner = 1;
     if (got->dtype != LZ_I64 || !chooses(r->op) || self->ndim == 0)
@@ -281,7 +283,7 @@ static bool same_choice(run *r, const lz_lv *got, int64_t i, int64_t x, int64_t 
     return a.i == b.i && (a.f == b.f || (isnan(a.f) && isnan(b.f)));
 }
 
-static lz_err *compare_values(run *r, const lz_lv *got, const lz_json *t)
+static lz_err *compare_values(run *r, const lz_low_value *got, const lz_json *t)
 {
     const lz_cell *cells;
     lz_dtype d = got->dtype;
@@ -306,11 +308,11 @@ static lz_err *compare_values(run *r, const lz_lv *got, const lz_json *t)
     return NULL;
 }
 
-static lz_err *compare(run *r, const lz_lv *got, const lz_json *due)
+static lz_err *compare(run *r, const lz_low_value *got, const lz_json *due)
 {
     const lz_json *i = lz_json_get(due, "T");
     if (due->kind == LZ_JSON_NULL)
-        return got->kind == LZ_LV_NONE ? NULL : lz_errf(LZ_ERR_MODEL, "a result where none is due");
+        return got->kind == LZ_LOW_VALUE_NONE ? NULL : lz_errf(LZ_ERR_MODEL, "expected no result, found one");
     if (!i)
         return lz_errf(LZ_ERR_UNSUPPORTED, "a result that is no tensor");
     const lz_json *t = &r->tensors->items[i->i];
@@ -320,28 +322,29 @@ static lz_err *compare(run *r, const lz_lv *got, const lz_json *due)
 
 /* ---- one case ---- */
 
-static lz_err *call(run *r, lz_lv *results)
+static lz_err *call(run *r, lz_low_value *results)
 {
-    lz_lv args[LZ_ARGS_MAX];
+    lz_low_value args[LZ_ARGS_MAX];
     for (int i = 0; i < r->row->nargs; i++) {
         int from = r->row->from ? r->row->from[i] : i;
-        args[i] = from >= 0 ? r->args[from] : lz_lv_none();
+        args[i] = from >= 0 ? r->args[from] : lz_low_value_none();
         if (from == LZ_FROM_OUT_DTYPE)
-            args[i] = lz_lv_dtype(r->args[r->op->nargs - 1].dtype);
+            args[i] = lz_low_value_dtype(r->args[r->op->nargs - 1].dtype);
     }
     return lz_low_call(&r->b, r->row->fn, args, r->row->nargs, results, r->row->nresults);
 }
 
 /* What is written has the dtype of where it goes. */
-static lz_err *written(run *r, lz_lv *results)
+static lz_err *written(run *r, lz_low_value *results)
 {
     size_t k = r->op->kind == LZ_SCHEMA_MUTABLE ? r->op->nreturns : 0;
     for (int i = 0; i < r->op->nargs && k < r->row->nresults; i++)
         if (r->op->args[i].write) {
-            if (results[k].kind == LZ_LV_TENSOR && r->args[i].kind == LZ_LV_TENSOR) {
+            if (results[k].kind == LZ_LOW_VALUE_TENSOR && r->args[i].kind == LZ_LOW_VALUE_TENSOR) {
                 LZ_TRY(lz_low_cast_to(&r->b, &results[k], r->args[i].dtype, &results[k]));
                 if (!(r->op->flags & LZ_OPF_INPLACE_VIEW) && r->op->kind != LZ_SCHEMA_OUT)
-                    LZ_TRY(lz_low_expand(&r->b, results[k].node, lz_lv_sizes(&r->args[i]), &results[k].node));
+                    LZ_TRY(lz_low_expand(&r->b, results[k].node, lz_low_value_sizes(&r->args[i]),
+                                         &results[k].node));
                 LZ_TRY(lz_low_round(&r->b, &results[k]));
             }
             k++;
@@ -350,7 +353,7 @@ static lz_err *written(run *r, lz_lv *results)
 }
 
 /* What arguments become. */
-static lz_err *check_mutated(run *r, const lz_lv *results)
+static lz_err *check_mutated(run *r, const lz_low_value *results)
 {
     const lz_json *list = lz_json_get(r->j, "mutated");
     for (uint32_t i = 0; list && i < list->len && r->op->kind == LZ_SCHEMA_MUTABLE; i++) {
@@ -366,13 +369,13 @@ static lz_err *check_mutated(run *r, const lz_lv *results)
 static lz_err *check_outputs(run *r)
 {
     const lz_json *due = lz_json_get(r->j, "outputs");
-    lz_lv results[RESULTS_MAX] = { { 0 } };
+    lz_low_value results[RESULTS_MAX] = { { 0 } };
     uint32_t k = 0;
     LZ_TRY(call(r, results));
     if (r->op->flags & LZ_OPF_MUTABLE)
         LZ_TRY(written(r, results));
     for (int i = 0; i < r->op->nreturns; i++) {
-        if (results[i].kind != LZ_LV_LIST) {
+        if (results[i].kind != LZ_LOW_VALUE_LIST) {
             if (k >= due->len)
                 return lz_errf(LZ_ERR_MODEL, "more results than due");
             LZ_TRY(compare(r, &results[i], &due->items[k++]));

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "core/dtype.h"
+#include "dir_list.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -323,7 +324,7 @@ int main(int argc, char **argv)
     size_t n = 0, passed = 0, asked = 0;
     lz_arena_init(&a);
     lz_err *e = argc < 2 ? lz_errf(LZ_ERR_ARG, "usage: training FOLDER [CASE...]")
-                         : lz_dir_list(argv[1], &a, &n, &names);
+                         : dir_list(argv[1], &a, &n, &names);
     for (size_t i = 0; !e && i < n; i++)
         if (is_asked(names[i], argc, argv)) {
             asked++;

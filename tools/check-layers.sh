@@ -1,6 +1,7 @@
 #!/bin/sh
 # Checks every #include against the arrows in docs/architecture.md: it may name its own folder, a folder that the
-# arrows lead to, or include/lazuli. A folder without an arrow and an include that leads nowhere are errors too.
+# arrows lead to, or include/lazuli. A folder without an arrow, an include that leads nowhere, and an arrow that no include
+# needs are errors too.
 #     tools/check-layers.sh [ROOT]
 set -eu
 tools=$(cd "$(dirname "$0")" && pwd)
@@ -36,6 +37,7 @@ function read_arrows(   line, inside, word, n, i, a, b, c) { # (a folder in pare
                     here_only[word[1], word[i]] = 1
                 else
                     reach[word[1], word[i]] = 1
+                arrow[word[1], word[i]] = 1
                 named[word[i]] = 1
             }
         }
@@ -53,6 +55,32 @@ function read_arrows(   line, inside, word, n, i, a, b, c) { # (a folder in pare
     for (a in listed)
         if ((a, a) in reach)
             fail(doc ": the arrows lead from " a " back to it")
+}
+
+# An arrow is needed if its folder includes the one that it leads to, or one that no other arrow of it leads to.
+function is_needed(from, to,   pair, end, other, ways) {
+    for (pair in included) {
+        split(pair, end, SUBSEP)
+        if (end[1] != from)
+            continue
+        if (end[2] == to)
+            return 1
+        ways = 0
+        for (other in listed)
+            if (other != to && ((from, other) in arrow) && (other == end[2] || ((other, end[2]) in reach)))
+                ways++
+        if (!ways && ((to, end[2]) in reach))
+            return 1
+    }
+    return 0
+}
+
+function check_arrows(   pair, end) {
+    for (pair in arrow) {
+        split(pair, end, SUBSEP)
+        if (end[2] != "nothing" && end[2] != "anything" && !is_needed(end[1], end[2]))
+            fail(doc ": no include needs the arrow " end[1] " -> " end[2])
+    }
 }
 
 function folder(path) { # the listed one that holds path
@@ -83,6 +111,7 @@ function check(where, file, name, quoted,   from, to, path) {
     path = target(file, name, quoted)
     from = folder(file)
     to = folder(path)
+    included[from, to] = 1
     if (path == "" && (quoted || name ~ /^lazuli\//))
         fail(where " \"" name "\" leads nowhere")
     else if (from != "" && to != "" && from != to && to != "include/lazuli" \
@@ -123,5 +152,6 @@ $0 == "" {
 }
 
 END {
+    check_arrows()
     exit bad
 }'

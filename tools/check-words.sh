@@ -1,6 +1,6 @@
 #!/bin/sh
-# Looks for what must not be left in a file: notes to oneself, and absolute paths of somebody's machine. Nobody is called
-# "u" or "user": tests and papers may use these.
+# Looks for what must not be left in a file: notes to oneself, absolute paths of somebody's machine, and phrases that
+# leave out who does what. Nobody is called "u" or "user": tests and papers may use these.
 #     tools/check-words.sh [ROOT]
 set -eu
 tools=$(cd "$(dirname "$0")" && pwd)
@@ -8,6 +8,9 @@ cd "${1:-.}"
 
 notes='[T]ODO|[F]IXME|[X]XX|[H]ACK'
 homes='home|root|work|Users'
+# Say instead: expected, computed, supported, donated; reported, logged; the caller, the owner; unknown, is inside a group.
+riddles='([i]s|[a]re) (due|had)|[b]e had|[g]iven away|([i]s|[a]re|[w]as|[b]e|[n]ot) told|[w]hoever|[n]one such'
+riddles="$riddles|[s]tands? in groups"
 
 found() { # WHY, then options of grep
     why=$1
@@ -19,6 +22,7 @@ all() {
     found 'a note to oneself' -w -e "$notes"
     found 'a path of one machine' -e "(^|[^A-Za-z0-9_.~})/-])/($homes)/" |
         grep -vE '/[h]ome/(u|user)($|[^A-Za-z0-9_])'
+    found 'a phrase without a subject' -wi -e "$riddles"
 }
 
 if all | grep .; then

@@ -37,12 +37,14 @@ scripts() {
 }
 
 # Two findings are guesses from a later condition, and UBSan knows better; in tests a loop that fills an array counts as
-# one that may not run, and an error that a callee made counts as a pointer into what the callee was given.
+# one that may not run, and an error that a callee made counts as a pointer into what the callee was given. In one file it
+# loses its way in functions that a macro makes.
 cpp_check() {
     mkdir -p build/cppcheck
     cppcheck --quiet -j2 --enable=warning,performance,portability --error-exitcode=1 --inline-suppr \
         --suppress=shiftNegative --suppress=signConversionCond --suppress='uninitvar:test/*' \
-        --suppress='uninitStructMember:test/*' --suppress=returnDanglingLifetime -i"$PWD/build" \
+        --suppress='uninitStructMember:test/*' --suppress=returnDanglingLifetime \
+        --suppress=internalAstError:src/kernel/attention_impl.h -i"$PWD/build" \
         --cppcheck-build-dir=build/cppcheck --project=build/compile_commands.json
 }
 
@@ -55,6 +57,8 @@ step calls tools/check-calls.sh
 step seed-map tools/check-seed-map.sh
 step walk tools/check-walk.sh
 step openings tools/check-openings.sh
+step names tools/check-names.sh
+step statics tools/check-statics.sh
 step words tools/check-words.sh
 step shell scripts
 

@@ -2,7 +2,7 @@
 # Installs what the build, the tests and lint need on Debian 12. Fast when nothing is missing.
 set -eu
 
-packages="gcc g++ clang-14 clang libclang-rt-14-dev cmake ninja-build pkg-config binutils
+packages="python3 gcc g++ clang-14 clang libclang-rt-14-dev cmake ninja-build pkg-config binutils
 zlib1g-dev libxxhash-dev libyaml-dev libcmocka-dev
 libllvm19 libdnnl2 libopenblas0-pthread
 clang-format-14 clang-format clang-tidy-14 clang-tidy cppcheck shellcheck"

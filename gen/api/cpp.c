@@ -36,7 +36,7 @@ static lz_err *value_base(const lzg_type *t, bool symint, const lzg_ctype **out)
         return NULL;
     lzg_cpp cpp = t->base == LZG_TY_SymInt && !symint ? LZG_CPP_long : value_of[t->base];
     if (cpp == LZG_CPP_void)
-        return lzg_refuse_type(t, "no C++ type stands for this type");
+        return lzg_refuse_type(t, "there is no C++ type for this type");
     *out = lzg_ctype_base(cpp);
     return NULL;
 }
@@ -383,7 +383,7 @@ static lz_err *add_argument(builder *b, const lzg_argument *arg)
 static lz_err *add_options(builder *b, const lzg_argument *four)
 {
     if (without_default(b->f, LZ_STR("options")))
-        return lz_errf(LZ_ERR_MODEL, "options may not stand in cpp_no_default_args");
+        return lz_errf(LZ_ERR_MODEL, "options are not allowed in cpp_no_default_args");
     bool all_none = true;
     for (size_t i = 0; i < 4; i++)
         all_none = all_none && four[i].deflt.ptr && lz_str_is(four[i].deflt, "None");

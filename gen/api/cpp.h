@@ -1,13 +1,13 @@
-/* cpp.h - the public C++ API: what at::add and Tensor::add look like.
+/* cpp.h - the public C++ API: the signatures of at::add and Tensor::add.
  *
- * A function has up to four forms: plain (out arguments first, TensorOptions packed,
- * defaults) and faithful (schema order, unpacked, no defaults), each again with
- * SymInt. Types with no C++ counterpart are refused, LZ_ERR_UNSUPPORTED. */
+ * A function has up to four forms: plain (out arguments first, TensorOptions packed, defaults) and
+ * faithful (schema order, unpacked, no defaults), each again with SymInt. Types without a C++
+ * counterpart are refused, LZ_ERR_UNSUPPORTED. */
 #ifndef LZG_API_CPP_H
 #define LZG_API_CPP_H
 
+#include "gen/api/local.h"
 #include "gen/api/types.h"
-#include "gen/local.h"
 
 /* Types that look alike as argument and as result; *out is NULL for the others. */
 LZ_MUST_USE lz_err *lzg_cpp_valuetype(lz_arena *a, const lzg_type *t, bool symint, const lzg_ctype **out);

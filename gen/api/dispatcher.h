@@ -3,8 +3,8 @@
 #ifndef LZG_API_DISPATCHER_H
 #define LZG_API_DISPATCHER_H
 
+#include "gen/api/local.h"
 #include "gen/api/types.h"
-#include "gen/local.h"
 
 typedef struct lzg_dispatcher_form {
     bool owning; /* arguments without references and views */

@@ -4,8 +4,8 @@
 #ifndef LZG_API_FUNCTIONALIZATION_H
 #define LZG_API_FUNCTIONALIZATION_H
 
+#include "gen/api/local.h"
 #include "gen/api/types.h"
-#include "gen/local.h"
 
 /* Several returns, or a list. */
 bool lzg_functionalization_multi_output(const lzg_schema *s);
@@ -20,7 +20,7 @@ LZ_MUST_USE lz_err *lzg_functionalization_base_arguments(lz_arena *a, const lzg_
 LZ_MUST_USE lz_err *lzg_functionalization_ctor_arguments(lz_arena *a, const lzg_schema *s, lzg_local local,
                                                          lzg_bindings *out);
 
-/* What forward (base, arguments) or reverse (base, mutated_view, inverse_return_mode,
+/* The arguments that forward (base, arguments) or reverse (base, mutated_view, inverse_return_mode,
  * [out_index], arguments) passes on. */
 LZ_MUST_USE lz_err *lzg_functionalization_op_arguments(lz_arena *a, const lzg_schema *s, lzg_local local,
                                                        bool reverse, lzg_bindings *out);

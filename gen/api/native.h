@@ -1,10 +1,10 @@
-/* native.h - what a kernel in at::native looks like: dispatcher order, the overload
- * in the name, SymInt only for kernels that ask for it, defaults except on out ops. */
+/* native.h - the signature of a kernel in at::native: dispatcher order, the overload in the name,
+ * SymInt only for kernels that ask for it, defaults except on out ops. */
 #ifndef LZG_API_NATIVE_H
 #define LZG_API_NATIVE_H
 
+#include "gen/api/local.h"
 #include "gen/api/types.h"
-#include "gen/local.h"
 
 LZ_MUST_USE lz_err *lzg_native_name(lz_arena *a, const lzg_schema *s,
                                     lz_str *out); /* base[_out][_overload] */

@@ -6,7 +6,7 @@
 #ifndef LZG_API_PYTHON_H
 #define LZG_API_PYTHON_H
 
-#include "gen/model.h"
+#include "gen/model/model.h"
 
 typedef struct lzg_py_argument {
     lz_str name;
@@ -21,13 +21,13 @@ typedef struct lzg_py_signature {
     const lzg_py_argument *args; /* positional, keyword, out, tensor options */
     size_t n;                    /* all of them */
     size_t npositional;
-    size_t ninputs;                 /* positional and keyword: where out stands */
+    size_t ninputs;                 /* positional and keyword: the position of out */
     bool has_out;                   /* args[ninputs] is out */
     const lzg_py_argument *outputs; /* what it holds: several are packed into one list */
     size_t noutputs;
     bool method; /* self is not among the arguments */
     bool deprecated;
-    const lz_str *call; /* deprecated: what is handed on, names of arguments or constants */
+    const lz_str *call; /* deprecated: the arguments passed on, names or constants */
     size_t ncall;
 } lzg_py_signature;
 

@@ -1,7 +1,7 @@
 #include "gen/api/python_dispatch.h"
 #include "gen/api/cpp.h"
 #include "gen/api/python_types.h"
-#include "gen/lists.h"
+#include "gen/text/lists.h"
 
 /* ---- returns ---- */
 

@@ -1,14 +1,15 @@
 /* python_dispatch.h - from parsed Python arguments to the C++ function.
  *
- * The binding parses, unpacks each argument with an accessor, and calls the operator
- * through a lambda whose parameters are the C++ ones. What has no such way is refused. */
+ * The binding parses, unpacks each argument with an accessor, and calls the operator through a lambda
+ * whose parameters are the C++ ones. Arguments and results that cannot be converted in this way are
+ * refused. */
 #ifndef LZG_API_PYTHON_DISPATCH_H
 #define LZG_API_PYTHON_DISPATCH_H
 
 #include "gen/api/python.h"
 
-/* What the lambda returns, written tensors by value. A type that the wrapper cannot make a
- * Python object of is refused. */
+/* The return type of the lambda; written tensors are returned by value. A type is refused if the
+ * wrapper cannot make a Python object from it. */
 LZ_MUST_USE lz_err *lzg_python_lambda_return(lz_arena *a, const lzg_ops *ops, const lzg_function *f,
                                              lz_str *out);
 

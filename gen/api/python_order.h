@@ -1,8 +1,8 @@
-/* python_order.h - which overload Python tries first.
+/* python_order.h - the order in which Python tries overloads.
  *
- * Overloads stand in the order of their strings, except that one which would swallow
- * another's arguments comes after it: a number converts to a Tensor, a Tensor of no
- * dimension to a number, and the Tensor form is meant. */
+ * Overloads are in the order of their strings, with one exception: an overload that would also accept
+ * another's arguments comes after the other. A number converts to a Tensor, and a Tensor without
+ * dimensions to a number; the Tensor form has precedence. */
 #ifndef LZG_API_PYTHON_ORDER_H
 #define LZG_API_PYTHON_ORDER_H
 

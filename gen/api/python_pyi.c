@@ -182,7 +182,7 @@ static lz_err *print_spread(const lzg_py_argument *arg, lz_text *out)
     return lzg_python_type_pyi(arg->type->elem, out);
 }
 
-/* A spread argument makes those behind it keywords by itself. */
+/* A spread argument makes all arguments after it keyword-only. */
 static lz_err *collect(const stub *s, formals *f)
 {
     const lzg_py_signature *sig = s->sig;

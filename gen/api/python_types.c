@@ -120,7 +120,7 @@ static void stub_tensors(const lzg_type *t, lz_text *out)
         lzg_python_or_none(out);
 }
 
-/* A fixed size means that one element may stand for all. */
+/* A list of fixed size may be given as one element. */
 static lz_err *stub_list(const lzg_type *t, lz_text *out)
 {
     bool sized = t->size >= 0;

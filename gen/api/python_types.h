@@ -1,10 +1,11 @@
-/* python_types.h - types and defaults as Python sees them: in the strings that the
- * argument parser reads, in type stubs (.pyi), and as the name of the parser's accessor.
- * A type that has no such form is refused, LZ_ERR_UNSUPPORTED. */
+/* python_types.h - Python's names of types and defaults: in the strings that the argument parser reads, in
+ * type stubs (.pyi), and as the name of the parser's accessor.
+ *
+ * A type without a Python form is refused, LZ_ERR_UNSUPPORTED. */
 #ifndef LZG_API_PYTHON_TYPES_H
 #define LZG_API_PYTHON_TYPES_H
 
-#include "gen/model.h"
+#include "gen/model/model.h"
 
 /* "SymIntArrayRef[2]?"; without symint a SymInt list is a list of ints. */
 LZ_MUST_USE lz_err *lzg_python_type(const lzg_type *t, bool symint, lz_text *out);

@@ -94,7 +94,7 @@ lz_err *lzg_structured_out_arguments(lz_arena *a, const lzg_group *g, lzg_bindin
     return NULL;
 }
 
-/* What stands for the argument, or NULL; self is never replaced. */
+/* The replacement of the argument, or NULL; self is never replaced. */
 static const lzg_precompute_replace *replacement(const lzg_precompute *p, const lzg_argument *arg)
 {
     for (size_t i = 0; p && arg->section != LZG_SELF && i < p->nreplace; i++)

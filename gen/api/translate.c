@@ -11,7 +11,7 @@ static const lzg_ctype optional_tensors = { .kind = LZG_C_LIST, .elem = OPTIONAL
 static const lzg_ctype const_optional_tensors = { .kind = LZG_C_CONST_REF, .elem = &optional_tensors };
 static const lzg_ctype longs_ref = { .kind = LZG_C_ARRAY_REF, .elem = BASE(long) };
 
-/* One step from `from` to `to`; $ stands for the expression of type `from`. */
+/* One step from `from` to `to`; $ is the expression of type `from`. */
 typedef struct step {
     const lzg_ctype *to, *from;
     const char *how;

@@ -1,9 +1,8 @@
 /* translate.h - expressions of one API's types from the variables of another.
  *
- * A scope holds what is at hand, as expressions with named types; a translation
- * finds for each goal an expression of exactly its name and type. The search only
- * ever makes goals smaller, so it ends; what it cannot find is an error that lists
- * the scope. */
+ * A scope holds the available expressions with named types; a translation finds for each goal an
+ * expression of exactly its name and type. Each step of the search makes goals smaller, so the search
+ * ends. If it finds no expression, the error lists the scope. */
 #ifndef LZG_API_TRANSLATE_H
 #define LZG_API_TRANSLATE_H
 
@@ -16,8 +15,8 @@ typedef struct lzg_scope {
 } lzg_scope;
 
 void lzg_scope_init(lzg_scope *s, lz_arena *a);
-/* A later entry of the same name and type replaces an earlier one. What follows from it
- * without looking at a goal (an OptionalTensorRef from an optional Tensor, ...) is added, too. */
+/* A later entry of the same name and type replaces an earlier one. Expressions that follow from an
+ * entry for every goal (an OptionalTensorRef from an optional Tensor, ...) are added, too. */
 LZ_MUST_USE lz_err *lzg_scope_add(lzg_scope *s, lz_str expr, lzg_nctype what);
 LZ_MUST_USE lz_err *lzg_scope_add_bindings(lzg_scope *s, lzg_bindings b);
 LZ_MUST_USE lz_err *lzg_scope_add_this(lzg_scope *s); /* self is *this: inside a method of Tensor */

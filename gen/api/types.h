@@ -6,7 +6,7 @@
 #ifndef LZG_API_TYPES_H
 #define LZG_API_TYPES_H
 
-#include "gen/model.h"
+#include "gen/model/model.h"
 
 #define LZG_CPP_TYPES(X)                                                                                     \
     X(void, "void")                                                                                          \
@@ -108,7 +108,7 @@ void lzg_ctype_print_value(const lzg_ctype *t, lz_text *out); /* without outer r
 /* LZ_ERR_UNSUPPORTED, "why: type as printed". */
 LZ_MUST_USE lz_err *lzg_refuse_type(const lzg_type *t, const char *why);
 
-/* A type and what it stands for: two bools are not exchangeable, two "pin_memory" are. */
+/* A type and its role: two bools are not exchangeable, two "pin_memory" are. */
 typedef struct lzg_nctype {
     lz_str name;
     const lzg_ctype *type;

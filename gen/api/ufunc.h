@@ -13,7 +13,7 @@ LZ_MUST_USE lz_err *lzg_ufunc_arguments(lz_arena *a, const lzg_group *g, const l
                                         lzg_bindings *out);
 
 typedef struct lzg_ufunctor {
-    lzg_bindings ctor;  /* host side: what is no tensor, and the chosen one; at opmath precision */
+    lzg_bindings ctor; /* host side: arguments that are no tensors, and the chosen one; at opmath precision */
     lzg_bindings apply; /* device side: the tensors */
 } lzg_ufunctor;
 
@@ -21,7 +21,7 @@ typedef struct lzg_ufunctor {
 LZ_MUST_USE lz_err *lzg_ufunctor_arguments(lz_arena *a, const lzg_group *g, int scalar_tensor,
                                            lzg_ufunctor *out);
 
-/* What is no tensor; the tensors are in the iterator. */
+/* Arguments that are no tensors; the tensors are in the iterator. */
 LZ_MUST_USE lz_err *lzg_ufunc_stub_arguments(lz_arena *a, const lzg_group *g, lzg_bindings *out);
 
 #endif

@@ -1,8 +1,8 @@
 #include "gen/api/unboxing.h"
 #include "gen/api/cpp.h"
 
-/* Vectors behind an ArrayRef must outlive the block that fills them: they are declared
- * ahead, in `ahead`. */
+/* Vectors used by an ArrayRef must outlive the block that fills them: they are declared before the
+ * block, in `ahead`. */
 typedef struct unboxer {
     lz_arena *arena;
     lzg_local local;
@@ -18,7 +18,7 @@ typedef struct held {
 
 static lz_err *convert(unboxer *u, const lzg_type *t, lz_str name, bool writes, held *out);
 
-/* Starts a line; $ in the text stands for the name, % for the type. */
+/* Starts a line; $ in the text is the name, % the type. */
 static void line(unboxer *u, const char *text, lz_str name, const lzg_ctype *type)
 {
     lz_text_fill(&u->code, ' ', 4 * u->indent);

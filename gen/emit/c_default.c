@@ -3,7 +3,7 @@
 #include "gen/emit/c_text.h"
 #include <lazuli/schema.h>
 
-/* Appends the initialiser that text stands for; false: it stands for none. */
+/* Appends the initialiser for text; false: text has no value of the type. */
 typedef bool read_fn(lz_str text, lz_text *out);
 
 typedef struct word {
@@ -59,7 +59,7 @@ static bool read_bool(lz_str text, lz_text *out)
     return read_word(bools, text, out);
 }
 
-/* The least integer has no literal of its own. */
+/* The smallest integer has no literal in C. */
 static bool read_int(lz_str text, lz_text *out)
 {
     int64_t v;
@@ -115,7 +115,7 @@ static char unescape(char c)
     return at ? to[at - from] : c;
 }
 
-/* Quoted in either way; what a backslash means is C's and Python's common part. */
+/* A string in single or double quotes, with the escapes that C and Python share. */
 static bool read_str(lz_str text, lz_text *out)
 {
     lz_text plain = { 0 };
@@ -174,7 +174,7 @@ static bool read_items(read_fn *read, lz_str items, lz_text *out, size_t *n)
     return ok;
 }
 
-/* One value for a list of a known size stands for so many equal ones. */
+/* One value for a list of known size is repeated. */
 static bool read_repeated(read_fn *read, lz_str item, int32_t size, lz_text *out)
 {
     bool ok = size > 0 && size <= LZ_LIST_MAX;
@@ -227,7 +227,7 @@ static lz_err *save(lz_arena *a, lz_text *t, lzg_c_type c, lzg_c_default *out)
     return lz_text_save(t, a, &out->init);
 }
 
-/* What most defaults are, without making text. */
+/* The common defaults, without making text. */
 static bool common(lz_str text, lzg_c_type c, lzg_c_default *out)
 {
     static const struct {

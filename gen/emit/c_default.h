@@ -1,7 +1,7 @@
 /* c_default.h - a schema's defaults as C initialisers.
  *
- * The language does not look into defaults; here they are read by the type they
- * belong to, and what does not fit it is refused. */
+ * The schema language does not parse defaults. This module parses a default by the type of its
+ * argument, and refuses a default that does not fit the type. */
 #ifndef LZG_C_DEFAULT_H
 #define LZG_C_DEFAULT_H
 
@@ -13,7 +13,7 @@ typedef struct lzg_c_default {
     lz_str value; /* of the member of lz_value; empty for None */
 } lzg_c_default;
 
-/* LZ_ERR_UNSUPPORTED where text is no value of the type. */
+/* LZ_ERR_UNSUPPORTED if text is no value of the type. */
 LZ_MUST_USE
 lz_err *lzg_c_default_read(lz_arena *a, lz_str text, const lzg_type *t, lzg_c_type c, lzg_c_default *out);
 

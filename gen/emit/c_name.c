@@ -1,11 +1,11 @@
 #include "gen/emit/c_name.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "gen/utils.h"
+#include "gen/text/utils.h"
 #include <stdlib.h>
 
-/* Words of C and C++, macros of their standard headers and of GNU C, and what every
- * generated declaration has: c, at, args. Sorted by bytes. */
+/* Keywords of C and C++, macros of their standard headers and of GNU C, and the names in every
+ * generated declaration: c, at, args. Sorted by bytes. */
 /* clang-format off */
 #define W(word) { "" word, sizeof(word) - 1 }
 static const lz_str taken[] = {
@@ -32,7 +32,7 @@ static int by_name(const void *key, const void *item)
     return lz_str_cmp(*(const lz_str *)key, *(const lz_str *)item);
 }
 
-/* Names that a compiler may use itself. */
+/* Names that are reserved for the compiler. */
 static bool reserved(lz_str name)
 {
     return name.len > 1 && name.ptr[0] == '_'

@@ -3,20 +3,24 @@
 #include "gen/emit/c_name.h"
 #include "gen/emit/c_text.h"
 #include "gen/formula/formula_define.h"
-#include "gen/utils.h"
+#include "gen/text/utils.h"
 #include <lazuli/schema.h>
 
 /* ---- one operator ---- */
 
 enum { LONGEST = 255 }; /* lz_op_row.base counts in a byte */
 
-/* The unambiguous name; before it the namespace, unless it is the usual one. */
-static lz_err *make_ident(lz_arena *a, const lzg_function *f, lz_str *out)
+/* The unambiguous name, with its namespace in front unless that is aten. If the headers have the name and
+ * there is no overload, the overload is called default: lz_item_default. */
+static lz_err *make_ident(lzg_c_ops *c, const lzg_function *f, lz_str *out)
 {
+    lz_arena *a = &c->arena;
     lz_str name = f->func->name.unambiguous;
     *out = name;
     if (!lz_str_is(f->ns, "aten"))
         LZ_TRY(lz_arena_printf(a, out, "%.*s_%.*s", LZ_FMT(f->ns), LZ_FMT(name)));
+    if (!f->func->name.overload.len && lz_map_find(&c->reserved, *out))
+        LZ_TRY(lz_arena_printf(a, out, "%.*s_default", LZ_FMT(*out)));
     if (lzg_is_identifier(*out) && out->len <= LONGEST)
         return NULL;
     lz_err *e = lz_errf(LZ_ERR_UNSUPPORTED, "'%.*s' is no identifier in C%s", LZ_FMT(*out),
@@ -100,7 +104,7 @@ static lz_err *make(lzg_c_ops *c, const lzg_function *f, lzg_c_op *op)
     const lzg_definition *def =
         c->definitions && c->definitions->n ? lzg_definition_of(c->definitions, f) : NULL;
     op->f = f;
-    LZ_TRY(make_ident(&c->arena, f, &op->ident));
+    LZ_TRY(make_ident(c, f, &op->ident));
     LZ_TRY(make_params(c, def, op));
     return make_returns(c, f->func, op);
 }
@@ -138,7 +142,7 @@ void lzg_put_c_name(lz_text *out, const lzg_c_op *op, lzg_c_part part)
     lz_text_add(out, op->part[part]);
 }
 
-/* If name is that of another operator's part, the part gives way. */
+/* If name is that of a part of another operator, the part is renamed. */
 static void give_way(const lzg_c_ops *c, lz_str name)
 {
     for (size_t i = 0; i < LZG_PART_COUNT; i++) {
@@ -179,7 +183,7 @@ static lz_err *check_parts(const lzg_c_ops *c, const lzg_c_op *op)
     return e;
 }
 
-/* Parts that gave way, and parts among reserved names, are looked at; others cannot clash. */
+/* Checks renamed parts and parts with reserved names; others cannot clash. */
 static lz_err *check_names(const lzg_c_ops *c, const lzg_c_op *op)
 {
     bool gave_way = false;
@@ -197,7 +201,7 @@ static lz_err *check_names(const lzg_c_ops *c, const lzg_c_op *op)
 
 /* ---- equal structs and functions ---- */
 
-/* The first operator under this key, which is then this one. */
+/* The first operator with this key; op itself if there was none. */
 static lz_err *first_like(lz_arena *a, lz_map *map, lz_text *key, lzg_c_op *op, const lzg_c_op **out)
 {
     lz_str kept;
@@ -245,7 +249,7 @@ static void put_struct(lz_text *key, const lzg_c_op *like)
     lz_text_putc(key, ' ');
 }
 
-/* Also where in the schema the keywords stand: boxed arguments come in that order. */
+/* The positions of keywords in the schema count too: boxed arguments come in that order. */
 static lz_err *find_call(lz_arena *a, lz_map *map, lz_text *key, lzg_c_op *op)
 {
     lz_text_clear(key);
@@ -281,7 +285,7 @@ static lz_err *find_likes(lzg_c_ops *c)
 
 /* ---- all operators ---- */
 
-/* The pointer's own bytes, where they are kept. */
+/* The bytes of the pointer itself, as a map key. */
 static lz_str function_key(const lzg_function *const *at)
 {
     return (lz_str){ (const char *)at, sizeof *at };

@@ -25,8 +25,8 @@ typedef struct lzg_c_return {
     lzg_c_type type;
 } lzg_c_return;
 
-/* What is declared beside lz_IDENT, and how its name ends: "_at", "_args", ... or, where
- * an operator has that name, with an underscore more. */
+/* The declarations besides lz_IDENT, with the ends of their names: "_at", "_args", ..., plus an
+ * underscore if an operator has that name. */
 typedef enum lzg_c_part {
     LZG_PART_AT,
     LZG_PART_ARGS,
@@ -47,8 +47,8 @@ struct lzg_c_op {
     size_t nreturns;
     const lzg_c_op
         *args_like; /* the first with an equal struct of keywords, maybe itself; NULL: no keywords */
-    const lzg_c_op *result_like; /* the same for several results */
-    const lzg_c_op *call_like; /* the first whose function has the same type and takes its arguments alike */
+    const lzg_c_op *result_like; /* as above, for the struct of several results */
+    const lzg_c_op *call_like;   /* the first with the same type of function and order of arguments */
 };
 
 typedef struct lzg_c_ops {
@@ -60,13 +60,13 @@ typedef struct lzg_c_ops {
     lz_map by_ident;    /* ident -> lzg_c_op * */
     lz_map by_function; /* bytes of a const lzg_function * -> lzg_c_op * */
     lz_map names;       /* of arguments -> their C names, lz_str * */
-    lz_map reserved;    /* names behind lz_ that headers declare */
+    lz_map reserved;    /* names after lz_ that headers declare */
 } lzg_c_ops;
 
-/* The definitions say which arguments are static; NULL or empty: none is. What cannot be
- * had in C goes into d: types, defaults and names, and operators whose
- * names would be those of others, or stand in one of the headers (a NULL-terminated
- * list of paths, or NULL). Deinit is due in any case. Returns memory and I/O errors. */
+/* The definitions say which arguments are static; NULL or empty: none is. Mistakes go into d: types,
+ * defaults and names that have no form in C, and operators whose names clash with others or with a name
+ * in one of the headers (a NULL-terminated list of paths, or NULL). Call deinit in any case. Returns
+ * memory and I/O errors. */
 LZ_MUST_USE
 lz_err *lzg_c_ops_init(lzg_c_ops *c, const lzg_ops *ops, const struct lzg_definitions *definitions,
                        const char *const *headers, lzg_diag *d);
@@ -77,10 +77,10 @@ void lzg_put_c_name(lz_text *out, const lzg_c_op *op, lzg_c_part part);
 
 const lzg_c_op *lzg_c_ops_find(const lzg_c_ops *c, const lzg_function *f); /* f may be NULL: NULL */
 
-/* What stands before the function's name: "lz_tensor *", "void ", "lz_max_dim_result ". */
+/* The text before the function's name: "lz_tensor *", "void ", "lz_max_dim_result ". */
 void lzg_put_c_result(lz_text *out, const lzg_c_op *op);
 
-/* The head of the function, from the result to `end`; `before` stands before it. */
+/* The head of the function, from the result to `end`, with `before` in front. */
 void lzg_put_c_head(lz_text *out, const lzg_c_op *op, const char *before, lz_str end);
 
 #endif

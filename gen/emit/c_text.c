@@ -1,6 +1,6 @@
 #include "gen/emit/c_text.h"
 
-/* The whole line is made room for at once; then the pieces are put in their places. */
+/* Memory for the whole line is reserved at once; then the pieces are copied. */
 void lzg_fill_with(lz_text *out, lz_str pattern, const lz_str *values, size_t n)
 {
     size_t size = pattern.len, at = out->len;
@@ -36,7 +36,7 @@ static bool is_plain(lz_str s, size_t i)
     return plain(s.ptr[i]) || (s.ptr[i] == '?' && (!i || s.ptr[i - 1] != '?'));
 }
 
-/* Octal has always three digits, so that no digit behind it can join. */
+/* Octal escapes have three digits, so that a following digit is not part of them. */
 static void put_escaped(lz_text *out, char c)
 {
     bool printable = c >= ' ' && c <= '~';
@@ -68,7 +68,7 @@ void lzg_put_c_string(lz_text *out, lz_str s)
     lz_text_putc(out, '"');
 }
 
-/* A '/' that touches a '*' is kept apart from it. */
+/* A blank separates a '/' from an adjacent '*'. */
 void lzg_put_c_comment(lz_text *out, lz_str s)
 {
     for (size_t slash; (slash = lz_str_find_char(s, '/')) != SIZE_MAX; s = lz_str_sub(s, slash + 1, s.len)) {
@@ -94,7 +94,7 @@ void lzg_wrap_item(lzg_wrap *w)
     w->item = w->out->len;
 }
 
-/* Blanks before the item become the end of its line. */
+/* Blanks before the item are replaced by the end of the line. */
 static void break_line(lzg_wrap *w)
 {
     lz_text *out = w->out;

@@ -1,7 +1,7 @@
-/* c_text.h - writing C: holes in a line, strings, comments, lists that wrap.
+/* c_text.h - writing C: lines with placeholders, strings, comments, lists that wrap.
  *
- * Emitters write megabytes in a few milliseconds, so a line with holes is filled by
- * position and not, as in code_template.h, by name. */
+ * Emitters write megabytes in a few milliseconds, so placeholders are filled by position and not by
+ * name, as in code_template.h. */
 #ifndef LZG_C_TEXT_H
 #define LZG_C_TEXT_H
 
@@ -19,21 +19,21 @@ void lzg_fill_with(lz_text *out, lz_str pattern, const lz_str *values, size_t n)
 
 /* "text", or NULL for a pointer that is NULL. */
 void lzg_put_c_string(lz_text *out, lz_str s);
-/* One that cannot end the comment it stands in. */
+/* A comment text that cannot end its comment. */
 void lzg_put_c_comment(lz_text *out, lz_str s);
 
-/* Items one after the other; one that would pass the last column starts a new line. */
+/* Items of a list; an item that would pass the last column starts a new line. */
 typedef struct lzg_wrap {
     lz_text *out;
     size_t line;   /* where the current line starts */
     size_t item;   /* where the current item starts */
     size_t indent; /* of further lines */
-    lz_str end;    /* of lines that go on: "" or " \\" */
+    lz_str end;    /* end of a line that continues: "" or " \\" */
 } lzg_wrap;
 
 /* `indent` spaces for further lines; the current line starts at or before the end of out. */
 lzg_wrap lzg_wrap_begin(lz_text *out, size_t indent, lz_str end);
-void lzg_wrap_item(lzg_wrap *w);                   /* what follows is an item... */
-void lzg_wrap_done(lzg_wrap *w, lz_str separator); /* ...up to here, and this stays with it */
+void lzg_wrap_item(lzg_wrap *w);                   /* begins an item... */
+void lzg_wrap_done(lzg_wrap *w, lz_str separator); /* ...and ends it; this text stays on the item's line */
 
 #endif

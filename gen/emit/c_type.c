@@ -38,7 +38,7 @@ const lzg_c_type_row lzg_c_types[LZG_C_TYPE_COUNT] = {
     OPT(OPT_BOOL, BOOL, "lz_opt_bool ", "truth", "opt_bool"),
 };
 
-/* A base type alone, as an option, and in a list; NONE: not to be had. */
+/* The C types of a base type, of its option, and of its list; NONE: there is no C type. */
 enum { NONE = LZG_C_TYPE_COUNT };
 static const struct {
     int plain, option, list;
@@ -78,7 +78,7 @@ static int of_base(const lzg_type *t, bool option)
     return option ? forms[t->base].option : forms[t->base].plain;
 }
 
-/* An optional element is to be had where NULL can stand for it. */
+/* An element may be optional if NULL can represent None. */
 static int of_list(const lzg_type *elem)
 {
     const lzg_type *inner = without_options(elem);

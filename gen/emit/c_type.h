@@ -1,11 +1,11 @@
 /* c_type.h - schema types in C.
  *
- * SymInt and DeviceIndex are int64_t, an option is the value that its type has for
- * "absent" (value.h) or else an lz_opt_, a list is a pointer with a length. */
+ * SymInt and DeviceIndex are int64_t. An option uses the type's value for "absent" (value.h) if there
+ * is one, else an lz_opt_ struct. A list is a pointer with a length. */
 #ifndef LZG_C_TYPE_H
 #define LZG_C_TYPE_H
 
-#include "gen/model.h"
+#include "gen/model/model.h"
 
 typedef enum lzg_c_type {
     LZG_C_TENSOR,
@@ -36,11 +36,11 @@ typedef enum lzg_c_type {
 } lzg_c_type;
 
 typedef struct lzg_c_type_row {
-    lz_str decl;      /* what stands before a name: "lz_tensor *", "int64_t " */
+    lz_str decl;      /* the text before a name: "lz_tensor *", "int64_t " */
     lz_str kind;      /* "TENSOR": of LZ_KIND_ */
     lz_str member;    /* of lz_value, and of its maker lz_value_ */
-    lz_str opt;       /* "opt_int" where only a function reads it from an lz_value; else empty */
-    lz_str absent;    /* initialiser of an option that is not there; empty: never absent */
+    lz_str opt;       /* "opt_int" if a function has to read it from an lz_value; else empty */
+    lz_str absent;    /* initialiser of an absent option; empty: never absent */
     lz_str element;   /* of a list, as declared; else empty */
     lzg_c_type plain; /* without the option, or the element's type */
 } lzg_c_type_row;

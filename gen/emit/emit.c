@@ -9,6 +9,8 @@ const lzg_target lzg_targets[] = {
       lzg_why_tables },
     { "api", "C functions and keyword macros: include/lazuli/ops.h, api/ops_defaults.c", false, lzg_emit_api,
       lzg_why_api },
+    { "short", "one name for several overloads: include/lazuli/short_ops.h, api/short_ops.c", false,
+      lzg_emit_short, lzg_why_short },
     { "boxed", "calls by number with arrays of values: api/boxed_table.{h,c}, api/boxed_N.c", false,
       lzg_emit_boxed, lzg_why_boxed },
     { "dispatch", "kernels by dispatch key: op/dispatch_table.{h,c}", false, lzg_emit_dispatch,
@@ -17,9 +19,9 @@ const lzg_target lzg_targets[] = {
       lzg_emit_lower, lzg_why_lower },
     { "autograd", "backward and forward formulas: autograd/grad_table.{h,c}, autograd/grad_FILE.c", false,
       lzg_emit_autograd, lzg_why_autograd },
-    { "lazy", "recording: lazy/ops_N.c, lazy/nodes.h, lazy/nodes_N.c; of a backend lazy/lazy_table.{h,c}",
+    { "lazy", "recording: lazy/ops_N.c; of a backend lazy/lazy_table.{h,c}, lazy/nodes.h, lazy/nodes_N.c",
       false, lzg_emit_lazy, lzg_why_lazy },
-    { "functionalization", "what views and writes become: lazy/functional_table.{h,c}", false,
+    { "functionalization", "what views and writes become: op/functional_table.{h,c}", false,
       lzg_emit_functionalization, lzg_why_functionalization },
     { "backend-stubs", "a backend to fill in: stubs/NAME_{ops.h,ops.c,stubs.c,backend.c}", true,
       lzg_emit_backend_stubs, lzg_why_backend_stubs },
@@ -63,7 +65,7 @@ static lz_err *unknown(lz_str name)
     return e;
 }
 
-/* The next name of a list, and its row; a list that is "all" is every row in turn. */
+/* The next name of a list, and its row; "all" gives every row in turn. */
 typedef struct walk {
     lz_str rest;
     const lzg_target *row;
@@ -137,7 +139,7 @@ lz_err *lzg_use_add(lz_arena *a, lzg_uses *out, const char *file, const char *sy
 
 enum { BUFFER = 1 << 16 };
 
-/* One that cannot be read is for lzg_files_write to complain about. */
+/* An unreadable file is left to lzg_files_write, which reports the error. */
 static lz_err *open_old(lzg_emit *e, const char *name)
 {
     char *path;
@@ -162,7 +164,7 @@ lz_err *lzg_emit_begin(lzg_emit *e, const char *name, lz_text **out)
     return e->keep ? NULL : open_old(e, name);
 }
 
-/* Whether text is what comes next on disk; it counts as found then. */
+/* Whether text equals the next bytes on disk; if so, they are skipped. */
 static bool found(lzg_emit *e, lz_str text)
 {
     bool ok = !e->differs && text.len <= e->old.len - e->same
@@ -171,7 +173,7 @@ static bool found(lzg_emit *e, lz_str text)
     return ok;
 }
 
-/* Everything is in the text from now on, also what was dropped. */
+/* From here on the whole file is kept, also the bytes that were dropped. */
 static void differ(lzg_emit *e)
 {
     lz_text all = { 0 };

@@ -55,7 +55,8 @@ static void put_declarations(lz_text *out, const lzg_c_op *op)
 
 /* ---- macros ---- */
 
-/* In a macro, lists come from the constant: an array that another replaces would warn. */
+/* Lists in a macro come from the constant: an array that another initialiser overrides would give a
+ * warning. */
 static void put_default(lz_text *out, const lzg_c_op *op, const lzg_c_param *p)
 {
     if (lzg_c_types[p->type].element.len && !lz_str_starts(p->deflt.init, LZ_STR("{ NULL")))
@@ -64,7 +65,7 @@ static void put_default(lz_text *out, const lzg_c_op *op, const lzg_c_param *p)
         lzg_fill(out, ".$ = $", p->name, p->deflt.init);
 }
 
-/* (c, self, other), or (c, self, ...) with the last one among the keywords. */
+/* (c, self, other), or (c, self, ...) where the last positional argument is part of `...`. */
 static void put_macro_params(lz_text *out, const lzg_c_op *op)
 {
     size_t named = op->npositional + 1 - (op->args_like != NULL), n = 0;
@@ -84,7 +85,7 @@ static void put_macro_params(lz_text *out, const lzg_c_op *op)
     lzg_put(out, ")");
 }
 
-/* What the macro passes for its n-th positional argument, the context being number 0. */
+/* The text that the macro passes for positional argument n; the context is number 0. */
 static void put_passed(lz_text *out, const lzg_c_op *op, size_t n, lz_str name, bool scalar)
 {
     bool last = op->args_like && n == op->npositional;
@@ -194,7 +195,7 @@ lz_err *lzg_emit_api(lzg_emit *e)
     return emit_source(e);
 }
 
-/* The line on which a part of op is declared: what stands before, its name, what behind. */
+/* The line that declares a part of op: the text before the name, the name, the text after it. */
 static lz_err *add_use(lz_arena *a, lzg_uses *out, const char *file, const lzg_c_op *op, lzg_c_part part,
                        lz_str before, const char *behind)
 {

@@ -1,12 +1,11 @@
-/* Target `autograd`: derivatives as functions, and the table that says which formulas serve
- * which operator, what they need kept, and what can have a gradient.
+/* Target `autograd`: derivatives as functions, and the table with the formulas of each operator, the values
+ * that they save, and the arguments and results that can have gradients.
  *
- * A formula of derivatives.yaml is made into C by the emitter of `lower`, and so has its
- * form; there is no second emitter. What makes one function both lower and record is that
- * formulas call operators through lz_low_apply: a builder whose `apply` is set gets every
- * call as an operator's number and values. Sizes and dtypes are known either way, so
- * conditions and loops are plain C both times. An operator without an entry is taken apart
- * by the same means: its lowering function, called with such a builder. */
+ * The emitter of `lower` turns a formula of derivatives.yaml into C, so the function has the signature
+ * of a lowering function. One function both lowers and records, because formulas call operators through
+ * lz_low_apply: the `apply` of a builder gets every call as an operator's number and values. Sizes and
+ * dtypes are known in both cases, so conditions and loops are plain C. An operator without an entry is
+ * expanded in the same way: by its lowering function, called with a builder that has `apply`. */
 #include "gen/emit/c_text.h"
 #include "gen/emit/emit_lower.h"
 #include "gen/formula/formula_diff.h"
@@ -167,7 +166,7 @@ static lz_err *emit_table(lzg_emit *e)
 
 lz_err *lzg_emit_autograd(lzg_emit *e)
 {
-    if (!e->diffs) /* without a file of derivatives there are none */
+    if (!e->diffs) /* without a file of derivatives there are no derivatives */
         return NULL;
     LZ_TRY(emit_header(e));
     LZ_TRY(emit_table(e));

@@ -1,10 +1,9 @@
-/* Target `lazy`: recording. The functions of ops.h, each a call of the one recorder; for a
- * backend's file, which operators it records; and for each of those, or for all, a function that
- * makes its node. */
-#include "gen/api/lazy.h"
+/* Target `lazy`: recording. Each function of ops.h calls the recorder. For a backend's file, the target
+ * makes a table of the recorded operators, and a function for each that makes its node. */
+#include "gen/api/lazy_node.h"
 #include "gen/emit/c_text.h"
 #include "gen/emit/emit.h"
-#include "gen/sha1.h"
+#include "gen/text/sha1.h"
 
 static const char table_header[] = "lazy/lazy_table.h", table_source[] = "lazy/lazy_table.c";
 static const char nodes_header[] = "lazy/nodes.h";
@@ -81,7 +80,7 @@ static bool is_tensor(const lzg_c_param *p)
     return p->type == LZG_C_TENSOR || p->type == LZG_C_TENSORS;
 }
 
-/* Operands are outputs of nodes; random operators find their generator themselves. */
+/* Operands are outputs of nodes; random operators need no generator argument. */
 static void put_node_param(lzg_wrap *w, const lzg_c_param *p)
 {
     if (p->type == LZG_C_GENERATOR)
@@ -163,7 +162,7 @@ static const lzg_backend_metadata *kernel_of(const lzg_backend_index *x, const l
     return lz_map_get(&x->index, f->func->name.text);
 }
 
-/* Views and operators that write are recorded as what they are without memory. */
+/* Views and operators that write are recorded as their functional forms. */
 static const lzg_function *without_memory(const lzg_emit *e, const lzg_function *f)
 {
     const lzg_group *g = lz_map_get(&e->c->ops->group_of, f->func->name.text);
@@ -179,13 +178,11 @@ static bool is_recorded(const lzg_emit *e, const lzg_function *f)
            || lzg_op_list_has(l, without_memory(e, f)->func->name.text);
 }
 
-/* Without a backend file everything is recorded. */
+/* As the backend's file states. */
 static unsigned how(const lzg_emit *e, const lzg_c_op *op)
 {
     const lzg_backend *b = e->backend;
     unsigned set = 0;
-    if (!b)
-        return RECORDED;
     const lzg_backend_metadata *m = kernel_of(&b->index, op->f);
     set |= is_recorded(e, op->f) ? RECORDED : m ? SUPPORTED : 0;
     set |= lzg_op_list_has(&b->ir_gen, op->f->func->name.text) ? IR_GEN : 0;
@@ -242,18 +239,18 @@ static lz_err *emit_table(lzg_emit *e)
 
 /* ---- files ---- */
 
-/* What writes or looks is recorded as something else, unless the file names it itself. */
+/* Views and operators that write are recorded as other operators, unless the file names them. */
 static bool has_node(const lzg_emit *e, const lzg_c_op *op)
 {
-    if (e->backend && lzg_op_list_has(&e->backend->full_codegen, op->f->func->name.text))
+    if (lzg_op_list_has(&e->backend->full_codegen, op->f->func->name.text))
         return true;
     return (how(e, op) & (RECORDED | IR_GEN)) != 0 && without_memory(e, op->f) == op->f;
 }
 
 static void put_non_natives(lz_text *out, const lzg_backend *b)
 {
-    for (size_t i = 0; b && i < b->nnon_native; i++) {
-        lzg_put(out, "/* No operator; whoever has such nodes makes and lowers them:\n * ");
+    for (size_t i = 0; i < b->nnon_native; i++) {
+        lzg_put(out, "/* No operator of this set; the backend makes and lowers these nodes:\n * ");
         lzg_put_c_comment(out, b->non_native[i].func->text);
         lzg_put(out, " */\n");
     }
@@ -267,7 +264,7 @@ static lz_err *emit_nodes_header(lzg_emit *e)
         out,
         "/* nodes.h - one function for each operator that is recorded: it makes the operator's node from\n"
         " * outputs of other nodes. Made by lazuli-gen from the operator files. */\n"
-        "#ifndef LZ_LAZY_NODES_H\n#define LZ_LAZY_NODES_H\n\n#include \"lazy/ir.h\"\n\n"
+        "#ifndef LZ_LAZY_NODES_H\n#define LZ_LAZY_NODES_H\n\n#include \"lazy/ir_builder.h\"\n\n"
         "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
     for (size_t i = 0; i < e->c->n; i++)
         if (has_node(e, &e->c->all[i])) {
@@ -336,10 +333,11 @@ static lz_err *emit_shards(lzg_emit *e, const shards *s)
 
 lz_err *lzg_emit_lazy(lzg_emit *e)
 {
-    if (e->backend)
+    if (e->backend) {
         LZ_TRY(emit_table(e));
-    LZ_TRY(emit_nodes_header(e));
-    LZ_TRY(emit_shards(e, &nodes));
+        LZ_TRY(emit_nodes_header(e));
+        LZ_TRY(emit_shards(e, &nodes));
+    }
     return emit_shards(e, &bodies);
 }
 
@@ -353,7 +351,9 @@ static lz_err *add_shard_use(const lzg_emit *e, const lzg_c_op *op, lz_arena *a,
 
 lz_err *lzg_why_lazy(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_uses *out)
 {
-    if (e->backend && how(e, op))
+    if (!e->backend)
+        return NULL;
+    if (how(e, op))
         LZ_TRY(lzg_use_add(a, out, table_source, "lz_lazy_table[LZ_OP_$]", "    [LZ_OP_$] = ", op->ident));
     if (!has_node(e, op))
         return NULL;

@@ -1,14 +1,15 @@
-/* Target `lower`: every definition as a function that builds the lowered DAG, and the
- * table that says which function serves which operator. One file of functions for each
- * operator file; primitives without an inner expression are written by hand. */
+/* Target `lower`: every definition as a function that builds the lowered DAG, and the table of these
+ * functions by operator. One file of functions for each operator file; primitives without an inner
+ * expression are written by hand. */
 #include "gen/emit/emit_lower.h"
 #include "gen/emit/c_text.h"
+#include "gen/formula/check_reason.h"
 
 static const char header[] = "lower/lower_table.h", source[] = "lower/lower_table.c";
 
 /* ---- definitions ---- */
 
-/* The definition that an operator has from another one. */
+/* The definition that an operator takes from another operator. */
 static const lzg_definition *final_definition(const lzg_c_ops *c, const lzg_function *f)
 {
     const lzg_definition *def = lzg_definition_of(c->definitions, f);
@@ -46,6 +47,7 @@ static lz_err *begin(lzg_lower *f, const lzg_c_ops *ops, const lzg_c_op *op, con
     *f = (lzg_lower){ .ops = ops, .op = op, .def = def, .indent = 1 };
     f->inner = def->kind == LZG_DEF_POINTWISE;
     LZ_TRY(lz_arena_new(&f->arena, &f->slots, def->checked.nslots + 1));
+    LZ_TRY(lzg_subjects_of(&f->arena, &def->checked, &f->subjects));
     mark_used(f, def->checked.root);
     return NULL;
 }
@@ -69,7 +71,7 @@ static bool is_element(const lzg_lower *f, size_t i)
 static lz_err *declare_value(lzg_lower *f, size_t i, lz_str name)
 {
     lzg_c_slot *s = &f->slots[i];
-    lzg_stmt(f, "const lz_lv *%.*s = &%s[%zu];", LZ_FMT(name), is_element(f, i) ? "x" : "args", i);
+    lzg_stmt(f, "const lz_low_value *%.*s = &%s[%zu];", LZ_FMT(name), is_element(f, i) ? "x" : "args", i);
     s->expr = (lzg_c_expr){ .text = name, .pointer = true, .binds = LZG_BINDS_PRIMARY };
     return NULL;
 }
@@ -101,8 +103,9 @@ static lz_err *declare_args(lzg_lower *f)
 static const char *inner_rule(const lzg_shape_rule *rule)
 {
     static const char *const rules[][2] = {
-        { "pointwise", "POINTWISE" },     { "pointwise_float", "FLOAT" }, { "pointwise_int", "INT" },
-        { "pointwise_number", "NUMBER" }, { "predicate", "PREDICATE" },   { "select", "SELECT" },
+        { "pointwise", "POINTWISE" }, { "pointwise_float", "FLOAT" },   { "pointwise_wide", "WIDE" },
+        { "pointwise_int", "INT" },   { "pointwise_number", "NUMBER" }, { "predicate", "PREDICATE" },
+        { "select", "SELECT" },
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (!strcmp(rule->name, rules[i][0]))
@@ -119,7 +122,7 @@ static lz_err *put_inner(lzg_lower *f)
         return lz_err_at(LZ_ERR_UNSUPPORTED, f->op->f->func_loc, "the rule '%s' has no inner form",
                          f->def->rule->name);
     lzg_stmt(f, "lz_inner in;");
-    lzg_stmt(f, "lz_lv x[%zu];", f->def->checked.ngiven);
+    lzg_stmt(f, "lz_low_value x[%zu];", f->def->checked.ngiven);
     lzg_stmt(f, "LZ_TRY(lz_inner_begin(b, \"%.*s\", LZ_INNER_%s, args, %zu, x, &in));", LZ_FMT(s->name.text),
              rule, f->def->checked.ngiven);
     LZ_TRY(declare_args(f));
@@ -129,7 +132,7 @@ static lz_err *put_inner(lzg_lower *f)
     return NULL;
 }
 
-/* Lines with their indentation become one. */
+/* Lines and their indentation are joined to one line. */
 static void put_unwrapped(lz_text *out, lz_str s)
 {
     for (bool more = true, first = true; more; first = false) {
@@ -139,7 +142,7 @@ static void put_unwrapped(lz_text *out, lz_str s)
     }
 }
 
-/* The last statement returns by itself if it is an LZ_TRY. */
+/* If the last statement is an LZ_TRY, it becomes a return. */
 static void put_return(lzg_lower *f)
 {
     static const char try[] = "    LZ_TRY(";
@@ -183,11 +186,12 @@ static void put_function(lz_text *out, const lzg_lower *f)
 {
     lzg_put(out, "/* ");
     lzg_put_c_comment(out, f->op->f->func->text);
-    lzg_fill(out, " */\nlz_err *$(lz_lower *b, const lz_lv *args, lz_lv *results)\n{\n", f->symbol);
+    lzg_fill(out, " */\nlz_err *$(lz_lower *b, const lz_low_value *args, lz_low_value *results)\n{\n",
+             f->symbol);
     if (f->faults)
         lzg_put(out, "    lz_calc_fault fault = 0;\n");
     if (f->ntemps)
-        lz_text_printf(out, "    lz_lv t[%d];\n", f->ntemps);
+        lz_text_printf(out, "    lz_low_value t[%d];\n", f->ntemps);
     if (!f->builder)
         lzg_put(out, "    (void)b;\n");
     if (!uses_args(f))
@@ -310,7 +314,8 @@ static lz_err *emit_header(lzg_emit *e)
     lzg_put(
         out,
         "\n/* An operator that a formula calls: left to the builder if it asks for that. */\n"
-        "static inline lz_err *lz_low_apply(lz_lower *b, uint16_t op, const lz_lv *args, lz_lv *results)\n"
+        "static inline lz_err *lz_low_apply(lz_lower *b, uint16_t op, const lz_low_value *args, lz_low_value "
+        "*results)\n"
         "{\n"
         "    return b->apply ? b->apply(b, op, args, results) : lz_lower_table[op].fn(b, args, results);\n"
         "}\n\n#endif\n");
@@ -319,8 +324,8 @@ static lz_err *emit_header(lzg_emit *e)
 
 /* ---- the table ---- */
 
-/* Which argument of op goes where the definition's argument i stands; an operator that
- * writes its result takes the dtype from there. */
+/* The argument of op for argument i of the definition. An operator that writes its result takes the
+ * dtype from the written argument. */
 static int argument_from(const lzg_c_op *op, const lzg_schema *def, size_t i)
 {
     const lzg_argument *arg = lzg_schema_arg(op->f->func, def->args[i].name);

@@ -7,7 +7,7 @@ lz_err *lzg_eval_list(lzg_lower *f, const lzg_term *t, const lzg_c_place *want, 
 {
     lz_str items;
     if (!t->nkids)
-        return lzg_expr_make(f, LZG_REP_VALUE, LZG_BINDS_PRIMARY, out, "lz_lv_list(NULL, 0)");
+        return lzg_expr_make(f, LZG_REP_VALUE, LZG_BINDS_PRIMARY, out, "lz_low_value_list(NULL, 0)");
     LZ_TRY(lzg_eval_args(f, t->kids, t->nkids, &items));
     LZ_TRY(lzg_result(f, LZG_REP_VALUE, want, out));
     lzg_stmt(f, "LZ_TRY(lz_low_list(b, LZ_ARGS(%.*s), %zu, &%.*s));", LZ_FMT(items), t->nkids,
@@ -18,11 +18,11 @@ lz_err *lzg_eval_list(lzg_lower *f, const lzg_term *t, const lzg_c_place *want, 
 
 /* ---- going through a list ---- */
 
-/* What a loop needs before it starts. */
+/* The values that a loop needs before it starts. */
 typedef struct walk {
     bool range;
     lzg_c_expr from, to; /* of a range by 1 */
-    lz_str list;         /* its items and their number otherwise */
+    lz_str list;         /* otherwise: the items and their number */
 } walk;
 
 static lz_err *eval_bound(lzg_lower *f, const lzg_term *t, lzg_c_expr *out)
@@ -39,7 +39,7 @@ static lz_err *eval_source(lzg_lower *f, const lzg_term *t, lz_str *out)
     if (!e.pointer && !e.place) {
         lz_str name;
         LZ_TRY(lzg_name_count(f, "list", &name));
-        lzg_stmt(f, "lz_lv %.*s = %.*s;", LZ_FMT(name), LZ_FMT(e.text));
+        lzg_stmt(f, "lz_low_value %.*s = %.*s;", LZ_FMT(name), LZ_FMT(e.text));
         e.text = name;
     }
     return lz_arena_printf(&f->arena, out, "%.*s%slist", LZ_FMT(e.text), e.pointer ? "->" : ".");
@@ -83,7 +83,7 @@ static lz_err *walk_list(lzg_lower *f, const walk *w, uint32_t slot)
     LZ_TRY(lzg_name_new(f, what->name, &name));
     LZ_TRY(lz_arena_printf(&f->arena, &item, "&%.*s.items[%.*s]", LZ_FMT(w->list), LZ_FMT(i)));
     if (rep == LZG_REP_VALUE)
-        lzg_stmt(f, "const lz_lv *%.*s = %.*s;", LZ_FMT(name), LZ_FMT(item));
+        lzg_stmt(f, "const lz_low_value *%.*s = %.*s;", LZ_FMT(name), LZ_FMT(item));
     else
         LZ_TRY(lzg_get_known(f, item, name, rep));
     f->slots[slot].expr = (lzg_c_expr){ .rep = rep, .text = name, .binds = LZG_BINDS_PRIMARY };
@@ -131,7 +131,7 @@ lz_err *lzg_eval_map(lzg_lower *f, const lzg_term *t, const lzg_c_place *want, l
     LZ_TRY(walk_begin(f, t->kids[1], &w));
     LZ_TRY(lzg_name_count(f, "items", &items));
     LZ_TRY(lzg_name_count(f, "len", &n));
-    lzg_stmt(f, "lz_lv *%.*s;", LZ_FMT(items));
+    lzg_stmt(f, "lz_low_value *%.*s;", LZ_FMT(items));
     lzg_stmt(f, "size_t %.*s = 0;", LZ_FMT(n));
     if (w.range)
         lzg_stmt(f, "LZ_TRY(lz_low_list_new(b, lz_calc_count(%.*s, %.*s), &%.*s));", LZ_FMT(w.from.text),
@@ -142,8 +142,8 @@ lz_err *lzg_eval_map(lzg_lower *f, const lzg_term *t, const lzg_c_place *want, l
     LZ_TRY(walk_open(f, &w, t->slots[0]));
     LZ_TRY(put_filtered(f, t, items, n));
     lzg_close(f, "");
-    return lzg_expr_make(f, LZG_REP_VALUE, LZG_BINDS_PRIMARY, out, "lz_lv_list(%.*s, %.*s)", LZ_FMT(items),
-                         LZ_FMT(n));
+    return lzg_expr_make(f, LZG_REP_VALUE, LZG_BINDS_PRIMARY, out, "lz_low_value_list(%.*s, %.*s)",
+                         LZ_FMT(items), LZ_FMT(n));
 }
 
 /* ---- states that go from turn to turn ---- */
@@ -161,7 +161,7 @@ static lz_err *declare_state(lzg_lower *f, uint32_t slot, const lzg_term *start)
     return NULL;
 }
 
-/* With several names all next values are known before the first one is kept. */
+/* With several names, all next values are computed before the first is assigned. */
 static lz_err *next_state(lzg_lower *f, const lzg_term *t, size_t n, lzg_c_expr *next)
 {
     for (size_t i = 0; i < n; i++) {
@@ -209,7 +209,7 @@ lz_err *lzg_eval_fold(lzg_lower *f, const lzg_term *t, lzg_c_expr *parts)
     return NULL;
 }
 
-/* Elements leave a loop at different turns: those that are done keep their state. */
+/* Elements leave a loop at different iterations: finished elements keep their state. */
 static lz_err *select_next(lzg_lower *f, const lzg_term *t, size_t n, lzg_c_expr *cond, lzg_c_expr *next)
 {
     lz_str c;
@@ -219,7 +219,7 @@ static lz_err *select_next(lzg_lower *f, const lzg_term *t, size_t n, lzg_c_expr
         lzg_c_expr chosen;
         LZ_TRY(lzg_by_value(f, &next[i], &x));
         LZ_TRY(lzg_temp(f, &chosen));
-        lzg_stmt(f, "LZ_TRY(lz_low_op(b, LZ_LOP_SELECT, LZ_ARGS(%.*s, %.*s, %.*s), &%.*s));", LZ_FMT(c),
+        lzg_stmt(f, "LZ_TRY(lz_low_op(b, LZ_LOW_OP_SELECT, LZ_ARGS(%.*s, %.*s, %.*s), &%.*s));", LZ_FMT(c),
                  LZ_FMT(x), LZ_FMT(f->slots[t->slots[i]].expr.text), LZ_FMT(chosen.text));
         next[i] = chosen;
     }

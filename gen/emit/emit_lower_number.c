@@ -10,11 +10,11 @@ static lzg_rep rep_of(const lzg_term *t)
 
 /* ---- operators ---- */
 
-/* What an operator is in C, where its operands are C values; and as an lz_lop. */
+/* An operator in C, for operands that are C values, and as an lz_low_operator. */
 typedef struct op_row {
     const char *lop;
     const char *c;    /* infix; NULL: it has none */
-    const char *calc; /* what looks out for overflow; NULL: none can be */
+    const char *calc; /* the function that checks for overflow; NULL: no overflow is possible */
     int binds;
 } op_row;
 
@@ -63,7 +63,7 @@ static int max(int a, int b)
     return a > b ? a : b;
 }
 
-/* How large a result can be. */
+/* A bound on the result's magnitude. */
 static int bits_after(lzg_op op, const lzg_c_expr *x, const lzg_c_expr *y)
 {
     switch (op) {
@@ -172,7 +172,7 @@ static lz_err *low_op(lzg_lower *f, const char *lop, const lzg_term *const *args
     lz_str text;
     LZ_TRY(lzg_eval_args(f, args, n, &text));
     LZ_TRY(lzg_result(f, LZG_REP_VALUE, want, out));
-    lzg_stmt(f, "LZ_TRY(lz_low_op(b, LZ_LOP_%s, LZ_ARGS(%.*s), &%.*s));", lop, LZ_FMT(text),
+    lzg_stmt(f, "LZ_TRY(lz_low_op(b, LZ_LOW_OP_%s, LZ_ARGS(%.*s), &%.*s));", lop, LZ_FMT(text),
              LZ_FMT(out->text));
     f->builder = true;
     return NULL;
@@ -194,8 +194,8 @@ static lz_err *pair_call(lzg_lower *f, const char *fn, const lzg_term *x, const 
 static lz_err *eval_equal(lzg_lower *f, const lzg_term *t, const lzg_c_place *want, lzg_c_expr *out)
 {
     lzg_c_expr same;
-    LZ_TRY(pair_call(f, "lz_lv_equal", t->kids[0], t->kids[1], LZG_REP_BOOL, t->op == LZG_OP_EQ ? want : NULL,
-                     &same));
+    LZ_TRY(pair_call(f, "lz_low_value_equal", t->kids[0], t->kids[1], LZG_REP_BOOL,
+                     t->op == LZG_OP_EQ ? want : NULL, &same));
     *out = same;
     return t->op == LZG_OP_EQ ? NULL
                               : make_unary(f, &(lzg_term){ .op = LZG_OP_NOT, .type = t->type }, &same, out);
@@ -240,7 +240,7 @@ typedef lz_err *prim_fn(lzg_lower *f, const lzg_term *t, const lzg_c_place *want
 typedef struct prim_row {
     prim_fn *eval;
     const char *text; /* for it */
-    int bits;         /* of an int that comes out */
+    int bits;         /* of an int result */
     bool plain;       /* without statements, if its arguments are */
 } prim_row;
 
@@ -290,7 +290,7 @@ static lz_err *eval_text(lzg_lower *f, const lzg_term *t, const lzg_c_place *wan
     return lzg_expr_make(f, rep_of(t), LZG_BINDS_PRIMARY, out, "%s", row_of(t)->text);
 }
 
-/* The dtype of an element is the one computed in, that of a number argument its own. */
+/* The dtype of an element is the computation's dtype; a number argument has its own dtype. */
 static lz_err *eval_number_dtype(lzg_lower *f, const lzg_term *t, const lzg_c_place *want, lzg_c_expr *out)
 {
     const lzg_term *x = t->kids[0];
@@ -299,18 +299,18 @@ static lz_err *eval_number_dtype(lzg_lower *f, const lzg_term *t, const lzg_c_pl
     if (!f->inner)
         return eval_pointer_expr(f, t, want, out);
     if (given && !lzg_type_is_base_like(s->args[x->integer].type, LZG_TY_Tensor))
-        return lzg_expr_make(f, LZG_REP_DTYPE, LZG_BINDS_PRIMARY, out, "lz_lv_number_dtype(&args[%d])",
+        return lzg_expr_make(f, LZG_REP_DTYPE, LZG_BINDS_PRIMARY, out, "lz_low_value_number_dtype(&args[%d])",
                              (int)x->integer);
     return lzg_expr_make(f, LZG_REP_DTYPE, LZG_BINDS_PRIMARY, out, "in.type");
 }
 
-/* In an inner expression: whether the argument, of which the element is made, is None. */
+/* In an inner expression: whether the argument of the element is None. */
 static lz_err *eval_is_none(lzg_lower *f, const lzg_term *t, const lzg_c_place *want, lzg_c_expr *out)
 {
     const lzg_term *x = t->kids[0];
     if (!f->inner || x->kind != LZG_TERM_VAR || (size_t)x->integer >= f->def->checked.ngiven)
         return eval_pointer_expr(f, t, want, out);
-    return lzg_expr_make(f, LZG_REP_BOOL, LZG_BINDS_PRIMARY, out, "lz_lv_is_none(&args[%d])",
+    return lzg_expr_make(f, LZG_REP_BOOL, LZG_BINDS_PRIMARY, out, "lz_low_value_is_none(&args[%d])",
                          (int)x->integer);
 }
 
@@ -345,12 +345,13 @@ static lz_err *eval_pair(lzg_lower *f, const lzg_term *t, const lzg_c_place *wan
     return pair_call(f, row_of(t)->text, t->kids[0], t->kids[1], LZG_REP_VALUE, want, out);
 }
 
-static lz_err *eval_shape(lzg_lower *f, const lzg_term *t, const lzg_c_place *want, lzg_c_expr *out)
+/* f(b, &x, &result) */
+static lz_err *eval_one(lzg_lower *f, const lzg_term *t, const lzg_c_place *want, lzg_c_expr *out)
 {
     lz_str x;
     LZ_TRY(lzg_eval_pointer(f, t->kids[0], &x));
     LZ_TRY(lzg_result(f, LZG_REP_VALUE, want, out));
-    lzg_stmt(f, "LZ_TRY(lz_low_shape(b, %.*s, &%.*s));", LZ_FMT(x), LZ_FMT(out->text));
+    lzg_stmt(f, "LZ_TRY(%s(b, %.*s, &%.*s));", row_of(t)->text, LZ_FMT(x), LZ_FMT(out->text));
     f->builder = true;
     return NULL;
 }
@@ -379,16 +380,6 @@ static lz_err *eval_wrap_dims(lzg_lower *f, const lzg_term *t, const lzg_c_place
     LZ_TRY(lzg_result(f, LZG_REP_VALUE, want, out));
     lzg_stmt(f, "LZ_TRY(lz_low_wrap_dims(b, %.*s, %.*s, &%.*s));", LZ_FMT(dims), LZ_FMT(n.text),
              LZ_FMT(out->text));
-    f->builder = true;
-    return NULL;
-}
-
-static lz_err *eval_sums(lzg_lower *f, const lzg_term *t, const lzg_c_place *want, lzg_c_expr *out)
-{
-    lz_str list;
-    LZ_TRY(lzg_eval_pointer(f, t->kids[0], &list));
-    LZ_TRY(lzg_result(f, LZG_REP_VALUE, want, out));
-    lzg_stmt(f, "LZ_TRY(lz_low_sums(b, %.*s, &%.*s));", LZ_FMT(list), LZ_FMT(out->text));
     f->builder = true;
     return NULL;
 }
@@ -426,7 +417,7 @@ static lz_err *eval_to_int(lzg_lower *f, const lzg_term *t, const lzg_c_place *w
     return NULL;
 }
 
-/* self.shape[i] asks for one size; other lists for an item. */
+/* self.shape[i] reads one size; other lists give an item. */
 static lz_err *eval_index(lzg_lower *f, const lzg_term *t, const lzg_c_place *want, lzg_c_expr *out)
 {
     const lzg_term *list = t->kids[0];
@@ -513,15 +504,17 @@ static const prim_row prim_rows[LZG_PRIM_COUNT] = {
     [LZG_PRIM_DEFAULT_DTYPE] = { eval_text, "b->default_float", 0, true },
     [LZG_PRIM_WRAP_DIM] = { eval_wrap_dim, NULL, 0, false },
     [LZG_PRIM_WRAP_DIMS] = { eval_wrap_dims, NULL, 0, false },
-    [LZG_PRIM_SUMS] = { eval_sums, NULL, 0, false },
+    [LZG_PRIM_SUMS] = { eval_one, "lz_low_sums", 0, false },
     [LZG_PRIM_BROADCAST_SHAPES] = { eval_many, "lz_low_broadcast_shapes", 0, false },
-    [LZG_PRIM_SHAPE] = { eval_shape, NULL, 0, false },
-    [LZG_PRIM_NDIM] = { eval_pointer_expr, "lz_lv_ndim($)", 8, true },
-    [LZG_PRIM_NUMEL] = { eval_pointer_expr, "lz_lv_numel($)", LZG_BITS_ANY, true },
+    [LZG_PRIM_ELEMENT] = { eval_one, "lz_low_element", 0, false },
+    [LZG_PRIM_SHAPE] = { eval_one, "lz_low_shape", 0, false },
+    [LZG_PRIM_STRIDES] = { eval_one, "lz_low_strides", 0, false },
+    [LZG_PRIM_NDIM] = { eval_pointer_expr, "lz_low_value_ndim($)", 8, true },
+    [LZG_PRIM_NUMEL] = { eval_pointer_expr, "lz_low_value_numel($)", LZG_BITS_ANY, true },
     [LZG_PRIM_DTYPE] = { eval_tensor_dtype, NULL, 0, true },
-    [LZG_PRIM_DEVICE] = { eval_text, "lz_lv_none()", 0, true },
-    [LZG_PRIM_LAYOUT] = { eval_text, "lz_lv_layout(LZ_STRIDED)", 0, true },
-    [LZG_PRIM_NUMBER_DTYPE] = { eval_number_dtype, "lz_lv_number_dtype($)", 0, true },
+    [LZG_PRIM_DEVICE] = { eval_text, "lz_low_value_none()", 0, true },
+    [LZG_PRIM_LAYOUT] = { eval_text, "lz_low_value_layout(LZ_STRIDED)", 0, true },
+    [LZG_PRIM_NUMBER_DTYPE] = { eval_number_dtype, "lz_low_value_number_dtype($)", 0, true },
     [LZG_PRIM_IS_FLOATING_POINT] = { eval_dtype_expr, "lz_calc_is($, LZ_DTYPE_IS_FLOATING_POINT)", 0, true },
     [LZG_PRIM_IS_COMPLEX] = { eval_dtype_expr, "lz_calc_is($, LZ_DTYPE_IS_COMPLEX)", 0, true },
     [LZG_PRIM_IS_INTEGRAL] = { eval_dtype_expr, "lz_calc_is($, LZ_DTYPE_IS_INTEGRAL)", 0, true },
@@ -532,7 +525,7 @@ static const prim_row prim_rows[LZG_PRIM_COUNT] = {
     [LZG_PRIM_EPS] = { eval_dtype_expr, "lz_low_dtype_attr($, LZ_DTYPE_EPS)", 0, true },
     [LZG_PRIM_INDEX] = { eval_index, NULL, 0, false },
     [LZG_PRIM_SLICE] = { eval_slice, NULL, 0, false },
-    [LZG_PRIM_IS_NONE] = { eval_is_none, "lz_lv_is_none($)", 0, true },
+    [LZG_PRIM_IS_NONE] = { eval_is_none, "lz_low_value_is_none($)", 0, true },
 };
 
 static const prim_row *row_of(const lzg_term *t)
@@ -600,9 +593,10 @@ static lz_err *to_float(lzg_lower *f, lzg_c_expr *e, const lzg_c_place *want)
     LZ_TRY(lzg_settle(f, e));
     LZ_TRY(lzg_operand(f, e, LZG_BINDS_UNARY, &x));
     if (lzg_is_literal(e))
-        return lzg_expr_make(f, LZG_REP_VALUE, LZG_BINDS_PRIMARY, e, "lz_lv_float((double)%.*s)", LZ_FMT(x));
-    return lzg_expr_make(f, LZG_REP_VALUE, LZG_BINDS_PRIMARY, e, "lz_lv_sized(lz_scalar_float((double)%.*s))",
-                         LZ_FMT(x));
+        return lzg_expr_make(f, LZG_REP_VALUE, LZG_BINDS_PRIMARY, e, "lz_low_value_float((double)%.*s)",
+                             LZ_FMT(x));
+    return lzg_expr_make(f, LZG_REP_VALUE, LZG_BINDS_PRIMARY, e,
+                         "lz_low_value_sized(lz_scalar_float((double)%.*s))", LZ_FMT(x));
 }
 
 static lz_err *spread(lzg_lower *f, lzg_c_expr *e, const lzg_fty *from, const lzg_fty *to,

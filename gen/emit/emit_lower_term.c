@@ -1,6 +1,7 @@
 /* C for a term of a formula: chooses how a value is held and evaluates its parts. */
 #include "gen/emit/c_text.h"
 #include "gen/emit/emit_lower.h"
+#include "gen/formula/check_reason.h"
 
 /* NOLINTBEGIN(misc-no-recursion): as deep as the formula */
 
@@ -97,7 +98,8 @@ static lz_err *eval_float(lzg_lower *f, const lzg_term *t, const lzg_c_place *wa
     lz_err *e = lz_text_save(&text, &f->arena, &number);
     lz_text_deinit(&text);
     return e ? e
-             : lzg_expr_make(f, LZG_REP_VALUE, LZG_BINDS_PRIMARY, out, "lz_lv_float(%.*s)", LZ_FMT(number));
+             : lzg_expr_make(f, LZG_REP_VALUE, LZG_BINDS_PRIMARY, out, "lz_low_value_float(%.*s)",
+                             LZ_FMT(number));
 }
 
 static lz_err *eval_str(lzg_lower *f, const lzg_term *t, const lzg_c_place *want, lzg_c_expr *out)
@@ -109,7 +111,7 @@ static lz_err *eval_str(lzg_lower *f, const lzg_term *t, const lzg_c_place *want
     lz_err *e = lz_text_save(&text, &f->arena, &quoted);
     lz_text_deinit(&text);
     return e ? e
-             : lzg_expr_make(f, LZG_REP_VALUE, LZG_BINDS_PRIMARY, out, "lz_lv_str(LZ_STR(%.*s))",
+             : lzg_expr_make(f, LZG_REP_VALUE, LZG_BINDS_PRIMARY, out, "lz_low_value_str(LZ_STR(%.*s))",
                              LZ_FMT(quoted));
 }
 
@@ -122,7 +124,7 @@ static lz_err *eval_bool(lzg_lower *f, const lzg_term *t, const lzg_c_place *wan
 static lz_err *eval_none(lzg_lower *f, const lzg_term *t, const lzg_c_place *want, lzg_c_expr *out)
 {
     (void)t, (void)want;
-    return lzg_expr_make(f, LZG_REP_VALUE, LZG_BINDS_PRIMARY, out, "lz_lv_none()");
+    return lzg_expr_make(f, LZG_REP_VALUE, LZG_BINDS_PRIMARY, out, "lz_low_value_none()");
 }
 
 typedef struct constant {
@@ -144,11 +146,11 @@ static const constant constants[] = {
     { "float64", LZG_REP_DTYPE, "LZ_F64" },
     { "complex64", LZG_REP_DTYPE, "LZ_C64" },
     { "complex128", LZG_REP_DTYPE, "LZ_C128" },
-    { "strided", LZG_REP_VALUE, "lz_lv_layout(LZ_STRIDED)" },
-    { "contiguous_format", LZG_REP_VALUE, "lz_lv_memory_format(LZ_CONTIGUOUS)" },
-    { "preserve_format", LZG_REP_VALUE, "lz_lv_memory_format(LZ_PRESERVE)" },
-    { "channels_last", LZG_REP_VALUE, "lz_lv_memory_format(LZ_CHANNELS_LAST)" },
-    { "channels_last_3d", LZG_REP_VALUE, "lz_lv_memory_format(LZ_CHANNELS_LAST_3D)" },
+    { "strided", LZG_REP_VALUE, "lz_low_value_layout(LZ_STRIDED)" },
+    { "contiguous_format", LZG_REP_VALUE, "lz_low_value_memory_format(LZ_CONTIGUOUS)" },
+    { "preserve_format", LZG_REP_VALUE, "lz_low_value_memory_format(LZ_PRESERVE)" },
+    { "channels_last", LZG_REP_VALUE, "lz_low_value_memory_format(LZ_CHANNELS_LAST)" },
+    { "channels_last_3d", LZG_REP_VALUE, "lz_low_value_memory_format(LZ_CHANNELS_LAST_3D)" },
 };
 
 static lz_err *eval_const(lzg_lower *f, const lzg_term *t, const lzg_c_place *want, lzg_c_expr *out)
@@ -160,7 +162,7 @@ static lz_err *eval_const(lzg_lower *f, const lzg_term *t, const lzg_c_place *wa
     return lz_err_at(LZ_ERR_UNSUPPORTED, t->loc, "the constant '%.*s' cannot be lowered", LZ_FMT(t->text));
 }
 
-/* An optional that is known to be there is unpacked. */
+/* An optional that is known not to be None is unpacked. */
 static lz_err *eval_var(lzg_lower *f, const lzg_term *t, const lzg_c_place *want, lzg_c_expr *out)
 {
     (void)want;
@@ -230,7 +232,7 @@ static lz_err *put_call(lzg_lower *f, const lzg_term *t, const char *results)
     return NULL;
 }
 
-/* The arguments are copies, so the result may go where one of them stands. */
+/* The arguments are copies, so the result may overwrite one of them. */
 static lz_err *eval_call(lzg_lower *f, const lzg_term *t, const lzg_c_place *want, lzg_c_expr *out)
 {
     lz_str where;
@@ -245,7 +247,7 @@ static lz_err *eval_call(lzg_lower *f, const lzg_term *t, const lzg_c_place *wan
 
 static lz_err *eval_branches(lzg_lower *f, const lzg_term *t, const lzg_c_place *to);
 
-/* An else that is a condition itself goes on as "else if". */
+/* An else whose value is a conditional continues as "else if". */
 static lz_err *eval_else(lzg_lower *f, const lzg_term *t, const lzg_c_place *to)
 {
     lzg_c_expr c;
@@ -302,7 +304,7 @@ static lz_err *eval_select(lzg_lower *f, const lzg_term *t, const lzg_c_place *w
     if (f->inner)
         lzg_stmt(f, "LZ_TRY(lz_calc_select(b, &in, LZ_ARGS(%.*s), &%.*s));", LZ_FMT(args), LZ_FMT(out->text));
     else
-        lzg_stmt(f, "LZ_TRY(lz_low_op(b, LZ_LOP_SELECT, LZ_ARGS(%.*s), &%.*s));", LZ_FMT(args),
+        lzg_stmt(f, "LZ_TRY(lz_low_op(b, LZ_LOW_OP_SELECT, LZ_ARGS(%.*s), &%.*s));", LZ_FMT(args),
                  LZ_FMT(out->text));
     f->builder = true;
     return NULL;
@@ -320,7 +322,7 @@ static lz_err *eval_cond(lzg_lower *f, const lzg_term *t, const lzg_c_place *wan
 
 /* ---- let and check ---- */
 
-/* A variable of that name. What is written by a statement goes there at once. */
+/* A variable of that name. A statement's result is written to the variable directly. */
 static lz_err *bind_new(lzg_lower *f, lzg_c_slot *s, lz_str name, lzg_rep rep, const lzg_term *value)
 {
     bool first = lzg_is_plain(f, value) || value->kind == LZG_TERM_MAP || value->kind == LZG_TERM_FOLD;
@@ -355,7 +357,7 @@ static lz_err *bind(lzg_lower *f, uint32_t slot, const lzg_term *value)
     return bind_new(f, s, what->name, rep, value);
 }
 
-/* A part that is a name already keeps it. */
+/* A part that already has a name keeps it. */
 static lz_err *bind_part(lzg_lower *f, uint32_t slot, lzg_c_expr *part)
 {
     const lzg_slot *what = &f->def->checked.slots[slot];
@@ -415,7 +417,18 @@ static lz_err *eval_opposite(lzg_lower *f, const lzg_term *t, lz_str *out)
     return lz_arena_printf(&f->arena, out, "!%.*s", LZ_FMT(cond));
 }
 
-/* A condition on numbers that are known at run time only is left to the builder. */
+/* "LZ_REASON_SHAPE" */
+static const char *reason_of(const lzg_lower *f, const lzg_term *check)
+{
+    static const char *const names[] = {
+#define X(name, text) [LZ_REASON_##name] = "LZ_REASON_" #name,
+        LZ_REASONS(X)
+#undef X
+    };
+    return names[lzg_check_reason(f->subjects, check)];
+}
+
+/* A condition on run-time numbers is passed to the builder. */
 static lz_err *put_require(lzg_lower *f, const lzg_term *t)
 {
     lzg_c_expr c;
@@ -423,12 +436,12 @@ static lz_err *put_require(lzg_lower *f, const lzg_term *t)
     LZ_TRY(lzg_eval(f, t->kids[0], &c));
     LZ_TRY(lzg_by_pointer(f, &c, &cond));
     LZ_TRY(lzg_eval_args(f, t->kids + 2, t->nkids - 2, &parts));
-    lzg_stmt(f, "LZ_TRY(lz_low_require(b, %.*s, LZ_ARGS(%.*s), %zu));", LZ_FMT(cond), LZ_FMT(parts),
-             t->nkids - 2);
+    lzg_stmt(f, "LZ_TRY(lz_low_require(b, %.*s, %s, LZ_ARGS(%.*s), %zu));", LZ_FMT(cond), reason_of(f, t),
+             LZ_FMT(parts), t->nkids - 2);
     return NULL;
 }
 
-/* Without statements, and nothing to calculate. */
+/* A term without statements and without computation. */
 static bool are_brief(const lzg_lower *f, const lzg_term *const *terms, size_t n)
 {
     bool brief = lzg_are_plain(f, terms, n);
@@ -450,14 +463,15 @@ static lz_err *put_check(lzg_lower *f, const lzg_term *t)
         lzg_stmt(f, "if (%.*s)", LZ_FMT(cond));
     f->indent += plain;
     LZ_TRY(lzg_eval_args(f, t->kids + 2, t->nkids - 2, &parts));
-    lzg_stmt(f, "return lz_low_message(LZ_ARGS(%.*s), %zu);", LZ_FMT(parts), t->nkids - 2);
+    lzg_stmt(f, "return lz_low_message(%s, LZ_ARGS(%.*s), %zu);", reason_of(f, t), LZ_FMT(parts),
+             t->nkids - 2);
     f->indent -= plain;
     if (!plain)
         lzg_close(f, "");
     return NULL;
 }
 
-/* Statements up to the value of a block. */
+/* The statements before the value of a block. */
 static lz_err *enter(lzg_lower *f, const lzg_term *t, const lzg_term **value)
 {
     for (; t->kind == LZG_TERM_LET || t->kind == LZG_TERM_CHECK; t = t->kids[1])
@@ -499,7 +513,7 @@ static lz_err *parts_in_array(lzg_lower *f, const lzg_term *t, lzg_c_expr *parts
 {
     lz_str array;
     LZ_TRY(lzg_name_count(f, "r", &array));
-    lzg_stmt(f, "lz_lv %.*s[%zu];", LZ_FMT(array), t->type->n);
+    lzg_stmt(f, "lz_low_value %.*s[%zu];", LZ_FMT(array), t->type->n);
     LZ_TRY(lzg_eval_into(f, t, &(lzg_c_place){ array, LZG_REP_VALUE }));
     for (size_t i = 0; i < t->type->n; i++)
         LZ_TRY(array_part(f, array, i, &parts[i]));

@@ -11,8 +11,8 @@ static bool is_operator(lz_str s)
            || lz_str_starts(s, LZ_STR("? ")) || lz_str_starts(s, LZ_STR(": "));
 }
 
-/* Where a line of at most `room` characters may end: behind the last ", " or before the
- * last " && ", " || ", " ? ", " : " that stand outside of strings; the end if nowhere. */
+/* The end of a line of at most `room` characters: after the last ", " or before the last " && ", " ||
+ * ", " ? ", " : " outside of strings; the end of the text if there is none. */
 static size_t break_at(lz_str s, size_t room)
 {
     size_t best = 0;
@@ -111,7 +111,7 @@ lz_err *lzg_name_count(lzg_lower *f, const char *stem, lz_str *out)
 
 const char *lzg_rep_type(lzg_rep rep)
 {
-    static const char *const types[LZG_REP_COUNT] = { "lz_lv", "int64_t", "bool", "lz_dtype" };
+    static const char *const types[LZG_REP_COUNT] = { "lz_low_value", "int64_t", "bool", "lz_dtype" };
     return types[rep];
 }
 
@@ -143,7 +143,7 @@ lz_err *lzg_operand(lzg_lower *f, const lzg_c_expr *e, int binds, lz_str *out)
     return lz_arena_printf(&f->arena, out, "(%.*s)", LZ_FMT(e->text));
 }
 
-/* A VALUE, as the text of an lz_lv. */
+/* A VALUE, as the text of an lz_low_value. */
 static lz_err *value_text(lzg_lower *f, const lzg_c_expr *e, lz_str *out)
 {
     *out = e->text;
@@ -185,7 +185,7 @@ lz_err *lzg_settle(lzg_lower *f, lzg_c_expr *e)
 
 lz_err *lzg_get_known(lzg_lower *f, lz_str pointer, lz_str name, lzg_rep rep)
 {
-    static const char *const getters[LZG_REP_COUNT] = { NULL, "lz_lv_get_int", "lz_lv_get_bool",
+    static const char *const getters[LZG_REP_COUNT] = { NULL, "lz_low_value_get_int", "lz_low_value_get_bool",
                                                         "lz_calc_get_dtype" };
     lzg_stmt(f, "%s %.*s;", lzg_rep_type(rep), LZ_FMT(name));
     lzg_stmt(f, "LZ_TRY(%s(%.*s, &%.*s));", getters[rep], LZ_FMT(pointer), LZ_FMT(name));
@@ -213,11 +213,12 @@ bool lzg_is_literal(const lzg_c_expr *e)
 
 static lz_err *pack(lzg_lower *f, lzg_c_expr *e)
 {
-    static const char *const makers[LZG_REP_COUNT] = { NULL, "lz_lv_int", "lz_lv_bool", "lz_lv_dtype" };
+    static const char *const makers[LZG_REP_COUNT] = { NULL, "lz_low_value_int", "lz_low_value_bool",
+                                                       "lz_low_value_dtype" };
     LZ_TRY(lzg_settle(f, e));
     if (e->rep == LZG_REP_INT && !lzg_is_literal(e))
-        return lzg_expr_make(f, LZG_REP_VALUE, LZG_BINDS_PRIMARY, e, "lz_lv_sized(lz_scalar_int(%.*s))",
-                             LZ_FMT(e->text));
+        return lzg_expr_make(f, LZG_REP_VALUE, LZG_BINDS_PRIMARY, e,
+                             "lz_low_value_sized(lz_scalar_int(%.*s))", LZ_FMT(e->text));
     return lzg_expr_make(f, LZG_REP_VALUE, LZG_BINDS_PRIMARY, e, "%s(%.*s)", makers[e->rep], LZ_FMT(e->text));
 }
 

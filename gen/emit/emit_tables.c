@@ -2,7 +2,8 @@
  * of arguments are written once, under the name of the first that has them. */
 #include "gen/emit/c_text.h"
 #include "gen/emit/emit.h"
-#include "gen/utils.h"
+#include "gen/formula/formula_diff.h"
+#include "gen/text/utils.h"
 #include <lazuli/schema.h>
 #include <stdlib.h>
 
@@ -10,7 +11,7 @@ static const char header[] = "op/op_table.h", source[] = "op/op_table.c";
 
 /* ---- op_table.h ---- */
 
-/* Those of the tags file, then those that generated operators got without one. */
+/* The tags of the tags file, then tags that only generated operators have. */
 static lz_err *collect_tags(const lzg_ops *ops, lz_map *out)
 {
     for (lz_map_entry *e = lz_map_next(&ops->tags, NULL); e; e = lz_map_next(&ops->tags, e))
@@ -67,16 +68,21 @@ static lz_err *emit_header(lzg_emit *e)
     lzg_put(out, "/* By lz_op; row 0 is empty. */\n"
                  "extern const lz_op_row lz_op_table[LZ_OP_COUNT];\n"
                  "extern const lz_layout_row lz_op_layout[LZ_OP_COUNT];\n"
-                 "extern const lz_kin_row lz_op_kin[LZ_OP_COUNT];\n"
                  "/* Every lz_op, sorted by name, then by namespace: overloads stand together. */\n"
                  "extern const uint16_t lz_op_by_name[LZ_OP_COUNT];\n\n"
+                 "/* Operators of PyTorch that are not planned. Ends with a row without a pattern. */\n"
+                 "typedef struct lz_left_out_row {\n"
+                 "    const char *pattern; /* of names without overload; * stands for any characters */\n"
+                 "    const char *family;\n"
+                 "} lz_left_out_row;\n"
+                 "extern const lz_left_out_row lz_left_out_table[];\n\n"
                  "#ifdef __cplusplus\n}\n#endif\n#endif\n");
     return lzg_emit_end(e);
 }
 
 /* ---- op_table.c ---- */
 
-/* Things written once: what one is -> the name it was given. */
+/* Items written once: the item's text -> its name. */
 typedef struct pool {
     lz_map names;
     lz_text text;
@@ -88,7 +94,7 @@ typedef struct tables {
     pool types, values, args, returns;
     const lz_str *base_types[LZG_TY_COUNT]; /* names of the most common ones */
     const lz_str **lists; /* for each operator the names of its arguments and of its returns */
-    lz_text list, item;   /* being made, one within the other */
+    lz_text list, item;   /* under construction, nested */
 } tables;
 
 static const lz_str *pool_get(const pool *p, lz_str what)
@@ -141,7 +147,7 @@ static void put_type_flags(lz_text *out, const lzg_type *t)
         lzg_put(out, "0");
 }
 
-/* Two classes may differ in characters that C has not. */
+/* Two classes may differ only in characters that C identifiers cannot have. */
 static lz_err *add_type(tables *t, const lzg_type *type, lzg_c_type c, lz_str text, const lz_str **out)
 {
     const lzg_type *list = lzg_type_is_list_like(type);
@@ -228,7 +234,7 @@ static unsigned alias_bits(const lzg_annotation *n)
     return bits;
 }
 
-/* Letters, '!', '|' and " -> ": nothing that a C string would mind. */
+/* Letters, '!', '|' and " -> ": a C string needs no escapes for them. */
 static void put_annotation(lz_text *out, const lzg_annotation *n)
 {
     if (!n)
@@ -288,7 +294,7 @@ static lz_err *put_return(tables *t, lz_text *out, const lzg_c_op *op, size_t i)
     return NULL;
 }
 
-/* Lists are known by how the schema writes them: its text splits at the last ") -> ". */
+/* A list is identified by its text in the schema, which splits at the last ") -> ". */
 static size_t arrow_of(const lzg_schema *s)
 {
     size_t i = s->text.len - 5;
@@ -366,7 +372,7 @@ static const lz_str kinds[LZG_KIND_COUNT] = {
     [LZG_MUTABLE] = { "MUTABLE", 7 },        [LZG_SCRATCH] = { "SCRATCH", 7 },
 };
 
-/* Names joined by " | " behind a key; nothing at all if there are none. */
+/* Names joined by " | " after a key; nothing if there are no names. */
 typedef struct bits {
     lz_text *out;
     lz_str before, behind;
@@ -382,7 +388,13 @@ static void put_bit(bits *b, bool set, lz_str name)
     b->any = true;
 }
 
-static void put_flags(lz_text *out, const lzg_function *f)
+/* Derivatives are more exact than dispatch tables, if they were read. */
+static bool has_own_derivative(const lzg_emit *e, const lzg_function *f)
+{
+    return e->diffs ? lzg_diff_of(e->diffs, f)->kind == LZG_DIFF_OWN : f->is_abstract;
+}
+
+static void put_flags(lz_text *out, const lzg_emit *e, const lzg_function *f)
 {
     const struct {
         bool set;
@@ -393,10 +405,13 @@ static void put_flags(lz_text *out, const lzg_function *f)
         { lzg_schema_has_symint(f->func), LZ_STR("LZ_OPF_SYMINT") },
         { f->structured || f->structured_delegate, LZ_STR("LZ_OPF_STRUCTURED") },
         { f->generated, LZ_STR("LZ_OPF_GENERATED") },
-        { f->is_abstract, LZ_STR("LZ_OPF_ABSTRACT") },
+        { has_own_derivative(e, f), LZ_STR("LZ_OPF_ABSTRACT") },
         { f->variants & LZG_VARIANT_FUNCTION, LZ_STR("LZ_OPF_FUNCTION") },
         { f->variants & LZG_VARIANT_METHOD, LZ_STR("LZ_OPF_METHOD") },
         { f->view_kind == LZG_ALIASING_INPLACE, LZ_STR("LZ_OPF_INPLACE_VIEW") },
+        { f->algebra & LZ_OPF_IDEMPOTENT, LZ_STR("LZ_OPF_IDEMPOTENT") },
+        { f->algebra & LZ_OPF_INVOLUTION, LZ_STR("LZ_OPF_INVOLUTION") },
+        { f->algebra & LZ_OPF_SYMMETRIC, LZ_STR("LZ_OPF_SYMMETRIC") },
     };
     bits b = { .out = out, .before = LZ_STR(", .flags = ") };
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
@@ -432,7 +447,8 @@ static void put_lists(lz_text *out, const lzg_c_op *op, const lz_str *args, cons
     lz_text_puts(out, args || returns ? ",\n" : "");
 }
 
-static void put_row(lz_text *out, const lzg_c_op *op, const lz_str *args, const lz_str *returns)
+static void put_row(lz_text *out, const lzg_emit *e, const lzg_c_op *op, const lz_str *args,
+                    const lz_str *returns)
 {
     const lzg_op_name *name = &op->f->func->name;
     lzg_fill(out, "    [LZ_OP_$] = {\n        .name = \"$\", .ns = \"$\"", op->ident, name->text, op->f->ns);
@@ -442,7 +458,7 @@ static void put_row(lz_text *out, const lzg_c_op *op, const lz_str *args, const 
     lzg_put(out, ",\n");
     put_lists(out, op, args, returns);
     lzg_fill(out, "        .kind = LZ_SCHEMA_$", kinds[op->f->func->kind]);
-    put_flags(out, op->f);
+    put_flags(out, e, op->f);
     put_op_tags(out, op->f);
     lzg_put(out, "    },\n");
 }
@@ -457,24 +473,32 @@ static const lz_str rules[LZ_STRIDE_RULE_COUNT] = { { "NONE", 4 },
 
 static void put_memory(lz_text *out, unsigned memory)
 {
-    static const lz_str names[] = { { "LZ_MEMORY_MAY_COPY", 18 },   { "LZ_MEMORY_MAY_SHARE", 19 },
-                                    { "LZ_MEMORY_MAY_RETURN", 20 }, { "LZ_MEMORY_ROW_MAJOR", 19 },
-                                    { "LZ_MEMORY_OVERLAP", 17 },    { "LZ_MEMORY_NO_WRITE", 18 },
-                                    { "LZ_MEMORY_CAST_OUT", 18 },   { "LZ_MEMORY_APART", 15 },
-                                    { "LZ_MEMORY_NO_CAST", 17 },    { "LZ_MEMORY_FILLS", 15 },
-                                    { "LZ_MEMORY_ALONE", 15 },      { "LZ_MEMORY_RETURN_0D", 19 },
-                                    { "LZ_MEMORY_OWN_DTYPE", 19 },  { "LZ_MEMORY_STATISTICS", 20 } };
+    static const lz_str names[] = {
+        { "LZ_MEMORY_MAY_COPY", 18 },  { "LZ_MEMORY_MAY_SHARE", 19 },  { "LZ_MEMORY_MAY_RETURN", 20 },
+        { "LZ_MEMORY_ROW_MAJOR", 19 }, { "LZ_MEMORY_OVERLAP", 17 },    { "LZ_MEMORY_NO_WRITE", 18 },
+        { "LZ_MEMORY_CAST_OUT", 18 },  { "LZ_MEMORY_APART", 15 },      { "LZ_MEMORY_NO_CAST", 17 },
+        { "LZ_MEMORY_FILLS", 15 },     { "LZ_MEMORY_ALONE", 15 },      { "LZ_MEMORY_RETURN_0D", 19 },
+        { "LZ_MEMORY_OWN_DTYPE", 19 }, { "LZ_MEMORY_STATISTICS", 20 }, { "LZ_MEMORY_INSTANCES", 19 },
+        { "LZ_MEMORY_STORAGE", 17 },   { "LZ_MEMORY_DETACHES", 18 },   { "LZ_MEMORY_COPIES", 16 },
+        { "LZ_MEMORY_ITEMS", 15 }
+    };
     bits b = { .out = out, .before = LZ_STR(" .memory = ") };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         put_bit(&b, memory >> i & 1, names[i]);
     lz_text_puts(out, b.any ? "," : "");
 }
 
+static void put_argument(lz_text *out, const char *member, int value)
+{
+    if (value)
+        lz_text_printf(out, " .%s = %d,", member, value);
+}
+
 /* Rows that say nothing are left out. */
 static void put_layout(lz_text *out, const lzg_c_op *op)
 {
     const lz_layout_row *l = &op->f->layout;
-    if (!l->memory && !l->strides)
+    if (!l->memory && !l->strides && !l->mask && !l->length && !l->number)
         return;
     lzg_fill(out, "    [LZ_OP_$] = {", op->ident);
     put_memory(out, l->memory);
@@ -484,47 +508,15 @@ static void put_layout(lz_text *out, const lzg_c_op *op)
         lz_text_printf(out, " .nargs = %d, .args = { ", l->nargs);
     for (int i = 0; i < l->nargs; i++)
         lz_text_printf(out, "%d%s", l->args[i], i + 1 < l->nargs ? ", " : " },");
+    put_argument(out, "mask", l->mask);
+    put_argument(out, "length", l->length);
+    put_argument(out, "more", l->more);
+    put_argument(out, "number", l->number);
     out->len -= !out->failed; /* the last comma */
     lzg_put(out, " },\n");
 }
 
-/* ---- kin and names ---- */
-
-static void put_kin(lz_text *out, const tables *t, const lzg_c_op *op)
-{
-    const lzg_ops *ops = t->e->c->ops;
-    static const lzg_group no_group;
-    static const lzg_view_group no_view;
-    const lzg_group *g = lz_map_get(&ops->group_of, op->f->func->name.text);
-    const lzg_view_group *v = lz_map_get(&ops->view_group_of, op->f->func->name.text);
-    g = g ? g : &no_group;
-    v = v ? v : &no_view;
-    const struct {
-        const lzg_function *f;
-        const char *member;
-    } kin[] = {
-        { g->functional, ".functional" },
-        { g->inplace, ".inplace" },
-        { g->mutable, ".mutable_" },
-        { g->out, ".out" },
-        { v->view, ".view" },
-        { v->view_copy, ".view_copy" },
-        { v->view_inplace, ".view_inplace" },
-    };
-    bool any = false;
-    for (size_t i = 0; i < sizeof kin / sizeof *kin; i++) {
-        const lzg_c_op *other = lzg_c_ops_find(t->e->c, kin[i].f);
-        if (!other)
-            continue;
-        if (any)
-            lzg_put(out, ", ");
-        else
-            lzg_fill(out, "    [LZ_OP_$] = { ", op->ident);
-        lzg_fill(out, "$ = LZ_OP_$", lz_str_of(kin[i].member), other->ident);
-        any = true;
-    }
-    lz_text_puts(out, any ? " },\n" : "");
-}
+/* ---- names ---- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -550,7 +542,7 @@ static lz_err *put_names(tables *t, lz_text *out)
 
 /* ---- the file ---- */
 
-/* Pools, whose texts are there already; those of arguments are large. */
+/* Pools, whose texts are complete; those of arguments are large. */
 static lz_err *put_pools(tables *t, lz_text *out)
 {
     const pool *pools[] = { &t->types, &t->values, &t->args, &t->returns };
@@ -562,6 +554,20 @@ static lz_err *put_pools(tables *t, lz_text *out)
     return NULL;
 }
 
+/* rows may be NULL: none. */
+static void put_left_out(lz_text *out, const lzg_left_out *rows)
+{
+    lzg_put(out, "const lz_left_out_row lz_left_out_table[] = {\n");
+    for (size_t i = 0; rows && i < rows->n; i++) {
+        lzg_put(out, "    { ");
+        lzg_put_c_string(out, rows->rows[i].pattern);
+        lzg_put(out, ", ");
+        lzg_put_c_string(out, rows->rows[i].family);
+        lzg_put(out, " },\n");
+    }
+    lzg_put(out, "    { 0 },\n};\n");
+}
+
 static lz_err *put_source(tables *t, lz_text *out)
 {
     const lzg_c_ops *c = t->e->c;
@@ -570,7 +576,7 @@ static lz_err *put_source(tables *t, lz_text *out)
     LZ_TRY(put_pools(t, out));
     lzg_put(out, "const lz_op_row lz_op_table[LZ_OP_COUNT] = {\n    [LZ_OP_NONE] = { 0 },\n");
     for (size_t i = 0; i < c->n; i++) {
-        put_row(out, &c->all[i], t->lists[2 * i], t->lists[2 * i + 1]);
+        put_row(out, t->e, &c->all[i], t->lists[2 * i], t->lists[2 * i + 1]);
         lzg_emit_flush(t->e);
     }
     lzg_put(out, "};\n\nconst lz_layout_row lz_op_layout[LZ_OP_COUNT] = {\n    [LZ_OP_NONE] = { 0 },\n");
@@ -578,14 +584,10 @@ static lz_err *put_source(tables *t, lz_text *out)
         put_layout(out, &c->all[i]);
         lzg_emit_flush(t->e);
     }
-    lzg_put(out, "};\n\nconst lz_kin_row lz_op_kin[LZ_OP_COUNT] = {\n    [LZ_OP_NONE] = { 0 },\n");
-    for (size_t i = 0; i < c->n; i++) {
-        put_kin(out, t, &c->all[i]);
-        lzg_emit_flush(t->e);
-    }
     lzg_put(out, "};\n\nconst uint16_t lz_op_by_name[LZ_OP_COUNT] = {\n    LZ_OP_NONE,\n");
     LZ_TRY(put_names(t, out));
-    lzg_put(out, "};\n");
+    lzg_put(out, "};\n\n");
+    put_left_out(out, t->e->left_out);
     return NULL;
 }
 
@@ -621,6 +623,5 @@ lz_err *lzg_why_tables(const lzg_emit *e, const lzg_c_op *op, lz_arena *a, lzg_u
     (void)e;
     LZ_TRY(lzg_use_add(a, out, header, "LZ_OP_$", "    LZ_OP_$,", op->ident));
     LZ_TRY(lzg_use_add(a, out, source, "lz_op_table[LZ_OP_$]", "    [LZ_OP_$] = {\n", op->ident));
-    LZ_TRY(lzg_use_add(a, out, source, "lz_op_kin[LZ_OP_$]", "    [LZ_OP_$] = { .", op->ident));
     return lzg_use_add(a, out, source, "lz_op_by_name", "    LZ_OP_$,", op->ident);
 }

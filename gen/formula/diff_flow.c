@@ -2,7 +2,7 @@
 
 enum { PARTS = 16 };
 
-/* The arguments whose gradients a value, or each part of a tuple, has a share in. */
+/* The arguments that get gradients from a value, or from each part of a tuple. */
 typedef struct flow {
     uint64_t of[PARTS];
 } flow;
@@ -66,7 +66,7 @@ static lz_err *walk_map(walker *w, const lzg_term *t, flow *out)
     return walk(w, t->kids[0], out);
 }
 
-/* Round and round until nothing is added: as many turns as there are names will do. */
+/* Repeats until nothing is added: at most as many iterations as there are names. */
 static lz_err *walk_fold(walker *w, const lzg_term *t, flow *out)
 {
     size_t n = t->nslots - 1;
@@ -88,7 +88,7 @@ static lz_err *walk_fold(walker *w, const lzg_term *t, flow *out)
     return NULL;
 }
 
-/* What keeps the elements of a tensor, or of a list of them. */
+/* Functions whose result depends on the elements of their arguments. */
 static bool passes_on(lzg_prim p)
 {
     return p == LZG_PRIM_CAST || p == LZG_PRIM_POLY || p == LZG_PRIM_INDEX || p == LZG_PRIM_SLICE;
@@ -175,7 +175,7 @@ static bool has_tensors(const lzg_schema *s)
     return in && out;
 }
 
-/* An operator that has its definition from another is differentiated like it. */
+/* An operator that takes its definition from another operator is differentiated like that operator. */
 static lz_err *settle_derived(lzg_diffs *d, const lzg_definition *def, lzg_diff *x)
 {
     lzg_diff *from = (lzg_diff *)lzg_diff_of(d, def->from);

@@ -1,16 +1,15 @@
-/* formula.h - formulas as written: text to tree and back.
+/* formula.h - formulas as written: text to tree and back. docs/formulas.md has the grammar.
  *
- * docs/formulas.md has the grammar. A tree is immutable, arena-owned and at most
- * LZG_FORMULA_DEPTH high, so whoever walks it may recurse. Printing is canonical:
- * equal trees print alike, and what is printed parses to an equal tree. What the
- * names mean is not known here; check.h finds that out. */
+ * A tree is immutable, arena-owned and at most LZG_FORMULA_DEPTH high, so a walk over a tree may
+ * recurse. Printing is canonical: equal trees have equal texts, and a printed text parses to an equal
+ * tree. formula_check.h resolves the names. */
 #ifndef LZG_FORMULA_FORMULA_H
 #define LZG_FORMULA_FORMULA_H
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/text.h"
-#include "gen/yaml_utils.h"
+#include "gen/text/yaml_utils.h"
 
 enum {
     LZG_FORMULA_DEPTH = 150,     /* of a tree, and of parentheses */
@@ -47,7 +46,7 @@ enum {
     X(NOT, "!", 11)                                                                                          \
     X(BITNOT, "~", 11)
 
-/* Levels that no operator of the table has. */
+/* Levels without an operator of the table. */
 enum {
     LZG_LEVEL_BLOCK = 0, /* let and check */
     LZG_LEVEL_COND = 1,
@@ -67,7 +66,7 @@ typedef enum lzg_op {
 const char *lzg_op_spelling(lzg_op op);
 int lzg_op_level(lzg_op op);
 
-/* What the kinds keep in kids and names. A name whose text.ptr is NULL is absent. */
+/* The kids and names of each kind. A name whose text.ptr is NULL is absent. */
 typedef enum lzg_expr_kind {
     LZG_EXPR_INT,    /* integer, never negative */
     LZG_EXPR_FLOAT,  /* real, finite, never negative */
@@ -106,7 +105,7 @@ struct lzg_expr {
     uint16_t height; /* 1 for a leaf */
     bool truth;
     lz_loc loc; /* of its first character */
-    lz_loc at;  /* of what makes it what it is: the operator, the name behind the dot, the bracket */
+    lz_loc at;  /* of its main token: the operator, the name after the dot, the bracket */
     lz_str text, ns;
     int64_t integer;
     double real;
@@ -116,9 +115,9 @@ struct lzg_expr {
     size_t nnames;
 };
 
-/* Parses a scalar of a YAML file. LZ_ERR_SYNTAX, or LZ_ERR_LIMIT for the bounds above.
- * Places are exact in one-line scalars and in literal blocks (|) that are indented by
- * two more than their key; elsewhere they are that of the scalar. */
+/* Parses a scalar of a YAML file. LZ_ERR_SYNTAX, or LZ_ERR_LIMIT for the bounds above. Places are exact
+ * in one-line scalars and in literal blocks (|) that are indented by two more than their key; in other
+ * scalars every place is the start of the scalar. */
 LZ_MUST_USE
 lz_err *lzg_formula_parse(lz_arena *a, const lzg_yaml *scalar, lz_str key, const lzg_expr **out);
 
@@ -127,14 +126,13 @@ lz_err *lzg_formula_parse(lz_arena *a, const lzg_yaml *scalar, lz_str key, const
 LZ_MUST_USE
 lz_err *lzg_formula_parse_text(lz_arena *a, lz_str text, lz_loc at, int32_t indent, const lzg_expr **out);
 
-/* The default of a schema's argument: an expression, where a string may also stand
- * between single quotes. */
+/* The default of a schema's argument: an expression, whose strings may also have single quotes. */
 LZ_MUST_USE
 lz_err *lzg_formula_parse_default(lz_arena *a, lz_str text, lz_loc at, const lzg_expr **out);
 
 /* On one line. */
 void lzg_formula_print(const lzg_expr *e, lz_text *out);
-/* Places do not count. */
+/* Compares everything but places. */
 bool lzg_formula_eq(const lzg_expr *a, const lzg_expr *b);
 
 /* "an integer", "a call", ... for messages. */

@@ -123,7 +123,7 @@ static lz_err *check_cast(lzg_checker *c, const lzg_call *call, lzg_prim prim, c
     if (!tensor && !is_plain(call, 0))
         return bad_argument(c, call, 0, "a Tensor or a number");
     if (!is(call, 1, LZG_TY_ScalarType))
-        return bad_argument(c, call, 1, "a ScalarType behind it");
+        return bad_argument(c, call, 1, "a ScalarType as second argument");
     if (prim == LZG_PRIM_BITCAST && !c->inner)
         return lz_err_at(LZ_ERR_MODEL, call->at, "bitcast is for inner expressions");
     return apply(c, call, prim, lzg_fty_base(tensor ? LZG_TY_Tensor : LZG_TY_Scalar),
@@ -138,7 +138,7 @@ static lz_err *check_poly(lzg_checker *c, const lzg_call *call, lzg_prim prim, c
     if (!lzg_fty_is(x, LZG_TY_Tensor) && !lzg_fty_is_number(x))
         return bad_argument(c, call, 0, "a Tensor or a number");
     if (list->kind != LZG_FTY_LIST || !list->elem || !lzg_fty_is_number(list->elem))
-        return bad_argument(c, call, 1, "a list of numbers behind it");
+        return bad_argument(c, call, 1, "a list of numbers as second argument");
     if (lzg_fty_is(x, LZG_TY_Tensor))
         return apply(c, call, prim, x, false, out);
     return apply(c, call, prim, lzg_fty_base(scalar ? LZG_TY_Scalar : LZG_TY_float), dynamic, out);
@@ -203,7 +203,7 @@ static lz_err *check_wrap(lzg_checker *c, const lzg_call *call, lzg_prim prim, c
     if (list ? !is_int_list(first) : !lzg_fty_is_int(first))
         return bad_argument(c, call, 0, list ? "a list of ints" : "an int");
     if (!lzg_fty_is_int(call->args[1].term->type))
-        return bad_argument(c, call, 1, "the number of dimensions behind it");
+        return bad_argument(c, call, 1, "the number of dimensions as second argument");
     if (list)
         LZ_TRY(lzg_fty_list(c->arena, type, -1, &type));
     return apply(c, call, prim, type, false, out);
@@ -231,6 +231,13 @@ static lz_err *check_shapes(lzg_checker *c, const lzg_call *call, lzg_prim prim,
     return apply(c, call, prim, type, false, out);
 }
 
+static lz_err *check_element(lzg_checker *c, const lzg_call *call, lzg_prim prim, const lzg_term **out)
+{
+    if (!is(call, 0, LZG_TY_Tensor))
+        return bad_argument(c, call, 0, "a Tensor");
+    return apply(c, call, prim, lzg_fty_base(LZG_TY_Scalar), true, out);
+}
+
 typedef struct builtin {
     const char *name;
     lzg_prim prim;
@@ -252,6 +259,7 @@ static const builtin builtins[] = {
     { "wrap_dims", LZG_PRIM_WRAP_DIMS, 2, 2, check_wrap },
     { "sums", LZG_PRIM_SUMS, 1, 1, check_sums },
     { "broadcast_shapes", LZG_PRIM_BROADCAST_SHAPES, 1, SIZE_MAX, check_shapes },
+    { "element", LZG_PRIM_ELEMENT, 1, 1, check_element },
 };
 
 lz_err *lzg_check_builtin(lzg_checker *c, const lzg_call *call, const lzg_term **out)

@@ -93,7 +93,7 @@ typedef struct candidate {
     size_t *chosen; /* per parameter: 1 + the argument; 0: the default */
     int *cost;      /* per argument */
     misfit misfit;
-    size_t arg, param; /* where it does not fit */
+    size_t arg, param; /* the argument that does not fit */
 } candidate;
 
 static size_t find_param(const lzg_callee *callee, lz_str name)
@@ -191,7 +191,7 @@ static lz_err *explain_type(lzg_checker *c, const lzg_call *call, const candidat
                      LZ_FMT(s->args[k->param].name), LZ_FMT(s->name.text), wanted, got);
 }
 
-/* None of the overloads knows the keyword. */
+/* No overload has the keyword. */
 static lz_err *explain_keyword(lzg_checker *c, const lzg_call *call, const candidate *ks, size_t n)
 {
     const lzg_schema *s = ks[0].callee->function->func;
@@ -291,7 +291,7 @@ static lz_err *unknown_operator(lzg_checker *c, const lzg_call *call)
     return lz_err_at(LZ_ERR_MODEL, call->at, "unknown operator '%.*s'%s", LZ_FMT(name), hint);
 }
 
-/* Some overloads may be out of question. */
+/* Some overloads may have been excluded. */
 static lz_err *nothing_callable(lzg_checker *c, const lzg_call *call, const lzg_callee *first)
 {
     lzg_suggestion s = lzg_suggest(call->overload);
@@ -314,7 +314,7 @@ static bool is_named(const lzg_callee *callee, lz_str overload)
     return !overload.ptr || lz_str_eq(own, overload) || (own.len == 0 && lz_str_is(overload, "default"));
 }
 
-/* At least as near in every argument, nearer in one. */
+/* Conversions are at least as cheap in every argument, and cheaper in one. */
 static bool better(const candidate *a, const candidate *b, size_t n)
 {
     bool nearer = false;
@@ -338,7 +338,7 @@ static const candidate *choose(const candidate *ks, size_t n, size_t nargs)
     return NULL;
 }
 
-/* Where nothing fits: if all overloads agree on why, that is the reason. */
+/* No overload fits: if all overloads fail for the same reason, the message has that reason. */
 static lz_err *explain_all(lzg_checker *c, const lzg_call *call, const candidate *ks, size_t n)
 {
     bool agree = true, fitting = false;
@@ -387,7 +387,7 @@ static lz_err *return_type(lzg_checker *c, const lzg_schema *s, const lzg_fty **
     return s->nreturns > 1 ? lzg_fty_tuple(c->arena, items, s->nreturns, out) : NULL;
 }
 
-/* What an operator reads from a tensor is not known before the run. */
+/* A value that an operator reads from a tensor is not known before the run. */
 static bool returns_numbers(const lzg_schema *s)
 {
     bool numbers = false;

@@ -1,6 +1,6 @@
 #include "gen/formula/formula_check_impl.h"
 
-enum { WORK_MAX = 200000 }; /* nested folds are looked at more than once */
+enum { WORK_MAX = 200000 }; /* nested folds are checked more than once */
 
 /* ---- terms ---- */
 
@@ -42,7 +42,7 @@ lz_str lzg_term_culprit(const lzg_checker *c, const lzg_term *t)
     if (t->kind == LZG_TERM_CALL)
         return t->function->func->name.text;
     if (t->kind == LZG_TERM_VAR) {
-        const lzg_binding *b = &c->slots.data[t->integer];
+        const lzg_formula_binding *b = &c->slots.data[t->integer];
         return b->origin.ptr ? b->origin : b->slot.name;
     }
     for (size_t i = 0; !name.ptr && i < t->nkids; i++)
@@ -65,12 +65,12 @@ lz_err *lzg_maybe_none(lzg_checker *c, lz_loc loc, const lzg_fty *type)
 {
     const char *shown;
     LZ_TRY(lzg_show(c, type, &shown));
-    return lz_err_at(LZ_ERR_MODEL, loc, "%s may be None here: ask 'is None' first", shown);
+    return lz_err_at(LZ_ERR_MODEL, loc, "%s may be None here: test 'is None' first", shown);
 }
 
 /* ---- names in scope ---- */
 
-static lzg_binding *find(const lzg_checker *c, lz_str name)
+static lzg_formula_binding *find(const lzg_checker *c, lz_str name)
 {
     for (size_t i = c->slots.len; i > 0; i--)
         if (c->slots.data[i - 1].live && lz_str_eq(c->slots.data[i - 1].slot.name, name))
@@ -86,16 +86,16 @@ bool lzg_is_bound(const lzg_checker *c, lz_str name)
 lz_err *lzg_bind(lzg_checker *c, lzg_name name, const lzg_fty *type, bool dynamic)
 {
     bool ignored = lz_str_is(name.text, "_");
-    const lzg_binding *other = find(c, name.text);
+    const lzg_formula_binding *other = find(c, name.text);
     if (other && other->slot.loc.line)
-        return lz_err_at(LZ_ERR_MODEL, name.loc, "'%.*s' hides what line %d calls so", LZ_FMT(name.text),
+        return lz_err_at(LZ_ERR_MODEL, name.loc, "'%.*s' hides the name of line %d", LZ_FMT(name.text),
                          other->slot.loc.line);
     if (other)
         return lz_err_at(LZ_ERR_MODEL, name.loc, "'%.*s' hides an argument", LZ_FMT(name.text));
     if (lzg_is_constant(name.text))
         return lz_err_at(LZ_ERR_MODEL, name.loc, "'%.*s' hides a constant", LZ_FMT(name.text));
     lzg_slot slot = { .name = name.text, .loc = name.loc, .type = type, .dynamic = dynamic };
-    return lz_vec_push(&c->slots, (lzg_binding){ .slot = slot, .live = !ignored, .used = ignored });
+    return lz_vec_push(&c->slots, (lzg_formula_binding){ .slot = slot, .live = !ignored, .used = ignored });
 }
 
 void lzg_leave(lzg_checker *c, size_t from)
@@ -107,7 +107,7 @@ void lzg_leave(lzg_checker *c, size_t from)
 static lz_err *check_used(const lzg_checker *c, size_t from, size_t n)
 {
     for (size_t i = from; i < from + n; i++) {
-        const lzg_binding *b = &c->slots.data[i];
+        const lzg_formula_binding *b = &c->slots.data[i];
         if (!b->used)
             return lz_err_at(LZ_ERR_MODEL, b->slot.loc, "'%.*s' is never used", LZ_FMT(b->slot.name));
     }
@@ -162,7 +162,7 @@ static lz_err *unknown_name(lzg_checker *c, const lzg_expr *e)
 
 static lz_err *check_name(lzg_checker *c, const lzg_expr *e, const lzg_term **out)
 {
-    lzg_binding *b = find(c, e->text);
+    lzg_formula_binding *b = find(c, e->text);
     if (!b) {
         LZ_TRY(lzg_check_constant(c, e, out));
         return *out ? NULL : unknown_name(c, e);
@@ -184,7 +184,7 @@ static lz_err *check_name(lzg_checker *c, const lzg_expr *e, const lzg_term **ou
 static void count_facts(lzg_checker *c, const lzg_expr *e, bool truth, int delta)
 {
     bool both = e->kind == LZG_EXPR_BINARY && e->op == (truth ? LZG_OP_AND : LZG_OP_OR);
-    lzg_binding *b = NULL;
+    lzg_formula_binding *b = NULL;
     if (e->kind == LZG_EXPR_IS && e->kids[0]->kind == LZG_EXPR_NAME && e->truth != truth)
         b = find(c, e->kids[0]->text);
     if (b)
@@ -197,7 +197,7 @@ static void count_facts(lzg_checker *c, const lzg_expr *e, bool truth, int delta
 
 /* NOLINTBEGIN(misc-no-recursion): as deep as the formula */
 
-/* e, knowing that `known` is `truth`. */
+/* Checks e where `known` is `truth`. */
 lz_err *lzg_check_knowing(lzg_checker *c, const lzg_expr *e, const lzg_expr *known, bool truth,
                           const lzg_term **out)
 {
@@ -450,7 +450,7 @@ lz_err *lzg_check_expr(lzg_checker *c, const lzg_expr *e, const lzg_term **out)
 
 /* ---- whole formulas ---- */
 
-/* What a block ends in: the place of its value. */
+/* The place of a block's value, the last expression. */
 static const lzg_expr *tail(const lzg_expr *e)
 {
     while (e->kind == LZG_EXPR_LET || e->kind == LZG_EXPR_CHECK)
@@ -484,7 +484,7 @@ static lz_err *bind_given(lzg_checker *c, const lzg_expectation *expect)
     for (size_t i = 0; i < expect->ngiven; i++) {
         const lzg_given *g = &expect->given[i];
         lzg_slot slot = { .name = g->name, .type = g->type, .dynamic = g->dynamic };
-        LZ_TRY(lz_vec_push(&c->slots, (lzg_binding){ .slot = slot, .live = true }));
+        LZ_TRY(lz_vec_push(&c->slots, (lzg_formula_binding){ .slot = slot, .live = true }));
     }
     return NULL;
 }
@@ -518,7 +518,7 @@ lz_err *lzg_formula_check(lz_arena *a, lzg_callees *callees, const lzg_expr *for
 
 /* ---- what an operator gives and takes ---- */
 
-/* An element of a tensor is a number; so is any number beside it. */
+/* An element of a tensor is a number, and so are the other numbers of the expression. */
 static lz_err *as_element(lz_arena *a, const lzg_fty *t, const lzg_fty **out)
 {
     const lzg_fty *core = t->kind == LZG_FTY_OPTIONAL ? t->elem : t;
@@ -539,10 +539,14 @@ static lz_err *give(lz_arena *a, const lzg_argument *arg, bool is_static, bool i
     return NULL;
 }
 
-/* Whether a formula says what becomes of an argument: it is written and does not come back. */
+/* Whether a formula gives the new value of an argument: it is written and not returned. */
 static bool is_told(const lzg_schema *s, const lzg_argument *arg)
 {
-    return s->kind == LZG_MUTABLE && arg->annotation && arg->annotation->write;
+    bool told =
+        (s->kind == LZG_MUTABLE || s->kind == LZG_INPLACE) && arg->annotation && arg->annotation->write;
+    for (size_t i = 0; told && s->kind == LZG_INPLACE && i < s->nreturns; i++)
+        told = !lzg_annotation_eq(arg->annotation, s->returns[i].annotation);
+    return told;
 }
 
 size_t lzg_formula_results(const lzg_schema *s)
@@ -553,7 +557,7 @@ size_t lzg_formula_results(const lzg_schema *s)
     return n;
 }
 
-/* A result that output_mask can turn down may be None. */
+/* A result that output_mask can leave out may be None. */
 static lz_err *result_type(lz_arena *a, const lzg_schema *s, const lzg_type *t, bool inner,
                            const lzg_fty **out)
 {

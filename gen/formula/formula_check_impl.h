@@ -1,30 +1,30 @@
-/* formula_check_impl.h - what the files of the checker share among themselves.
+/* formula_check_impl.h - declarations that the files of the checker share.
  *
- * A name in scope is a slot; scopes nest, so the live slots are those not yet left.
- * An optional slot counts how many of the conditions around say that it is not None. */
+ * A name in scope is a slot. Scopes nest, so the live slots form a stack. An optional slot counts the
+ * surrounding conditions that imply that its value is not None. */
 #ifndef LZG_FORMULA_CHECK_IMPL_H
 #define LZG_FORMULA_CHECK_IMPL_H
 
 #include "base/vec.h"
 #include "gen/formula/formula_check.h"
 
-typedef struct lzg_binding {
+typedef struct lzg_formula_binding {
     lzg_slot slot;
-    lz_str origin; /* what makes it dynamic, if not itself */
+    lz_str origin; /* the name that makes the value dynamic, if another one */
     bool live, used;
     int not_none;
-} lzg_binding;
+} lzg_formula_binding;
 
 typedef struct lzg_checker {
     lz_arena *arena;
     lzg_callees *callees;
-    LZ_VEC(lzg_binding) slots;
-    size_t work; /* expressions looked at */
+    LZ_VEC(lzg_formula_binding) slots;
+    size_t work; /* expressions checked */
     bool inner;
     bool defaults; /* a schema's default: its constants have names of their own */
 } lzg_checker;
 
-/* An argument of a call as it stands in the formula. */
+/* An argument of a call, as written in the formula. */
 typedef struct lzg_actual {
     const lzg_term *term;
     lz_loc loc;
@@ -32,8 +32,8 @@ typedef struct lzg_actual {
 } lzg_actual;
 
 typedef struct lzg_call {
-    lz_str ns, name, overload; /* ptr NULL: none given; "default" is that without a name */
-    lz_loc loc, at;            /* of the whole; of the name */
+    lz_str ns, name, overload; /* ptr NULL: none given; "default": the overload without a name */
+    lz_loc loc, at;            /* of the call; of its name */
     const char *spelling;      /* of a C operator, or NULL */
     bool method;               /* the first argument is self */
     lzg_actual *args;
@@ -46,19 +46,19 @@ lz_err *lzg_check_expr(lzg_checker *c, const lzg_expr *e, const lzg_term **out);
 LZ_MUST_USE
 lz_err *lzg_term_make(lzg_checker *c, lzg_term proto, const lzg_term *const *kids, size_t n,
                       const lzg_term **out);
-/* Where lzg_fty_cost allows it. */
+/* Only where lzg_fty_cost allows the conversion. */
 LZ_MUST_USE
 lz_err *lzg_term_convert(lzg_checker *c, const lzg_term *t, const lzg_fty *to, const lzg_term **out);
 /* The name of the argument or operator that makes a term dynamic. */
 lz_str lzg_term_culprit(const lzg_checker *c, const lzg_term *t);
 LZ_MUST_USE
 lz_err *lzg_show(lzg_checker *c, const lzg_fty *t, const char **out);
-/* The error for an optional where a value is due. */
+/* The error for an optional where a value is expected. */
 LZ_MUST_USE
 lz_err *lzg_maybe_none(lzg_checker *c, lz_loc loc, const lzg_fty *type);
 /* Whether the name is bound here. */
 bool lzg_is_bound(const lzg_checker *c, lz_str name);
-/* Makes a slot; hiding another name is an error. "_" is none. */
+/* Makes a slot; hiding another name is an error. "_" makes no slot. */
 LZ_MUST_USE
 lz_err *lzg_bind(lzg_checker *c, lzg_name name, const lzg_fty *type, bool dynamic);
 void lzg_leave(lzg_checker *c, size_t from);
@@ -68,7 +68,7 @@ lz_err *lzg_take_slots(lzg_checker *c, size_t from, size_t n, lzg_term *t);
 /* A bool; unless `run_time`, known before the run. */
 LZ_MUST_USE
 lz_err *lzg_check_condition(lzg_checker *c, const lzg_expr *e, bool run_time, const lzg_term **out);
-/* e, knowing that `known` is `truth`. */
+/* Checks e where `known` is `truth`. */
 LZ_MUST_USE
 lz_err *lzg_check_knowing(lzg_checker *c, const lzg_expr *e, const lzg_expr *known, bool truth,
                           const lzg_term **out);
@@ -95,7 +95,7 @@ lz_err *lzg_check_binary(lzg_checker *c, const lzg_expr *e, const lzg_term *left
                          const lzg_term **out);
 LZ_MUST_USE
 lz_err *lzg_check_attribute(lzg_checker *c, const lzg_expr *e, const lzg_term *whose, const lzg_term **out);
-/* NULL in *out if the name means none of them. */
+/* *out is NULL if no function has the name. */
 LZ_MUST_USE
 lz_err *lzg_check_constant(lzg_checker *c, const lzg_expr *e, const lzg_term **out);
 bool lzg_is_constant(lz_str name);

@@ -1,7 +1,8 @@
 #include "gen/formula/formula_cycle.h"
 #include "base/vec.h"
+#include <assert.h>
 
-/* An operator calls another at a place. */
+/* A call: an operator calls another one at a place of its formula. */
 typedef struct edge {
     size_t to;
     lz_loc loc;
@@ -26,7 +27,9 @@ typedef struct walk {
 
 static size_t index_of(const lzg_definitions *d, const lzg_function *f)
 {
-    return (size_t)(lzg_definition_of(d, f) - d->list);
+    size_t i = (size_t)(lzg_definition_of(d, f) - d->list);
+    assert(i < d->n && d->list[i].function == f); /* every operator has a definition */
+    return i;
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the term */

@@ -33,7 +33,7 @@ static lz_str function_key(const lzg_function *const *f)
 
 /* ---- who holds the definition ---- */
 
-/* The smaller, the rather. */
+/* Smaller ranks are preferred. */
 static int rank(const lzg_function *f)
 {
     static const int ranks[LZG_KIND_COUNT] = {
@@ -61,7 +61,7 @@ static lz_err *find_carriers(definer *p, lz_str *keys)
     return NULL;
 }
 
-/* The operator that f is derived from, or NULL: it has its own definition. */
+/* The operator from which f is derived; NULL: f has its own definition. */
 static const lzg_function *origin(const definer *p, const lzg_function *f, lz_str key)
 {
     const lzg_view_group *g = lz_map_get(&p->ops->view_group_of, f->func->name.text);
@@ -89,7 +89,7 @@ static lz_err *read_static(definer *p, const lzg_function *f, const lzg_yaml *na
     const lzg_argument *arg = lzg_schema_arg(f->func, name->text);
     const lzg_fty *type;
     if (name->kind != LZG_YAML_STR)
-        return lz_err_at(LZ_ERR_MODEL, name->loc, "%s where the name of an argument is due",
+        return lz_err_at(LZ_ERR_MODEL, name->loc, "expected the name of an argument, found %s",
                          lzg_yaml_kind_name(name->kind));
     if (!arg)
         return unknown_static(p, f, name);
@@ -143,9 +143,9 @@ static lz_err *read_rule(definer *p, lzg_definition *def)
     if (node && !def->rule)
         return unknown_rule(p, node);
     if (def->rule->pointwise && !def->function->inner)
-        return lz_err_at(LZ_ERR_MODEL, loc, "the rule '%s' goes with inner", def->rule->name);
+        return lz_err_at(LZ_ERR_MODEL, loc, "the rule '%s' needs inner", def->rule->name);
     if (!def->rule->pointwise && def->function->inner)
-        return lz_err_at(LZ_ERR_MODEL, loc, "the rule '%s' does not go with inner", def->rule->name);
+        return lz_err_at(LZ_ERR_MODEL, loc, "the rule '%s' cannot be combined with inner", def->rule->name);
     return lzg_shape_rule_check(def->rule, def->function->func, loc);
 }
 
@@ -181,10 +181,10 @@ static lz_err *define_formula(definer *p, lzg_definition *def)
     const lzg_function *f = def->function;
     lzg_expectation expect;
     def->kind = LZG_DEF_FORMULA;
-    if (f->func->nreturns == 0)
-        return lz_err_at(LZ_ERR_MODEL, f->formula->loc, "a formula for an operator that returns nothing");
     LZ_TRY(lzg_formula_parse(&p->d->arena, f->formula, LZ_STR("formula"), &def->expr));
     LZ_TRY(lzg_expectation_of(&p->d->arena, f, def->is_static, false, &expect));
+    if (expect.nresults == 0)
+        return lz_err_at(LZ_ERR_MODEL, f->formula->loc, "a formula for an operator that returns nothing");
     return lzg_formula_check(&p->d->arena, &p->d->callees, def->expr, &expect, &def->checked);
 }
 
@@ -207,19 +207,20 @@ static lz_err *define(definer *p, lzg_definition *def, lz_str key)
         return define_derived(def, from);
     LZ_TRY(read_statics(p, def));
     if (f->formula && (f->inner || f->shape))
-        return lz_err_at(LZ_ERR_MODEL, (f->inner ? f->inner : f->shape)->loc, "%s beside a formula",
-                         f->inner ? "inner" : "shape");
+        return lz_err_at(LZ_ERR_MODEL, (f->inner ? f->inner : f->shape)->loc,
+                         "%s cannot be combined with a formula", f->inner ? "inner" : "shape");
     if (f->formula)
         return define_formula(p, def);
     if (!f->inner && !f->shape)
-        return lz_err_at(LZ_ERR_MODEL, f->func_loc, "%.*s has no definition: formula, inner or shape is due",
+        return lz_err_at(LZ_ERR_MODEL, f->func_loc,
+                         "%.*s has no definition: expected formula, inner or shape",
                          LZ_FMT(f->func->name.text));
     def->kind = LZG_DEF_PRIMITIVE;
     LZ_TRY(read_rule(p, def));
     return f->inner ? define_inner(p, def) : NULL;
 }
 
-/* A derived operator's arguments are static where its origin's are. */
+/* An argument of a derived operator is static if it is static in the original. */
 static lz_err *inherit_statics(definer *p, lzg_definition *def)
 {
     const lzg_schema *s = def->function->func, *base;
@@ -292,12 +293,4 @@ const lzg_definition *lzg_definitions_find(const lzg_definitions *d, lz_str name
 const lzg_definition *lzg_definition_of(const lzg_definitions *d, const lzg_function *f)
 {
     return lz_map_get(&d->by_function, function_key(&f));
-}
-
-lz_err *lzg_formula_check_ops(const lzg_ops *ops, lzg_diag *diag)
-{
-    lzg_definitions d;
-    lz_err *e = lzg_definitions_init(&d, ops, diag);
-    lzg_definitions_deinit(&d);
-    return e;
 }

@@ -1,7 +1,7 @@
 #include "gen/formula/formula_diff.h"
 #include "gen/api/cpp.h"
 #include "gen/formula/diff_flow.h"
-#include "gen/identifiers.h"
+#include "gen/text/identifiers.h"
 
 typedef struct reader {
     lzg_diffs *d;
@@ -28,8 +28,8 @@ static lz_err *list_of_grads(lz_arena *a, const lzg_fty **out)
     return lzg_fty_list(a, *out, -1, out);
 }
 
-/* A gradient goes by one name: that of its result if the entry names gradients, or grad. A
- * name with a blank cannot be written. */
+/* A gradient has one name: that of its result if the entry names gradients, or grad. A name with a
+ * blank cannot occur in a formula. */
 static lz_err *grad_name(lz_arena *a, const lzg_schema *s, size_t i, bool named, lz_str *out)
 {
     if (named && s->returns[i].name.ptr)
@@ -96,7 +96,7 @@ static lz_err *expect_vars(reader *r, const lzg_function *f, const lzg_derivativ
                              LZ_FMT(f->func->name.text), LZ_FMT(d->vars.data[i]));
         size_t at = (size_t)(arg - f->func->args);
         if (i && at <= last)
-            return lz_err_at(LZ_ERR_MODEL, d->written->loc, "'%.*s' stands before its turn in the key",
+            return lz_err_at(LZ_ERR_MODEL, d->written->loc, "'%.*s' is out of order in the key",
                              LZ_FMT(arg->name));
         last = at;
         *gives |= UINT64_C(1) << at;
@@ -114,7 +114,7 @@ typedef struct needs {
     bool *whole, *facts;
 } needs;
 
-/* What looks at dtype and sizes only. */
+/* Operations that use only dtype and sizes. */
 static bool looks(const lzg_term *t)
 {
     static const bool facts[LZG_PRIM_COUNT] = {
@@ -125,7 +125,7 @@ static bool looks(const lzg_term *t)
     return t->kind == LZG_TERM_PRIM && facts[t->prim];
 }
 
-/* What hands its argument on: an item of a list, or the same as another type. */
+/* Terms whose value is their argument: an item of a list, or a conversion. */
 static bool hands_on(const lzg_term *t)
 {
     return t->kind == LZG_TERM_CONVERT
@@ -136,7 +136,7 @@ static bool hands_on(const lzg_term *t)
 
 static void find_needs(const lzg_term *t, bool facts, const needs *out);
 
-/* kids[from] is bound to the last slot, which shows what is needed of it. */
+/* kids[from] is bound to the last slot; the uses of that slot decide what is needed. */
 static void find_bound(const lzg_term *t, size_t from, const needs *out)
 {
     uint32_t slot = t->slots[t->nslots - 1];
@@ -215,7 +215,7 @@ static lz_err *read_backward(reader *r, const lzg_function *f, const lzg_derivat
 
 /* ---- forward formulas ---- */
 
-/* The names of gradients give way to those of tangents: x_t, and x_p for x itself. */
+/* The names of tangents replace those of gradients: x_t, and x_p for x itself. */
 static lz_err *give_tangents(reader *r, const lzg_function *f, uint64_t args, lzg_expectation *expect)
 {
     lzg_diff_layout at = lzg_diff_layout_of(f->func);
@@ -241,7 +241,7 @@ static lz_err *give_tangents(reader *r, const lzg_function *f, uint64_t args, lz
     return NULL;
 }
 
-/* The result that a forward formula names; of an in-place operator it is `result`. */
+/* The result that a forward formula names; `result` for an in-place operator. */
 static lz_err *find_result(reader *r, const lzg_function *f, const lzg_forward *fw, lz_str name, size_t *out)
 {
     lz_str *names;
@@ -293,7 +293,7 @@ static lz_err *read_forwards(reader *r, const lzg_diff_info *info, lzg_diff *out
 
 /* ---- one entry ---- */
 
-/* Nobody may be forgotten: an argument has a formula or is said to need none. */
+/* Every argument needs a formula or a statement that it needs none. */
 static bool is_mentioned(const lzg_diff_info *info, lz_str name)
 {
     for (size_t i = 0; i < info->nderivatives; i++)
@@ -313,8 +313,8 @@ static lz_err *check_arguments(const lzg_diff_info *info, uint64_t results)
     return NULL;
 }
 
-/* grad is the gradient of the first result, and there whenever a formula is called: it must be
- * the only one. */
+/* grad is the gradient of the first result, and never None when a formula is called: so it must be the
+ * only gradient. */
 static lz_err *check_grad(const lzg_diff_info *info, uint64_t results)
 {
     if (results <= 1 || !lzg_diff_uses(info, LZ_STR("grad")))
@@ -336,7 +336,7 @@ static lz_err *result_bits(reader *r, const lzg_diff_info *info, uint64_t *out)
     return NULL;
 }
 
-/* What PyTorch's files may say and ours may not. */
+/* Features of PyTorch's files that our files may not use. */
 static lz_err *check_plain(const lzg_diff_infos *all)
 {
     const lzg_diff_info *info = &all->data[0];
@@ -396,7 +396,7 @@ static lz_err *read_entries(reader *r)
     return NULL;
 }
 
-/* In-place and other forms are served by the entry that was matched with them. */
+/* In-place and other forms use the entry that was matched with them. */
 static void share_entries(reader *r)
 {
     const lzg_derivatives *t = r->d->read;

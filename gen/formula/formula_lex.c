@@ -27,7 +27,7 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* 0 behind the end: NUL is in no token. */
+/* 0 after the end: NUL is in no token. */
 static char peek(const lzg_lexer *l, size_t ahead)
 {
     return l->pos + ahead < l->text.len ? l->text.ptr[l->pos + ahead] : 0;
@@ -73,7 +73,7 @@ static size_t digits(const lzg_lexer *l, size_t from)
     return n - from;
 }
 
-/* How long the exponent at `from` is; 0 if there is none. */
+/* The length of the exponent at `from`; 0: there is none. */
 static size_t exponent(const lzg_lexer *l, size_t from)
 {
     if (peek(l, from) != 'e' && peek(l, from) != 'E')
@@ -135,7 +135,7 @@ static lz_err *lex_punctuation(lzg_lexer *l, lzg_token *out)
         }
     unsigned char c = (unsigned char)rest.ptr[0];
     if (c == '\'')
-        return lz_err_at(LZ_ERR_SYNTAX, l->loc, "strings stand between double quotes");
+        return lz_err_at(LZ_ERR_SYNTAX, l->loc, "strings are written in double quotes");
     if (c <= ' ' || c >= 0x7f)
         return lz_err_at(LZ_ERR_SYNTAX, l->loc, "unexpected character 0x%02x", c);
     return lz_err_at(LZ_ERR_SYNTAX, l->loc, "unexpected character '%c'", c);

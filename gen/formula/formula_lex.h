@@ -1,7 +1,7 @@
 /* formula_lex.h - a formula as tokens, each with its place.
  *
- * A lexer is a position in a text; copying it saves it. It never fails twice: the
- * token kind LZG_TOK_END comes again and again at the end. */
+ * A lexer is a position in a text; a copy of the lexer saves the position. It never fails twice: after
+ * the end it returns LZG_TOK_END for ever. */
 #ifndef LZG_FORMULA_LEX_H
 #define LZG_FORMULA_LEX_H
 
@@ -72,7 +72,7 @@ typedef enum lzg_token_kind {
 
 typedef struct lzg_token {
     lzg_token_kind kind;
-    lz_str text; /* as written; of a string, what stands between the quotes */
+    lz_str text; /* as written; of a string, the text between the quotes */
     lz_loc loc;
     int64_t integer;
     double real;
@@ -81,7 +81,7 @@ typedef struct lzg_token {
 typedef struct lzg_lexer {
     lz_str text;
     size_t pos;
-    lz_loc loc; /* of pos; stays where it is if !moves */
+    lz_loc loc; /* of pos; constant if !moves */
     int32_t indent;
     bool moves;         /* places within the text are known */
     bool single_quotes; /* also quote a string */

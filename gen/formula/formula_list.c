@@ -44,7 +44,7 @@ lz_err *lzg_check_tuple(lzg_checker *c, const lzg_expr *e, const lzg_term **out)
     return lzg_term_make(c, proto, items, e->nkids, out);
 }
 
-/* The type that all items become. */
+/* The type to which all items are converted. */
 static lz_err *join_items(lzg_checker *c, const lzg_expr *e, const lzg_term *const *items,
                           const lzg_fty **out)
 {
@@ -153,7 +153,7 @@ static lz_err *check_source(lzg_checker *c, const lzg_expr *e, const lzg_term **
     return (*out)->type->kind == LZG_FTY_LIST ? NULL : not_a_list(c, e->loc, (*out)->type);
 }
 
-/* Of the items of a list; the list without items has items of any type. */
+/* The type of a list's items; the empty list has items of any type. */
 static const lzg_fty *elem_type(const lzg_term *list)
 {
     return list->type->elem ? list->type->elem : lzg_fty_base(LZG_TY_int);
@@ -185,7 +185,7 @@ lz_err *lzg_check_map(lzg_checker *c, const lzg_expr *e, const lzg_term **out)
     return lzg_term_make(c, proto, kids, 3, out);
 }
 
-/* State that goes from turn to turn. Its types grow until a turn keeps them. */
+/* State of an iteration. Its types widen until an iteration keeps them. */
 typedef struct turns {
     size_t n;
     const lzg_term **kids; /* as in the term: start values, list or condition, next values */
@@ -231,7 +231,7 @@ static lz_err *grow(lzg_checker *c, const lzg_expr *e, turns *t, bool *grown)
     return NULL;
 }
 
-/* One look at a turn, with the state as it is known now. */
+/* Checks one iteration, with the present types of the state. */
 static lz_err *check_turn(lzg_checker *c, const lzg_expr *e, turns *t, bool *grown)
 {
     size_t first = c->slots.len;

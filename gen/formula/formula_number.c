@@ -10,7 +10,7 @@ typedef struct constant {
     const char *text; /* of a constant that is no number */
     double real;
     int64_t integer;
-    bool in_defaults; /* known there alone */
+    bool in_defaults; /* valid only there */
 } constant;
 
 #define DTYPE(name)                                                                                          \
@@ -76,7 +76,7 @@ lz_err *lzg_check_constant(lzg_checker *c, const lzg_expr *e, const lzg_term **o
 
 /* ---- operators ---- */
 
-/* What an operator is called where a tensor takes part; NULL: tensors cannot. */
+/* The operator on tensors for a C operator; NULL: there is none. */
 static const char *const operator_names[LZG_OP_COUNT] = {
     [LZG_OP_EQ] = "eq",
     [LZG_OP_NE] = "ne",
@@ -100,7 +100,7 @@ static const char *const operator_names[LZG_OP_COUNT] = {
     [LZG_OP_BITNOT] = "bitwise_not",
 };
 
-/* What to call instead. */
+/* The operator to use instead. */
 static const char *const tensor_hints[LZG_OP_COUNT] = {
     [LZG_OP_OR] = "logical_or",
     [LZG_OP_AND] = "logical_and",
@@ -164,7 +164,7 @@ static lz_err *negative(lzg_checker *c, const lzg_expr *e, const lzg_term *liter
     return lzg_term_make(c, proto, NULL, 0, out);
 }
 
-/* Whether bits can be had: of integers, and of elements. */
+/* Whether a value has bits: integers and elements do. */
 static bool has_bits(const lzg_checker *c, const lzg_fty *t)
 {
     return lzg_fty_is_int(t) || (c->inner && lzg_fty_is(t, LZG_TY_Scalar));
@@ -293,7 +293,7 @@ lz_err *lzg_check_binary(lzg_checker *c, const lzg_expr *e, const lzg_term *left
         return on_tensors(c, e, operands, 2, out);
     if ((e->op == LZG_OP_EQ || e->op == LZG_OP_NE)
         && (left->type->kind == LZG_FTY_NONE || right->type->kind == LZG_FTY_NONE))
-        return lz_err_at(LZ_ERR_MODEL, e->at, "None is not compared: ask 'is None'");
+        return lz_err_at(LZ_ERR_MODEL, e->at, "None cannot be compared: use 'is None'");
     LZ_TRY(rules[e->op](c, e->op, left->type, right->type, &type));
     if (!type)
         return cannot_take(c, e, operands, 2);

@@ -1,5 +1,6 @@
 /* The parser of formulas: operators, conditionals and bindings. */
 #include "gen/formula/formula_parser.h"
+#include <assert.h>
 
 enum { CALLS_MAX = 3 * LZG_FORMULA_DEPTH }; /* a pair of parentheses takes three */
 
@@ -24,12 +25,13 @@ static lz_err *too_deep(lz_loc loc)
     return lz_err_at(LZ_ERR_LIMIT, loc, "nested more than %d deep", LZG_FORMULA_DEPTH);
 }
 
-/* A node like `proto`, with what lies on the stacks above the mark. */
+/* A node like `proto`, with the kids and names that are on the stacks above the mark. */
 lz_err *lzg_parse_make(lzg_parser *p, lzg_expr proto, lzg_parse_mark m, const lzg_expr **out)
 {
     const lzg_expr **kids;
     lzg_name *names;
     lzg_expr *e;
+    assert(m.kids <= p->kids.len && m.names <= p->names.len); /* marks are restored in the order of a stack */
     proto.nkids = p->kids.len - m.kids;
     proto.nnames = p->names.len - m.names;
     proto.height = height_of(p, m);
@@ -51,7 +53,7 @@ lz_err *lzg_parse_make(lzg_parser *p, lzg_expr proto, lzg_parse_mark m, const lz
     return NULL;
 }
 
-/* The same with the kids given. */
+/* The same, with these kids. */
 lz_err *lzg_parse_make_of(lzg_parser *p, lzg_expr proto, const lzg_expr *const *kids, size_t n,
                           const lzg_expr **out)
 {
@@ -72,10 +74,10 @@ lz_err *lzg_parse_unexpected(const lzg_parser *p, const char *wanted)
 {
     lz_str t = p->tok.text;
     if (p->tok.kind == LZG_TOK_END)
-        return lz_err_at(LZ_ERR_SYNTAX, p->tok.loc, "%s is due at the end", wanted);
+        return lz_err_at(LZ_ERR_SYNTAX, p->tok.loc, "expected %s, found the end", wanted);
     if (p->tok.kind == LZG_TOK_STR)
-        return lz_err_at(LZ_ERR_SYNTAX, p->tok.loc, "%s is due instead of a string", wanted);
-    return lz_err_at(LZ_ERR_SYNTAX, p->tok.loc, "%s is due instead of '%.*s'", wanted, LZ_FMT(t));
+        return lz_err_at(LZ_ERR_SYNTAX, p->tok.loc, "expected %s, found a string", wanted);
+    return lz_err_at(LZ_ERR_SYNTAX, p->tok.loc, "expected %s, found '%.*s'", wanted, LZ_FMT(t));
 }
 
 lz_err *lzg_parse_expect(lzg_parser *p, lzg_token_kind kind)
@@ -139,7 +141,7 @@ static lz_err *parse_unary(lzg_parser *p, const lzg_expr **out)
     return e;
 }
 
-/* The binary operator that a token is, or LZG_OP_COUNT. */
+/* The binary operator of a token, or LZG_OP_COUNT. */
 static lzg_op binary_op(lzg_token_kind kind)
 {
     static const struct {
@@ -193,7 +195,7 @@ static lz_err *parse_right(lzg_parser *p, const lzg_expr *left, const lzg_expr *
     return lzg_parse_make_of(p, proto, kids, 2, out);
 }
 
-/* Everything that binds at least as tightly as `level`. */
+/* Parses operators of at least the precedence `level`. */
 static lz_err *parse_binary(lzg_parser *p, int level, const lzg_expr **out)
 {
     bool compared = false;
@@ -355,7 +357,7 @@ lz_err *lzg_formula_parse(lz_arena *a, const lzg_yaml *scalar, lz_str key, const
 {
     lzg_lexer lex = { .text = scalar->text, .loc = lzg_yaml_at(scalar, 0), .moves = scalar->one_line };
     if (scalar->kind == LZG_YAML_NULL || scalar->kind >= LZG_YAML_LIST)
-        return lz_err_at(LZ_ERR_SYNTAX, scalar->loc, "%s where a formula is due",
+        return lz_err_at(LZ_ERR_SYNTAX, scalar->loc, "expected a formula, found %s",
                          lzg_yaml_kind_name(scalar->kind));
     if (!scalar->one_line && !scalar->quoted && lz_str_find_char(scalar->text, '\n') != SIZE_MAX)
         lex = block_lexer(scalar, key);

@@ -1,7 +1,7 @@
-/* formula_parser.h - what the two files of the parser share.
+/* formula_parser.h - declarations that the two files of the parser share.
  *
- * Finished nodes wait on a stack until their parent is made; whoever pushes onto it
- * brings it back to where it was. */
+ * Finished nodes wait on a stack until their parent is made. A function that pushes nodes also removes
+ * them. */
 #ifndef LZG_FORMULA_PARSER_H
 #define LZG_FORMULA_PARSER_H
 
@@ -14,21 +14,21 @@ typedef struct lzg_parser {
     lzg_lexer lex;
     lzg_token tok; /* the next one */
     int depth;
-    LZ_VEC(const lzg_expr *) kids; /* finished nodes whose parents are not */
+    LZ_VEC(const lzg_expr *) kids; /* finished nodes without a parent yet */
     LZ_VEC(lzg_name) names;
 } lzg_parser;
 
-/* How much of the two stacks belongs to others. */
+/* The heights of the two stacks at the start of a node. */
 typedef struct lzg_parse_mark {
     size_t kids, names;
 } lzg_parse_mark;
 
 /* ---- formula_parse.c ---- */
 lzg_parse_mark lzg_parse_save(const lzg_parser *p);
-/* A node like `proto`, with what lies on the stacks above the mark. */
+/* A node like `proto`, with the kids and names that are on the stacks above the mark. */
 LZ_MUST_USE
 lz_err *lzg_parse_make(lzg_parser *p, lzg_expr proto, lzg_parse_mark m, const lzg_expr **out);
-/* The same with the kids given. */
+/* The same, with these kids. */
 LZ_MUST_USE
 lz_err *lzg_parse_make_of(lzg_parser *p, lzg_expr proto, const lzg_expr *const *kids, size_t n,
                           const lzg_expr **out);

@@ -36,7 +36,7 @@ static lz_err *parse_string(lzg_parser *p, const lzg_expr **out)
 
 /* NOLINTBEGIN(misc-no-recursion): formula_parse.c holds it to its bound */
 
-/* How far the text at hand runs: to a single brace or the end. */
+/* The length of the text up to a single brace or the end. */
 static size_t plain_length(lz_str raw)
 {
     size_t n = 0;
@@ -113,19 +113,19 @@ static lz_err *parse_argument(lzg_parser *p, bool *keywords)
     LZ_TRY(lzg_parse_expr(p, &e));
     if (p->tok.kind == LZG_TOK_ASSIGN) {
         if (e->kind != LZG_EXPR_NAME)
-            return lz_err_at(LZ_ERR_SYNTAX, e->loc, "only a name can stand before '='");
+            return lz_err_at(LZ_ERR_SYNTAX, e->loc, "only a name is allowed before '='");
         name = (lzg_name){ e->text, e->loc };
         *keywords = true;
         LZ_TRY(lzg_parse_advance(p));
         LZ_TRY(lzg_parse_expr(p, &e));
     } else if (*keywords) {
-        return lz_err_at(LZ_ERR_SYNTAX, e->loc, "a positional argument behind a keyword argument");
+        return lz_err_at(LZ_ERR_SYNTAX, e->loc, "a positional argument after a keyword argument");
     }
     LZ_TRY(lz_vec_push(&p->names, name));
     return lz_vec_push(&p->kids, e);
 }
 
-/* From behind the opening parenthesis to behind the closing one. */
+/* From after the opening parenthesis to after the closing one. */
 static lz_err *parse_arguments(lzg_parser *p)
 {
     bool keywords = false, more = p->tok.kind != LZG_TOK_RPAREN;

@@ -38,7 +38,7 @@ const char *lzg_expr_kind_name(lzg_expr_kind kind)
     return names[kind];
 }
 
-/* How tightly a node of this kind holds together; operators have their own level. */
+/* The precedence of a node of this kind; operators have their own level. */
 static int level_of(const lzg_expr *e)
 {
     switch (e->kind) {
@@ -71,7 +71,7 @@ static void print_text(lz_str text, bool braces, lz_text *out)
 
 /* NOLINTBEGIN(misc-no-recursion): a tree is at most LZG_FORMULA_DEPTH high */
 
-/* Between parentheses if e binds less tightly than `level`. */
+/* In parentheses if the precedence of e is below `level`. */
 static void print(const lzg_expr *e, int level, lz_text *out);
 
 static void print_list(const lzg_expr *const *kids, size_t n, lz_text *out)

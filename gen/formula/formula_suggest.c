@@ -1,9 +1,9 @@
-/* The known name that is nearest to an unknown one, for messages. */
+/* The known name that is most similar to an unknown one, for messages. */
 #include "gen/formula/formula_check_impl.h"
 
 enum { LONGEST = 64 };
 
-/* How many insertions, deletions, changes and swaps of neighbours lie between. */
+/* The number of insertions, deletions, changes and swaps of neighbours between two names. */
 static size_t distance(lz_str a, lz_str b)
 {
     size_t rows[3][LONGEST + 1];
@@ -29,7 +29,7 @@ lzg_suggestion lzg_suggest(lz_str wrong)
     return (lzg_suggestion){ .wrong = wrong, .distance = wrong.len / 3 + 1 };
 }
 
-/* Of the nearest, one of equal length, else the first. */
+/* Of the most similar names, one of equal length, else the first. */
 void lzg_suggest_offer(lzg_suggestion *s, lz_str name)
 {
     if (s->wrong.len > LONGEST || name.len > LONGEST || s->wrong.len == 0 || name.len == 0)

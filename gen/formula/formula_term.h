@@ -1,10 +1,9 @@
-/* formula_term.h - a formula as understood: typed, with every name resolved.
+/* formula_term.h - a checked formula: typed, with every name resolved.
  *
- * A term is what the checker makes of an expression and what lowering is compiled
- * from. C operators on tensors, methods and overloads have become calls of one
- * operator each, with all arguments in the order of its schema; implicit conversions
- * are terms; names are slots. Terms are immutable, arena-owned and as high as the
- * expression they come from, plus conversions. */
+ * The checker turns an expression into a term, and lowering functions are generated from terms. C
+ * operators on tensors, methods and overloads are calls of one operator each, with all arguments in the
+ * order of its schema; implicit conversions are terms; names are slots. Terms are immutable, arena-
+ * owned and as high as their expression, plus conversions. */
 #ifndef LZG_FORMULA_TERM_H
 #define LZG_FORMULA_TERM_H
 
@@ -48,9 +47,13 @@
     X(ERFINV, erfinv, 1, FLOAT)                                                                              \
     X(NORMAL_CDF, normal_cdf, 1, FLOAT)                                                                      \
     X(LGAMMA, lgamma, 1, FLOAT)                                                                              \
-    X(DIGAMMA, digamma, 1, FLOAT)
+    X(DIGAMMA, digamma, 1, FLOAT)                                                                            \
+    X(ZETA, zeta, 2, FLOAT)                                                                                  \
+    X(IGAMMA, igamma, 2, FLOAT)                                                                              \
+    X(IGAMMAC, igammac, 2, FLOAT)                                                                            \
+    X(ORTHOGONAL, orthogonal, 3, FLOAT)
 
-/* The language's own functions. X(NAME, name) */
+/* The functions of the language. X(NAME, name) */
 #define LZG_BUILTINS(X)                                                                                      \
     X(CAST, cast)                                                                                            \
     X(BITCAST, bitcast)                                                                                      \
@@ -64,13 +67,15 @@
     X(WRAP_DIM, wrap_dim)                                                                                    \
     X(WRAP_DIMS, wrap_dims)                                                                                  \
     X(SUMS, sums)                                                                                            \
-    X(BROADCAST_SHAPES, broadcast_shapes)
+    X(BROADCAST_SHAPES, broadcast_shapes)                                                                    \
+    X(ELEMENT, element)
 
 /* X(NAME, of, name, type of the result, a list of it) */
 #define LZG_ATTRIBUTES(X)                                                                                    \
     X(SHAPE, Tensor, shape, SymInt, true)                                                                    \
     X(NDIM, Tensor, ndim, int, false)                                                                        \
     X(NUMEL, Tensor, numel, SymInt, false)                                                                   \
+    X(STRIDES, Tensor, strides, SymInt, true)                                                                \
     X(DTYPE, Tensor, dtype, ScalarType, false)                                                               \
     X(DEVICE, Tensor, device, Device, false)                                                                 \
     X(LAYOUT, Tensor, layout, Layout, false)                                                                 \
@@ -116,7 +121,7 @@ typedef enum lzg_term_kind {
     LZG_TERM_LOOP,    /* slots: state; integer: bound; kids: start values, condition, next values */
     LZG_TERM_LET,     /* slots: one, or several of a tuple; kids: value, rest */
     LZG_TERM_CHECK,   /* kids: condition, rest, parts of the message */
-    LZG_TERM_CONVERT, /* to its type; kids: what */
+    LZG_TERM_CONVERT, /* to its type; kids: the value */
     LZG_TERM_COUNT
 } lzg_term_kind;
 
@@ -139,7 +144,7 @@ struct lzg_term {
     size_t nslots;
 };
 
-/* What a slot holds. */
+/* The contents of a slot. */
 typedef struct lzg_slot {
     lz_str name;
     lz_loc loc;

@@ -1,11 +1,11 @@
 /* formula_type.h - the types of values in formulas.
  *
- * Those of the schema language, and besides: None, tuples (several returns) and the
- * list without items. Types are compared by structure; base types are static. */
+ * These are the types of the schema language, and None, tuples (several returns) and the empty list.
+ * Types are compared by structure; base types are static. */
 #ifndef LZG_FORMULA_TYPE_H
 #define LZG_FORMULA_TYPE_H
 
-#include "gen/model.h"
+#include "gen/model/model.h"
 
 typedef enum lzg_fty_kind {
     LZG_FTY_BASE,
@@ -20,7 +20,7 @@ typedef struct lzg_fty lzg_fty;
 struct lzg_fty {
     lzg_fty_kind kind;
     lzg_base_ty base;            /* BASE */
-    const lzg_fty *elem;         /* OPTIONAL, LIST; NULL for the list without items */
+    const lzg_fty *elem;         /* OPTIONAL, LIST; NULL for the empty list */
     int32_t size;                /* LIST: -1 for [] */
     const lzg_fty *const *items; /* TUPLE */
     size_t n;
@@ -48,12 +48,12 @@ bool lzg_fty_is_int(const lzg_fty *t);    /* int, SymInt */
 /* A number or a list of them, optional or not, whose value is not known before the run. */
 bool lzg_fty_is_run_time(const lzg_fty *t);
 
-/* What it takes to make a `to` of a `from`: 0 nothing, the more the farther, -1 it
- * cannot be done. Above LZG_COST_WRAP a number becomes a tensor. */
+/* The cost of converting `from` to `to`: 0 for equal types, greater for less preferred conversions, -1
+ * if there is no conversion. Above LZG_COST_WRAP a number becomes a tensor. */
 enum { LZG_COST_LIFT = 1, LZG_COST_INT = 2, LZG_COST_NUMBER = 4, LZG_COST_SPREAD = 8, LZG_COST_WRAP = 16 };
 int lzg_fty_cost(const lzg_fty *from, const lzg_fty *to);
 
-/* The nearest type that both become; *out NULL if there is none. */
+/* The type to which both convert at the lowest cost; *out is NULL if there is none. */
 LZ_MUST_USE
 lz_err *lzg_fty_join(lz_arena *a, const lzg_fty *x, const lzg_fty *y, const lzg_fty **out);
 

@@ -3,6 +3,7 @@
 static const lzg_shape_rule rules[] = {
     { "pointwise", "", 1, true, false },
     { "pointwise_float", "", 1, true, false },
+    { "pointwise_wide", "", 1, true, false },
     { "pointwise_int", "", 1, true, false },
     { "pointwise_number", "", 1, true, false },
     { "predicate", "", 1, true, true },
@@ -18,6 +19,7 @@ static const lzg_shape_rule rules[] = {
     { "scan_pair", "self:Tensor dim:int", 2, false, false },
     { "sort", "self:Tensor dim:int", 2, false, false },
     { "topk", "self:Tensor k:SymInt dim:int", 2, false, false },
+    { "frexp", "self:Tensor", 2, false, false },
     { "like", "self:Tensor", 1, false, false },
     { "mm", "self:Tensor mat2:Tensor", 1, false, false },
     { "bmm", "self:Tensor mat2:Tensor", 1, false, false },
@@ -27,6 +29,17 @@ static const lzg_shape_rule rules[] = {
       "grad_output:Tensor input:Tensor weight:Tensor stride:SymInt padding:SymInt dilation:SymInt "
       "groups:SymInt "
       "output_mask:bool",
+      3, false, false },
+    { "attention", "query:Tensor key:Tensor value:Tensor is_causal:bool attn_mask:Tensor scale:float", 2,
+      false, false },
+    { "attention_backward",
+      "grad_out:Tensor query:Tensor key:Tensor value:Tensor out:Tensor logsumexp:Tensor is_causal:bool "
+      "attn_mask:Tensor scale:float",
+      3, false, false },
+    { "recurrent", "gates:Tensor w_hh:Tensor b_hh:Tensor hx:Tensor batch_sizes:Tensor cell:int reverse:bool",
+      3, false, false },
+    { "recurrent_backward",
+      "grad_out:Tensor grad_state:Tensor saved:Tensor w_hh:Tensor batch_sizes:Tensor cell:int reverse:bool",
       3, false, false },
     { "pool", "self:Tensor kernel_size:int stride:int padding:int", 1, false, false },
     { "pool_indices", "self:Tensor kernel_size:int stride:int padding:int dilation:int", 2, false, false },
@@ -54,7 +67,11 @@ static const lzg_shape_rule rules[] = {
     { "arange", "start:Scalar end:Scalar step:Scalar dtype:ScalarType", 1, false, false },
     { "assert", "self:Tensor assert_msg:str dep_token:Tensor", 1, false, false },
     { "full", "size:SymInt fill_value:Scalar dtype:ScalarType", 1, false, false },
+    { "storage_question", "self:Tensor", 1, false, false },
+    { "routine", "", 0, false, false },
     { "random", "size:SymInt dtype:ScalarType", 1, false, false },
+    { "philox_key", "key:Tensor", 1, false, false },
+    { "binomial", "count:Tensor prob:Tensor", 1, false, false },
 };
 
 const lzg_shape_rule *lzg_shape_rules(size_t *n)
@@ -71,6 +88,25 @@ const lzg_shape_rule *lzg_shape_rule_find(lz_str name)
     return NULL;
 }
 
+const char *lzg_shape_rule_dtypes(const lzg_shape_rule *rule)
+{
+    static const struct {
+        const char *rule, *dtypes;
+    } rows[] = {
+        { "pointwise", "any; the arguments are promoted" },
+        { "pointwise_float", "any; integers and bool are computed in the default floating dtype" },
+        { "pointwise_wide", "any but float16 and bfloat16; integers and bool are computed in the default "
+                            "floating dtype" },
+        { "pointwise_int", "integers and bool" },
+        { "pointwise_number", "any but bool" },
+        { "predicate", "any; the result is bool" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!strcmp(rows[i].rule, rule->name))
+            return rows[i].dtypes;
+    return NULL;
+}
+
 static bool has(const lzg_schema *s, lz_str name, lz_str type)
 {
     const lzg_argument *arg = lzg_schema_arg(s, name);
@@ -83,7 +119,7 @@ static bool has(const lzg_schema *s, lz_str name, lz_str type)
 lz_err *lzg_shape_rule_check(const lzg_shape_rule *rule, const lzg_schema *s, lz_loc loc)
 {
     lz_str rest = lz_str_of(rule->needs);
-    if (s->nreturns != rule->results)
+    if (rule->results && s->nreturns != rule->results)
         return lz_err_at(LZ_ERR_MODEL, loc, "the rule '%s' is for %zu results, %.*s has %zu", rule->name,
                          rule->results, LZ_FMT(s->name.text), s->nreturns);
     for (bool more = rest.len > 0; more;) {

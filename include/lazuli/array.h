@@ -1,6 +1,6 @@
-/* array.h - arrays in host memory: what goes into a graph and comes out of it.
+/* array.h - arrays in host memory: inputs and results of graphs.
  *
- * An array is counted; whoever creates or retains it releases it. Its dtype, sizes and
+ * An array is counted: release each array that you created or retained. Its dtype, sizes and
  * strides never change, and it can be shared between threads. Strides are in elements. */
 #ifndef LAZULI_ARRAY_H
 #define LAZULI_ARRAY_H
@@ -18,14 +18,14 @@ LZ_API LZ_MUST_USE lz_err *lz_array_create(lz_dtype dtype, lz_ints sizes, lz_arr
 
 typedef void lz_array_drop_fn(void *user, void *data);
 
-/* Memory of someone else. */
+/* Memory of the program. */
 typedef struct lz_foreign {
     void *data; /* the element with all indices 0; aligned as C wants it */
     lz_dtype dtype;
     lz_ints sizes;
     lz_ints strides; /* may be 0 or negative; v NULL: row-major */
     bool read_only;
-    lz_array_drop_fn *drop; /* called once, when nobody looks at the memory any more; may be NULL */
+    lz_array_drop_fn *drop; /* called once, when the library no longer uses the memory; may be NULL */
     void *user;
 } lz_foreign;
 
@@ -45,12 +45,12 @@ LZ_API bool lz_array_is_contiguous(const lz_array *a);
 /* One element, by its position in row-major order. LZ_ERR_ARG: there is no such element. */
 LZ_API LZ_MUST_USE lz_err *lz_array_element(const lz_array *a, int64_t position, lz_scalar *out);
 
-/* NumPy's .npy files; bf16 has no name there. An error tells the file and the byte. */
+/* NumPy's .npy files. The format has no bf16. An error names the file and the byte offset. */
 LZ_API LZ_MUST_USE lz_err *lz_array_load(const char *path, lz_array **out);
 LZ_API LZ_MUST_USE lz_err *lz_array_save(const char *path, const lz_array *a);
 
-/* As people know it: tensor([1.0000, 2.5000]). The text belongs to the array, until it is
- * asked for again or goes; one thread at a time asks. */
+/* The array as PyTorch prints it: tensor([1.0000, 2.5000]). The text belongs to the array and is valid until
+ * the next lz_array_text or the array's release. Not thread-safe for one array. */
 LZ_API LZ_MUST_USE lz_err *lz_array_text(lz_array *a, lz_str *out);
 
 LZ_API const char *lz_dtype_name(lz_dtype d); /* "float32"; NULL: there is no such dtype */

@@ -29,9 +29,9 @@ typedef struct lz_str {
 /* printf("%.*s", LZ_FMT(s)) */
 #define LZ_FMT(s) (int)(s).len, (s).ptr
 
-/* A place in some text: the user's source, a YAML file, a graph. Borrowed; a name that is given to an
- * operator or a sync stays valid until the process ends, as __FILE__ does, because compiled graphs remember
- * it. */
+/* A location in a text: the user's source, a YAML file, a graph. Borrowed. The file name passed to an
+ * operator or a sync must stay valid until the process ends, as __FILE__ does, because compiled graphs keep
+ * the pointer. */
 typedef struct lz_loc {
     const char *file; /* NULL: unknown */
     int32_t line;     /* from 1; 0: unknown */
@@ -43,17 +43,45 @@ enum { LZ_COL_BACKWARD = -1 };
 typedef enum lz_code {
     LZ_OK = 0,
     LZ_ERR_MEMORY,      /* an allocation failed */
-    LZ_ERR_ARG,         /* the caller passed something that makes no sense */
+    LZ_ERR_ARG,         /* an argument is invalid */
     LZ_ERR_SYNTAX,      /* a text is malformed; the location says where */
     LZ_ERR_MODEL,       /* a well-formed text breaks a rule of its language */
     LZ_ERR_IO,          /* the operating system refused */
     LZ_ERR_NOT_FOUND,   /* a file, library, symbol, operator or key is absent */
-    LZ_ERR_UNSUPPORTED, /* understood, and not to be had here */
-    LZ_ERR_LIMIT,       /* a stated bound was passed */
-    LZ_ERR_BUSY,        /* someone else holds it */
-    LZ_ERR_INTERNAL,    /* a broken invariant: a bug of ours */
+    LZ_ERR_UNSUPPORTED, /* valid, but not supported by this build, device or operator */
+    LZ_ERR_LIMIT,       /* a stated bound was exceeded */
+    LZ_ERR_BUSY,        /* another user holds the resource */
+    LZ_ERR_INTERNAL,    /* a broken invariant: a bug in Lazuli */
+    LZ_ERR_NEEDS_VALUE, /* an operator needs the value of a number that is known only at run time. The lazy
+                         * and the TorchScript executor answer it by compiling for the value; `lazuli graph`
+                         * reports it. */
     LZ_CODE_COUNT
 } lz_code;
+
+/* What was wrong with a refused call. The texts are the names of PyTorch's tests. */
+#define LZ_REASONS(X)                                                                                        \
+    X(NONE, "")                                                                                              \
+    X(SHAPE, "shape-mismatch")                                                                               \
+    X(DTYPE, "dtype")                                                                                        \
+    X(INDEX, "index-out-of-range") /* an index, or a dimension */                                            \
+    X(ARGUMENT, "bad-argument")                                                                              \
+    X(VIEW, "view-incompatible")              /* a view would have to be a copy */                           \
+    X(EXPANDED, "inplace-on-expanded")        /* the tensor to be written overlaps itself */                 \
+    X(OVERLAP, "overlap")                     /* source and target overlap, shifted */                       \
+    X(STORAGE, "storage-bounds")              /* as_strided leaves the storage */                            \
+    X(CONTEXT, "foreign-context")             /* a tensor of another context */                              \
+    X(AUTOGRAD_LEAF, "autograd-leaf")         /* a write to a leaf, or to a view of one */                   \
+    X(AUTOGRAD_VIEW, "autograd-view")         /* to one of several views, or one made with gradients off */  \
+    X(AUTOGRAD_MODIFIED, "autograd-modified") /* a saved value was written to before the backward pass */    \
+    X(AUTOGRAD_BACKWARD, "autograd-backward") /* the root has no tape, or its tape was freed */              \
+    X(OTHER, "other")                         /* memory, files, unsupported operators, ... */
+
+typedef enum lz_reason {
+#define X(name, text) LZ_REASON_##name,
+    LZ_REASONS(X)
+#undef X
+        LZ_REASON_COUNT
+} lz_reason;
 
 typedef struct lz_err lz_err;
 
@@ -61,12 +89,14 @@ typedef struct lz_err lz_err;
 LZ_API lz_code lz_err_code(const lz_err *e);
 LZ_API const char *lz_err_text(const lz_err *e);
 LZ_API lz_loc lz_err_loc(const lz_err *e);
-LZ_API const char *lz_code_name(lz_code code); /* "memory", "syntax", ... */
+LZ_API lz_reason lz_err_reason(const lz_err *e);
+LZ_API const char *lz_code_name(lz_code code);  /* "memory", "syntax", ... */
+LZ_API const char *lz_reason_name(lz_reason r); /* "shape-mismatch", "dtype", ... */
 LZ_API void lz_err_free(lz_err *e);
 
-/* The one door to the heap. resize(user, NULL, n, a) allocates n bytes aligned to
- * a; resize(user, p, n, a) with n > 0 moves (only for a <= 16); resize(user, p, 0,
- * a) frees and returns NULL. NULL otherwise means failure, the old block stays. */
+/* All heap memory of the library comes from this function. resize(user, NULL, n, a) allocates n bytes
+ * aligned to a; resize(user, p, n, a) with n > 0 reallocates (only for a <= 16); resize(user, p, 0, a) frees
+ * and returns NULL. Otherwise NULL means failure, and the old block stays valid. */
 typedef struct lz_allocator {
     void *(*resize)(void *user, void *ptr, size_t size, size_t align);
     void *user;
@@ -81,7 +111,7 @@ typedef enum lz_level { LZ_LOG_ERROR, LZ_LOG_WARN, LZ_LOG_INFO, LZ_LOG_DEBUG, LZ
 /* Called from any thread, one call at a time; msg has no newline and is borrowed. */
 typedef void lz_log_fn(void *user, lz_level level, const char *msg);
 
-/* fn NULL (the default) keeps silent. Messages above `most` are not even made. */
+/* fn NULL (the default) logs nothing. Messages above level `most` are not formatted. */
 LZ_API void lz_log_set(lz_log_fn *fn, void *user, lz_level most);
 
 #ifdef __cplusplus

@@ -8,8 +8,8 @@
  *         }
  *     lz_loader_free(l);
  *
- * The order of an epoch depends on the seed and the number of the epoch alone, on every machine: a run that
- * goes on in another process calls lz_loader_seek. */
+ * The order of an epoch depends only on the seed and the number of the epoch, on every machine. A run that
+ * is continued in another process calls lz_loader_seek. */
 #ifndef LAZULI_DATA_H
 #define LAZULI_DATA_H
 
@@ -24,25 +24,26 @@ typedef struct lz_loader lz_loader;
 typedef struct lz_loader_options {
     int64_t batch;  /* elements of a batch; at least 1 */
     bool shuffle;   /* another order in each epoch; otherwise 0, 1, 2, ... */
-    bool drop_last; /* a last batch that is shorter is left out */
+    bool drop_last; /* leaves out the last batch if it is shorter */
     uint64_t seed;  /* of the orders */
 } lz_loader_options;
 
-/* Of n elements. On failure NULL, with the error in the context; a loader that is NULL has no batches. */
+/* A loader of n elements. On failure NULL, with the error in the context. NULL is a loader without
+ * batches. */
 #define lz_loader_create(c, ...)                                                                             \
     LZ_CALL(lz_loader_create_at((c), LZ_HERE, LZ_LAST(__VA_ARGS__),                                          \
                                 &(const lz_loader_options){ .batch = 1, LZ_KEYWORDS(__VA_ARGS__) }))
 LZ_API lz_loader *lz_loader_create_at(lz_ctx *c, lz_loc at, int64_t n, const lz_loader_options *options);
-LZ_API void lz_loader_free(lz_loader *l); /* before its context is closed; NULL does nothing */
+LZ_API void lz_loader_free(lz_loader *l); /* call it before the context is closed; NULL does nothing */
 
-/* Indices of the next batch, i64, of the current scope. NULL: the epoch is over, and the next call begins
- * another; or an error, which is in the context. */
+/* Indices of the next batch, i64; the tensor belongs to the current scope. NULL: the epoch is over, and the
+ * next call begins another; or an error, which is in the context. */
 LZ_API lz_tensor *lz_loader_next(lz_loader *l);
 
-LZ_API int64_t lz_loader_batches(const lz_loader *l); /* of an epoch */
-LZ_API int64_t lz_loader_epoch(const lz_loader *l);   /* from 0: that of the next batch */
+LZ_API int64_t lz_loader_batches(const lz_loader *l); /* number of batches in an epoch */
+LZ_API int64_t lz_loader_epoch(const lz_loader *l);   /* the epoch of the next batch, from 0 */
 LZ_API int64_t lz_loader_batch(const lz_loader *l);   /* the number of the next batch in its epoch */
-/* The next batch is that one; false, with the error in the context: there is none. */
+/* Sets the next batch. false, with the error in the context: the batch does not exist. */
 LZ_API bool lz_loader_seek(lz_loader *l, int64_t epoch, int64_t batch);
 
 #ifdef __cplusplus

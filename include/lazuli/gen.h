@@ -1,8 +1,8 @@
 /* gen.h - operator files as a library (liblazuli-gen.a).
  *
  * Reads operator definitions, checks them against every rule of the language, and
- * answers questions about them. What is handed out belongs to the set and lives
- * until lzg_set_close; a set is used by one thread at a time. */
+ * describes them. All returned pointers and texts belong to the set and are valid
+ * until lzg_set_close. A set is used by one thread at a time. */
 #ifndef LAZULI_GEN_H
 #define LAZULI_GEN_H
 
@@ -99,12 +99,12 @@ typedef enum lzg_sig_kind {
     LZG_SIG_NATIVE_SYMINT,
     LZG_SIG_C_SHIM,
     LZG_SIG_PYTHON, /* as Python's argument parser reads it: the function, not the method */
-    LZG_SIG_PYI,    /* the same in a type stub */
+    LZG_SIG_PYI,    /* as in a type stub */
     LZG_SIG_COUNT
 } lzg_sig_kind;
 
-/* The declaration as text; ptr NULL where the operator has none of that kind.
- * LZ_ERR_UNSUPPORTED: the language has no such signature, and why. */
+/* The declaration as text; ptr NULL where the operator has no declaration of this kind. LZ_ERR_UNSUPPORTED:
+ * the language cannot express the declaration; the error says why. */
 LZ_MUST_USE lz_err *lzg_set_signature(lzg_set *s, const lzg_function *f, lzg_sig_kind kind, lz_str *out);
 
 #ifdef __cplusplus

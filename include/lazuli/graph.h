@@ -1,7 +1,7 @@
 /* graph.h - graphs in TorchScript's text form: read, check, improve, print.
  *
- * A graph is counted; whoever creates or retains it releases it. It is changed by one
- * thread at a time. */
+ * A graph is counted: release each graph that you created or retained. Only one thread at a
+ * time may change a graph. */
 #ifndef LAZULI_GRAPH_H
 #define LAZULI_GRAPH_H
 
@@ -14,8 +14,8 @@ extern "C" {
 
 typedef struct lz_graph lz_graph;
 
-/* Reads a text and checks it. An error has the line and column in the text; `name`, which
- * it carries too, may be NULL. Operators nobody knows are read and kept; they cannot run. */
+/* Reads a text and checks it. An error has the line and column in the text, and `name` as its file; name
+ * may be NULL. Unknown operators are read and kept; a graph with unknown operators cannot run. */
 LZ_API LZ_MUST_USE lz_err *lz_graph_parse(const char *name, lz_str text, lz_graph **out);
 
 LZ_API lz_graph *lz_graph_retain(lz_graph *g); /* returns g */
@@ -30,17 +30,17 @@ typedef enum lz_graph_form {
     LZ_GRAPH_DOT         /* for Graphviz */
 } lz_graph_form;
 
-/* The text belongs to the graph, until it is asked for again or goes. */
+/* The text belongs to the graph and is valid until the next lz_graph_print or the graph's release. */
 LZ_API LZ_MUST_USE lz_err *lz_graph_print(lz_graph *g, lz_graph_form form, lz_str *out);
 
-/* Without and within blocks. */
+/* The number of nodes, those inside blocks included. */
 LZ_API size_t lz_graph_count(const lz_graph *g);
 
 /* Runs passes in turn, by name: "constprop, peephole, dce". With `verify` the graph is
  * checked after each, and a mistake names the pass. */
 LZ_API LZ_MUST_USE lz_err *lz_graph_improve(lz_graph *g, lz_str passes, bool verify);
 
-/* What there is; NULL: no such i. */
+/* The names and descriptions of the passes; NULL: no such i. */
 LZ_API const char *lz_graph_pass_name(size_t i);
 LZ_API const char *lz_graph_pass_help(size_t i);
 

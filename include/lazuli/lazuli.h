@@ -16,6 +16,7 @@
 #include <lazuli/optim.h>
 #include <lazuli/profile.h>
 #include <lazuli/run.h>
+#include <lazuli/short_ops.h>
 #include <lazuli/tensor.h>
 #include <lazuli/value.h>
 

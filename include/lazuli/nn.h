@@ -5,8 +5,8 @@
  *     lz_tensor *h = lz_relu(c, lz_forward(c1, x));
  *
  * Names, layouts, defaults and numbers are PyTorch's: "c1.weight" is [16, 1, 3, 3]. A child belongs
- * to its parent, and the tree is freed as a whole, before its context is closed. What fails leaves
- * its error in the context, as operators do: a layer that cannot be made is inert, it gives inert
+ * to its parent, and the tree is freed as a whole, before its context is closed. A function that fails
+ * leaves its error in the context, as operators do. A layer that cannot be made is inert: it returns inert
  * tensors. */
 #ifndef LAZULI_NN_H
 #define LAZULI_NN_H
@@ -22,7 +22,7 @@ typedef struct lz_module lz_module;
 
 /* ---- trees ---- */
 
-/* A root without layers. Its children are made as LZ_F32, and train. NULL: memory is out. */
+/* A root without layers. New children have dtype LZ_F32 and are in training mode. NULL: out of memory. */
 LZ_API lz_module *lz_module_create(lz_ctx *c);
 LZ_API void lz_module_free(lz_module *root); /* with its children; NULL does nothing */
 
@@ -35,30 +35,31 @@ LZ_API bool lz_module_is_inert(const lz_module *m);
 #define lz_nn_module(parent, name) lz_nn_module_at((parent), LZ_HERE, (name))
 LZ_API lz_module *lz_nn_module_at(lz_module *parent, lz_loc at, const char *name);
 
-/* Of layers that are added below from now on. */
+/* The dtype of layers that are added below m from now on. */
 LZ_API void lz_module_set_dtype(lz_module *m, lz_dtype d);
-/* Dropout and batch normalisation do something else when they train; for m and all below. */
+/* Switches m and all modules below between training and evaluation, for dropout and batch normalisation. */
 LZ_API void lz_train(lz_module *m, bool on);
 LZ_API bool lz_is_training(const lz_module *m);
 LZ_API bool lz_module_set_requires_grad(lz_module *m, bool on);
 
-/* What a module does. Operators in it are told of the line that called it. */
+/* Applies a module. Operators in the module are recorded with the source line of this call. */
 #define lz_forward(m, x) lz_forward_at((m), LZ_HERE, (x))
 LZ_API lz_tensor *lz_forward_at(lz_module *m, lz_loc at, lz_tensor *x);
 
 /* ---- parameters and buffers ---- */
 
-/* Names are seen from m. A tensor with several names is listed once, under the first. The lists are
- * the module's, until something is added to the tree. */
+/* Names are relative to m. A tensor with several names is listed once, under the first name. The lists belong
+ * to the module and are valid until something is added to the tree. */
 LZ_API lz_named_tensors lz_module_params(lz_module *m);
 LZ_API lz_named_tensors lz_module_buffers(lz_module *m);
 LZ_API lz_tensor *lz_module_param(lz_module *m, size_t i, const char **name); /* NULL: no such i */
 LZ_API lz_tensor *lz_module_get(lz_module *m, const char *name); /* parameter or buffer; NULL: none */
 LZ_API int64_t lz_module_numel(lz_module *m);                    /* elements of all parameters */
-/* Another tensor of the same sizes takes the place of a parameter or buffer; two layers share one so. */
+/* Replaces a parameter or buffer by another tensor of the same sizes, e.g. to share one between two
+ * layers. */
 LZ_API bool lz_module_set(lz_module *m, const char *name, lz_tensor *t);
 
-/* ---- modules of one's own ---- */
+/* ---- modules of the program ---- */
 
 typedef struct lz_module_class {
     const char *name;
@@ -71,14 +72,14 @@ typedef struct lz_module_class {
 LZ_API lz_module *lz_nn_custom_at(lz_module *parent, lz_loc at, const char *name, const lz_module_class *cls,
                                   void *data);
 LZ_API void *lz_module_data(const lz_module *m);
-/* t, which is retained. A parameter becomes a leaf that requires a gradient; a buffer that is not
- * `saved` stays out of the state. */
+/* Retain and return t. A parameter becomes a leaf that requires a gradient. A buffer that is not `saved` is
+ * not part of the state. */
 LZ_API lz_tensor *lz_module_add_param(lz_module *m, const char *name, lz_tensor *t);
 LZ_API lz_tensor *lz_module_add_buffer(lz_module *m, const char *name, lz_tensor *t, bool saved);
 
 /* ---- layers with weights ---- */
 
-/* The functions behind the macros need their options: never NULL, which would leave no defaults. */
+/* The functions behind the macros require options, never NULL: the macros set the defaults. */
 
 typedef struct lz_linear_options {
     bool bias;
@@ -93,12 +94,12 @@ LZ_API lz_module *lz_nn_linear_at(lz_module *parent, lz_loc at, const char *name
 
 /* One number for all dimensions, or, in the plural, one for each. */
 typedef struct lz_conv_options {
-    int64_t stride, padding, dilation, groups, output_padding; /* the last: of transposed ones */
+    int64_t stride, padding, dilation, groups, output_padding; /* the last: transposed convolutions only */
     lz_ints kernels, strides, paddings, dilations, output_paddings;
     bool bias;
     bool same;                /* as much padding as keeps the size, without strides */
     const char *padding_mode; /* "zeros", "reflect", "replicate", "circular" */
-} lz_conv_options;            /* transposed ones have neither of the last two, but zeros */
+} lz_conv_options;            /* `same` and padding_mode: not for transposed convolutions */
 
 /* weight [out, in / groups, kernel...]; transposed: [in, out / groups, kernel...] */
 #define lz_nn_conv1d(parent, name, in, out, ...)                                                             \
@@ -200,8 +201,8 @@ typedef struct lz_attention_options {
     bool bias;
     int64_t kdim, vdim; /* widths of key and value; 0: as the query's */
     bool batch_first;   /* [batch, length, width] instead of [length, batch, width] */
-    bool add_bias_kv;   /* a key and a value that are learnt, after the others */
-    bool add_zero_attn; /* a key and a value of zeros, after these */
+    bool add_bias_kv;   /* appends a learnt key and value */
+    bool add_zero_attn; /* appends a key and a value of zeros */
 } lz_attention_options;
 
 /* in_proj_weight [3 * width, width], or q_proj_weight, k_proj_weight, v_proj_weight; in_proj_bias;
@@ -215,19 +216,58 @@ LZ_API lz_module *lz_nn_multihead_attention_at(lz_module *parent, lz_loc at, con
                                                int64_t heads, const lz_attention_options *options);
 
 typedef struct lz_attend_args {
-    lz_tensor *attn_mask;        /* [length, keys] or [batch * heads, length, keys]; bool: true is not seen */
-    lz_tensor *key_padding_mask; /* [batch, keys]; as above */
-    bool is_causal;              /* what comes later is not seen; needs no mask; added keys are seen */
+    lz_tensor *attn_mask; /* [length, keys] or [batch * heads, length, keys]; bool: true is masked out */
+    lz_tensor *key_padding_mask; /* [batch, keys]; true is masked out */
+    bool is_causal;              /* masks out later keys, but no added keys; needs no attn_mask */
     bool each_head;              /* weights are not averaged over heads */
-    lz_tensor **weights; /* where [batch, (heads,) length, keys] go, of the scope; NULL: nobody asks */
+    lz_tensor **weights; /* gets the weights, [batch, (heads,) length, keys], of the scope; may be NULL */
 } lz_attend_args;
 
-/* A single sequence is [length, width], and its masks and weights have no batch either. */
+/* A single sequence is [length, width]; its masks and weights have no batch dimension either. */
 #define lz_attend(m, query, key, ...)                                                                        \
     LZ_CALL(lz_attend_at((m), LZ_HERE, (query), (key), LZ_LAST(__VA_ARGS__),                                 \
                          &(const lz_attend_args){ .attn_mask = NULL, LZ_KEYWORDS(__VA_ARGS__) }))
 LZ_API lz_tensor *lz_attend_at(lz_module *m, lz_loc at, lz_tensor *query, lz_tensor *key, lz_tensor *value,
                                const lz_attend_args *args);
+
+/* ---- recurrent layers ---- */
+
+typedef enum lz_rnn_kind { LZ_RNN_TANH, LZ_RNN_RELU, LZ_RNN_LSTM, LZ_RNN_GRU } lz_rnn_kind;
+
+typedef struct lz_rnn_options {
+    int64_t layers;
+    double dropout; /* of the outputs of all layers but the last, while training */
+    bool bias, bidirectional;
+    bool batch_first; /* [batch, length, in] instead of [length, batch, in] */
+} lz_rnn_options;
+
+/* weight_ih_l0 [gates * width, in], weight_hh_l0 [gates * width, width], bias_ih_l0, bias_hh_l0; then those
+ * of
+ * "_l0_reverse", "_l1" and so on. lz_forward begins with states of zeros: lz_nn_lstm(m, "rnn", 128, 256,
+ * .layers = 2) */
+#define lz_nn_recurrent(parent, name, kind, in, ...)                                                         \
+    LZ_CALL(                                                                                                 \
+        lz_nn_recurrent_at((parent), LZ_HERE, (name), (kind), (in), LZ_LAST(__VA_ARGS__),                    \
+                           &(const lz_rnn_options){ .layers = 1, .bias = true, LZ_KEYWORDS(__VA_ARGS__) }))
+#define lz_nn_rnn(parent, name, ...)  lz_nn_recurrent(parent, name, LZ_RNN_TANH, __VA_ARGS__)
+#define lz_nn_lstm(parent, name, ...) lz_nn_recurrent(parent, name, LZ_RNN_LSTM, __VA_ARGS__)
+#define lz_nn_gru(parent, name, ...)  lz_nn_recurrent(parent, name, LZ_RNN_GRU, __VA_ARGS__)
+LZ_API lz_module *lz_nn_recurrent_at(lz_module *parent, lz_loc at, const char *name, lz_rnn_kind kind,
+                                     int64_t in, int64_t width, const lz_rnn_options *options);
+
+typedef struct lz_rnn_args {
+    lz_tensor *h, *c;       /* first states [layers * directions, batch, width]; NULL: zeros. c: LSTM only */
+    lz_tensor **h_n, **c_n; /* get the last states, of the scope; may be NULL */
+    lz_tensor *batch_sizes; /* x is packed: the number of sequences at each time (lz__pack_padded_sequence) */
+    int64_t batch;          /* of packed sequences without h: the first of batch_sizes */
+} lz_rnn_args;
+
+/* x [length, batch, in], [batch, length, in] with batch_first, or [length, in], whose states have no batch
+ * dimension either; gives the outputs of the last layer: lz_run_rnn(m, x, .h = h, .h_n = &h) */
+#define lz_run_rnn(m, ...)                                                                                   \
+    LZ_CALL(lz_run_rnn_at((m), LZ_HERE, LZ_LAST(__VA_ARGS__),                                                \
+                          &(const lz_rnn_args){ .h = NULL, LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API lz_tensor *lz_run_rnn_at(lz_module *m, lz_loc at, lz_tensor *x, const lz_rnn_args *args);
 
 /* ---- layers without weights: for lz_nn_sequential, and dropout for its switch ---- */
 
@@ -235,8 +275,37 @@ LZ_API lz_tensor *lz_attend_at(lz_module *m, lz_loc at, lz_tensor *query, lz_ten
 #define lz_nn_sequential(parent, name) lz_nn_sequential_at((parent), LZ_HERE, (name))
 LZ_API lz_module *lz_nn_sequential_at(lz_module *parent, lz_loc at, const char *name);
 
-#define lz_nn_dropout(parent, name, p) lz_nn_dropout_at((parent), LZ_HERE, (name), (p))
-LZ_API lz_module *lz_nn_dropout_at(lz_module *parent, lz_loc at, const char *name, double p);
+/* Dropout of elements, or of whole channels with one to three spatial dimensions (the batch may be missing,
+ * but not in 2d). The alpha forms keep mean and variance behind lz_selu. */
+typedef enum lz_dropout_kind {
+    LZ_DROPOUT_ELEMENTS,
+    LZ_DROPOUT_1D,
+    LZ_DROPOUT_2D,
+    LZ_DROPOUT_3D,
+    LZ_DROPOUT_ALPHA,
+    LZ_DROPOUT_FEATURE_ALPHA
+} lz_dropout_kind;
+
+#define lz_nn_dropout(parent, name, p)               LZ_NN_DROPOUT(LZ_DROPOUT_ELEMENTS, parent, name, p)
+#define lz_nn_dropout1d(parent, name, p)             LZ_NN_DROPOUT(LZ_DROPOUT_1D, parent, name, p)
+#define lz_nn_dropout2d(parent, name, p)             LZ_NN_DROPOUT(LZ_DROPOUT_2D, parent, name, p)
+#define lz_nn_dropout3d(parent, name, p)             LZ_NN_DROPOUT(LZ_DROPOUT_3D, parent, name, p)
+#define lz_nn_alpha_dropout(parent, name, p)         LZ_NN_DROPOUT(LZ_DROPOUT_ALPHA, parent, name, p)
+#define lz_nn_feature_alpha_dropout(parent, name, p) LZ_NN_DROPOUT(LZ_DROPOUT_FEATURE_ALPHA, parent, name, p)
+#define LZ_NN_DROPOUT(kind, parent, name, p)         lz_nn_dropout_at((parent), LZ_HERE, (name), (kind), (p))
+LZ_API lz_module *lz_nn_dropout_at(lz_module *parent, lz_loc at, const char *name, lz_dropout_kind kind,
+                                   double p);
+
+typedef struct lz_rrelu_options {
+    double lower, upper; /* slopes below 0 are drawn between them while training, and are their mean else */
+} lz_rrelu_options;
+
+#define lz_nn_rrelu(parent, ...)                                                                             \
+    LZ_CALL(lz_nn_rrelu_at(                                                                                  \
+        (parent), LZ_HERE, LZ_LAST(__VA_ARGS__),                                                             \
+        &(const lz_rrelu_options){ .lower = 1.0 / 8, .upper = 1.0 / 3, LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API lz_module *lz_nn_rrelu_at(lz_module *parent, lz_loc at, const char *name,
+                                 const lz_rrelu_options *options);
 
 /* Any operator of one tensor: lz_nn_op(m, NULL, lz_relu_at), lz_tanh_at, lz_sigmoid_at, lz_silu_at, ... */
 typedef lz_tensor *lz_unary_op(lz_ctx *c, lz_loc at, lz_tensor *x);
@@ -254,7 +323,7 @@ LZ_API lz_module *lz_nn_gelu_at(lz_module *parent, lz_loc at, const char *name,
                                 const lz_gelu_options *options);
 
 typedef struct lz_flatten_options {
-    int64_t start_dim, end_dim; /* both are in it */
+    int64_t start_dim, end_dim; /* inclusive */
 } lz_flatten_options;
 
 #define lz_nn_flatten(parent, ...)                                                                           \
@@ -265,10 +334,10 @@ LZ_API lz_module *lz_nn_flatten_at(lz_module *parent, lz_loc at, const char *nam
                                    const lz_flatten_options *options);
 
 typedef struct lz_pool_options {
-    int64_t stride, padding, dilation; /* stride 0: the kernel's size; dilation: of maxima */
+    int64_t stride, padding, dilation; /* stride 0: the kernel's size; dilation: maximum pooling only */
     lz_ints kernels, strides, paddings, dilations;
-    bool ceil_mode, count_include_pad; /* count_include_pad: of means */
-    lz_opt_int divisor_override;       /* of means in two dimensions; instead of the number of elements */
+    bool ceil_mode, count_include_pad; /* count_include_pad: average pooling only */
+    lz_opt_int divisor_override;       /* average pooling in 2D: divides by this, not by the element count */
 } lz_pool_options;
 
 typedef enum lz_pool_kind { LZ_POOL_MAX, LZ_POOL_AVG } lz_pool_kind;
@@ -283,7 +352,7 @@ typedef enum lz_pool_kind { LZ_POOL_MAX, LZ_POOL_AVG } lz_pool_kind;
         &(const lz_pool_options){ .dilation = 1, .count_include_pad = true, LZ_KEYWORDS(__VA_ARGS__) }))
 LZ_API lz_module *lz_nn_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pool_kind pool,
                                 int64_t ndim, int64_t kernel, const lz_pool_options *options);
-/* To these sizes, -1 for the input's own: lz_nn_adaptive_pool(m, NULL, LZ_POOL_AVG, LZ_INTS(1, 1)) */
+/* Pools to the output sizes, -1 for the input's: lz_nn_adaptive_pool(m, NULL, LZ_POOL_AVG, LZ_INTS(1, 1)) */
 #define lz_nn_adaptive_pool(parent, name, pool, sizes)                                                       \
     lz_nn_adaptive_pool_at((parent), LZ_HERE, (name), (pool), (sizes))
 LZ_API lz_module *lz_nn_adaptive_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pool_kind pool,
@@ -293,21 +362,9 @@ LZ_API lz_module *lz_nn_adaptive_pool_at(lz_module *parent, lz_loc at, const cha
 
 /* What the .reduction of operators means: lz_mse_loss(c, y, t, .reduction = LZ_REDUCTION_SUM). Most losses
  * are operators: mse_loss, l1_loss, smooth_l1_loss, huber_loss, cross_entropy_loss, nll_loss,
- * binary_cross_entropy, binary_cross_entropy_with_logits, kl_div, triplet_margin_loss, ... */
+ * binary_cross_entropy, binary_cross_entropy_with_logits, kl_div, triplet_margin_loss, cosine_embedding_loss,
+ * ... */
 typedef enum lz_loss_reduction { LZ_REDUCTION_NONE, LZ_REDUCTION_MEAN, LZ_REDUCTION_SUM } lz_loss_reduction;
-
-typedef struct lz_cosine_embedding_options {
-    double margin;
-    lz_loss_reduction reduction;
-} lz_cosine_embedding_options;
-
-/* target: 1 for rows that should be alike, -1 for others. */
-#define lz_cosine_embedding_loss(c, x1, x2, ...)                                                             \
-    LZ_CALL(lz_cosine_embedding_loss_at(                                                                     \
-        (c), LZ_HERE, (x1), (x2), LZ_LAST(__VA_ARGS__),                                                      \
-        &(const lz_cosine_embedding_options){ .reduction = LZ_REDUCTION_MEAN, LZ_KEYWORDS(__VA_ARGS__) }))
-LZ_API lz_tensor *lz_cosine_embedding_loss_at(lz_ctx *c, lz_loc at, lz_tensor *x1, lz_tensor *x2,
-                                              lz_tensor *target, const lz_cosine_embedding_options *options);
 
 typedef struct lz_gaussian_nll_options {
     double eps; /* variances are at least this */
@@ -356,19 +413,21 @@ LZ_API lz_tensor *lz_init_kaiming_uniform(lz_ctx *c, lz_tensor *t, double gain, 
 LZ_API lz_tensor *lz_init_kaiming_normal(lz_ctx *c, lz_tensor *t, double gain, lz_fan mode);
 /* Rows or columns, whichever are fewer, are orthogonal and `gain` long. A sync. */
 LZ_API lz_tensor *lz_init_orthogonal(lz_ctx *c, lz_tensor *t, double gain);
-/* This part of every column of a matrix is 0, the rest normal. */
+/* Sets the fraction `sparsity` of every column of a matrix to 0, the rest to normal random numbers. */
 LZ_API lz_tensor *lz_init_sparse(lz_ctx *c, lz_tensor *t, double sparsity, double std);
 
-/* Of "linear", "conv2d", "sigmoid", "tanh", "relu", "leaky_relu" (param: the slope), "selu"; NaN: none. */
+/* The gain of "linear", "conv2d", "sigmoid", "tanh", "relu", "leaky_relu" (param: the slope) or "selu"; NaN
+ * for any other name. */
 LZ_API double lz_init_gain(const char *nonlinearity, double param);
-/* What a weight of at least two dimensions sees, and is seen by; false: it has fewer. */
+/* The numbers of inputs and outputs (fan-in, fan-out) of a weight; false: it has fewer than two
+ * dimensions. */
 LZ_API bool lz_init_fans(const lz_tensor *t, int64_t *in, int64_t *out);
 
 /* ---- state: what is saved ---- */
 
 /* Names and tensors in order: what files hold. Names are copied, tensors retained. */
 typedef struct lz_state lz_state;
-LZ_API lz_state *lz_state_create(lz_ctx *c); /* NULL: memory is out */
+LZ_API lz_state *lz_state_create(lz_ctx *c); /* NULL: out of memory */
 LZ_API void lz_state_free(lz_state *s);      /* NULL does nothing */
 LZ_API bool lz_state_add(lz_state *s, const char *name, lz_tensor *t);
 LZ_API lz_named_tensors lz_state_list(const lz_state *s);                  /* until something is added */
@@ -376,8 +435,9 @@ LZ_API lz_tensor *lz_find_tensor(lz_named_tensors list, const char *name); /* NU
 
 /* Adds parameters and saved buffers, as prefix + name. A tensor with several names comes once for each. */
 LZ_API bool lz_module_state(lz_module *m, const char *prefix, lz_state *out);
-/* Copies; a sync. Only names with the prefix are looked at. Names that are missing, unexpected (unless
- * `partial`), or have other sizes are an error, which names them; then nothing was changed. */
+/* Copies the tensors to the module; a sync. Ignores names without the prefix. Names that are missing or
+ * unexpected (unless `partial`), or whose sizes differ, are an error that lists them; the module is then
+ * unchanged. */
 LZ_API bool lz_module_load_state(lz_module *m, const char *prefix, lz_named_tensors from, bool partial);
 
 #ifdef __cplusplus

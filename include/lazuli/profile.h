@@ -27,7 +27,7 @@ extern "C" {
 typedef struct lz_profile lz_profile;
 
 typedef struct lz_profile_options {
-    size_t events; /* that the trace keeps, the first ones; 0: a million. Tables count all of them */
+    size_t events; /* events that the trace keeps, from the first on; 0: a million. Tables count all events */
 } lz_profile_options;
 
 /* Starts measuring. LZ_ERR_BUSY if a profile is being taken. options NULL: all defaults. */
@@ -47,11 +47,11 @@ typedef enum lz_profile_by {
 } lz_profile_by;
 
 /* One row of a table. A kernel computes several operators, so what it takes is divided among them:
- *   total_ns  of an operator or line: the time of all kernels that have a part of it. The same kernel
- *             counts for every operator in it, so totals add up to more than the time of all kernels.
- *   self_ns   its share of these kernels, in proportion to the operations that it put into each. Shares add
- *             up to the time of the kernels, to the nanosecond. read, written and flops are shares, too.
- * Of a phase, self_ns leaves out the phases within it. */
+ *   total_ns  of an operator or line: the time of all kernels that compute a part of the operator or line. A
+ * kernel counts for each of its operators, so totals add up to more than the time of all kernels. self_ns its
+ * share of these kernels, in proportion to the operations that it put into each. Shares add up to the time of
+ * the kernels, to the nanosecond. read, written and flops are shares, too. Of a phase, self_ns leaves out the
+ * phases within it. */
 typedef struct lz_profile_row {
     const char *name;
     const char *detail; /* line: its operators; kernel: "compiled", "interpreted", "onednn", ...; or "" */
@@ -67,12 +67,12 @@ LZ_API size_t lz_profile_rows(const lz_profile *p, lz_profile_by by, const lz_pr
 
 typedef struct lz_profile_summary {
     uint64_t wall_ns;    /* from begin to end */
-    uint64_t outside_ns; /* of the thread that began: spent in no phase, so in recording and in the program */
+    uint64_t outside_ns; /* time of the thread that began outside all phases: recording and the program */
     uint64_t launch_ns;  /* of all kernels */
     uint64_t launches;
-    uint64_t peak_bytes; /* that one plan was to take from the memory pool at once, at most */
-    uint64_t lost;       /* events that the trace has no room for */
-    unsigned threads;    /* that something was measured on */
+    uint64_t peak_bytes; /* the largest predicted peak of any plan, in bytes from the memory pool */
+    uint64_t lost;       /* events that did not fit into the trace */
+    unsigned threads;    /* number of threads with at least one measurement */
 } lz_profile_summary;
 
 LZ_API lz_profile_summary lz_profile_summary_of(const lz_profile *p);

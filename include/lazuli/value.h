@@ -1,5 +1,5 @@
 /* value.h - the types that operator calls are made of: handles, scalars, lists,
- * options, and lz_value, which holds any of them. Everything here is passed by value
+ * options, and lz_value, which holds a value of any kind. Everything here is passed by value
  * or borrowed for the call; only tensors have owners, and a list of tensors that a
  * call returns belongs, array and tensors, to the scope it was made in. Numbers of the
  * enumerations are those of PyTorch, because graphs and files carry them. */
@@ -57,7 +57,7 @@ typedef enum lz_qscheme {
 } lz_qscheme;
 
 typedef struct lz_device {
-    int16_t type;  /* -1: none; 0: CPU; others are given out as backends register */
+    int16_t type;  /* -1: none; 0: CPU; other numbers are assigned when backends register */
     int16_t index; /* -1: the current one */
 } lz_device;
 
@@ -71,7 +71,7 @@ typedef enum lz_scalar_kind {
 
 typedef struct lz_scalar {
     lz_scalar_kind kind;
-    int64_t i; /* BOOL, INT; lz_item sets it for the others too: cut towards 0, at the ends of its range */
+    int64_t i;     /* BOOL, INT; lz_item sets it for the others too: truncated, clamped to int64_t */
     double re, im; /* FLOAT: re; lz_item sets re for BOOL and INT too */
 } lz_scalar;
 
@@ -297,6 +297,49 @@ static inline lz_value lz_value_none(void)
     return out;
 }
 
+static inline lz_value lz_value_same(lz_value v)
+{
+    return v;
+}
+
+/* A tensor or a number, where an operator takes either. */
+typedef struct lz_operand {
+    lz_tensor *tensor;
+    lz_scalar number; /* LZ_SCALAR_NONE: the operand is the tensor */
+} lz_operand;
+
+static inline bool lz_operand_is_tensor(lz_operand o)
+{
+    return o.number.kind == LZ_SCALAR_NONE;
+}
+
+static inline lz_operand lz_operand_tensor(lz_tensor *t)
+{
+    lz_operand o = { t, { LZ_SCALAR_NONE, 0, 0, 0 } };
+    return o;
+}
+
+static inline lz_operand lz_operand_scalar(lz_scalar v)
+{
+    lz_operand o = { NULL, v };
+    return o;
+}
+
+static inline lz_operand lz_operand_bool(bool v)
+{
+    return lz_operand_scalar(lz_scalar_bool(v));
+}
+
+static inline lz_operand lz_operand_int(int64_t v)
+{
+    return lz_operand_scalar(lz_scalar_int(v));
+}
+
+static inline lz_operand lz_operand_float(double v)
+{
+    return lz_operand_scalar(lz_scalar_float(v));
+}
+
 /* The options that a value stands for: itself, or none. */
 static inline lz_opt_int lz_value_opt_int(lz_value v)
 {
@@ -316,7 +359,7 @@ static inline lz_opt_bool lz_value_opt_bool(lz_value v)
     return o;
 }
 
-/* The reverse. */
+/* The value of an option. */
 static inline lz_value lz_value_of_opt_int(lz_opt_int o)
 {
     return o.has ? lz_value_integer(o.v) : lz_value_none();
@@ -339,7 +382,7 @@ static inline lz_value lz_value_of_opt_bool(lz_opt_bool o)
 
 #else
 
-/* The line of the user's program that this stands in. */
+/* The line of the user's program that the macro stands in. */
 #define LZ_HERE ((lz_loc){ __FILE__, __LINE__, 0 })
 
 /* LZ_INTS(2, 3), and LZ_DIMS for sizes, strides and dimensions. */
@@ -367,15 +410,40 @@ static inline lz_value lz_value_of_opt_bool(lz_opt_bool o)
              : lz_scalar_float, default                                                                      \
              : lz_scalar_int)(x)
 
+/* An lz_operand from a tensor or any C number. */
+#define LZ_OPERAND(x)                                                                                        \
+    _Generic((x), lz_tensor *                                                                                \
+             : lz_operand_tensor, lz_scalar                                                                  \
+             : lz_operand_scalar, bool                                                                       \
+             : lz_operand_bool, float                                                                        \
+             : lz_operand_float, double                                                                      \
+             : lz_operand_float, default                                                                     \
+             : lz_operand_int)(x)
+
+/* An lz_value from a tensor, a C number, a string or a list. */
+#define LZ_V(x)                                                                                              \
+    _Generic((x), lz_tensor *                                                                                \
+             : lz_value_tensor, lz_tensors                                                                   \
+             : lz_value_tensors, lz_ints                                                                     \
+             : lz_value_ints, lz_floats                                                                      \
+             : lz_value_floats, lz_scalar                                                                    \
+             : lz_value_scalar, lz_value                                                                     \
+             : lz_value_same, bool                                                                           \
+             : lz_value_truth, float                                                                         \
+             : lz_value_real, double                                                                         \
+             : lz_value_real, char *                                                                         \
+             : lz_value_str, const char *                                                                    \
+             : lz_value_str, default                                                                         \
+             : lz_value_integer)(x)
+
 /* An option that is there: .dim = LZ_SOME(1) */
 #define LZ_SOME(x)                                                                                           \
     {                                                                                                        \
         true, (x)                                                                                            \
     }
 
-/* What the macros of ops.h are made of. A call with keywords stands in a block of its
- * own, so that lists written in it live until it returns; there a keyword may say again
- * what the defaults before it said. */
+/* Parts of the macros of ops.h. A call with keywords is a block, so that lists written in the call live until
+ * it returns. The pragma allows a keyword to override a default. */
 #if defined(__clang__)
 #define LZ_QUIET_OVERRIDE _Pragma("clang diagnostic ignored \"-Winitializer-overrides\"")
 #else

@@ -1,12 +1,13 @@
-/* The tensors of lazuli/io.h. */
+/* The functions of lazuli/io.h that give tensors. */
 #include "io/archive.h"
 #include "io/npy.h"
 #include "lazy/ctx.h"
+#include "lazy/lazy_tensor.h"
 
 lz_archive *lz_archive_open(lz_ctx *c, const char *path)
 {
     lz_archive *a = NULL;
-    lz_ctx_fail(c, (lz_loc){ 0 }, NULL, lz_archive_read(path, &a));
+    lz_ctx_fail(c, (lz_loc){ 0 }, lz_archive_read(path, &a));
     return a;
 }
 
@@ -15,7 +16,7 @@ static void drop_buffer(void *owner)
     lz_buffer_release(owner);
 }
 
-/* The tensor looks at the array's buffer and keeps it. */
+/* Takes over the array. The tensor shares the array's buffer and holds a count of the buffer. */
 static lz_tensor *tensor_of(lz_ctx *c, lz_loc at, lz_array *a)
 {
     lz_buffer *b = lz_buffer_retain(a->buffer);
@@ -26,14 +27,14 @@ static lz_tensor *tensor_of(lz_ctx *c, lz_loc at, lz_array *a)
     return t;
 }
 
-/* Inert after an error. */
+/* Returns the inert tensor on failure. */
 static lz_tensor *load(lz_ctx *c, const lz_archive *a, size_t i, const char *name)
 {
     lz_array array = { .dtype = LZ_DTYPE_NONE };
     lz_err *e = i == SIZE_MAX ? lz_archive_missing(a, name) : lz_archive_get(a, i, NULL, &array);
     if (!e)
         return tensor_of(c, (lz_loc){ 0 }, &array);
-    lz_ctx_fail(c, (lz_loc){ 0 }, NULL, e);
+    lz_ctx_fail(c, (lz_loc){ 0 }, e);
     return c->inert;
 }
 
@@ -63,7 +64,7 @@ lz_tensor *lz_load_npy_at(lz_ctx *c, lz_loc at, const char *path)
 {
     lz_array array = { 0 };
     lz_err *e = path ? lz_npy_read(path, NULL, &array) : lz_errf(LZ_ERR_ARG, "lz_load_npy: path is NULL");
-    return lz_ctx_told(c, at, e) ? tensor_of(c, at, &array) : c->inert;
+    return lz_ctx_report(c, at, e) ? tensor_of(c, at, &array) : c->inert;
 }
 
 lz_tensor *(lz_load_npy)(lz_ctx *c, const char *path)
@@ -84,7 +85,7 @@ static lz_err *save_npy(lz_tensor *t, lz_loc at, const char *path)
 
 bool lz_save_npy_at(lz_tensor *t, lz_loc at, const char *path)
 {
-    return !lz_tensor_is_inert(t) && lz_ctx_told(lz_tensor_ctx(t), at, save_npy(t, at, path));
+    return !lz_tensor_is_inert(t) && lz_ctx_report(lz_tensor_ctx(t), at, save_npy(t, at, path));
 }
 
 bool(lz_save_npy)(lz_tensor *t, const char *path)

@@ -1,6 +1,6 @@
 /* Says which LLVM compiles kernels. */
 #include "jit/codes.h"
-#include "jit/emit.h"
+#include "jit/emitter.h"
 #include <lazuli/run.h>
 #include <stdio.h>
 

@@ -1,9 +1,12 @@
-/* Saving tensors, and runs that go on: lazuli/io.h. */
+/* Saving tensors and checkpoints: lazuli/io.h. */
 #include "base/mem.h"
 #include "base/number.h"
 #include "io/archive.h"
-#include "io/save.h"
+#include "io/save_archive.h"
 #include "lazy/ctx.h"
+#include "lazy/lazy_scope.h"
+#include "lazy/lazy_tensor.h"
+#include "lazy/record.h"
 #include <inttypes.h>
 #include <lazuli/autograd.h>
 #include <lazuli/ops.h>
@@ -11,24 +14,32 @@
 
 typedef lz_err *write_fn(const char *path, const lz_save_list *list);
 
-/* What is being saved: views as tensors of their own, so that all are one graph. */
+/* The tensors to save. Views are copied, so that one sync computes all views. */
 typedef struct saver {
     lz_ctx *c;
     lz_loc at;
     lz_save_item *items;
     lz_tensor **tensors;
-    lz_alias **roots;
+    lz_lazy_storage **roots;
     size_t n;
     bool synced;
 } saver;
 
 static lz_err *check_tensor(const lz_ctx *c, const lz_named_tensor *t)
 {
-    const char *wrong = !t->tensor            ? "there is no tensor"
-                        : !t->tensor->alias   ? "the tensor is inert: a call that should have made it failed"
-                        : t->tensor->ctx != c ? "the tensor belongs to another context: lz_share it"
+    const char *wrong = !t->tensor            ? "the tensor is NULL"
+                        : !t->tensor->storage ? "the tensor is inert: a call that should have made it failed"
                                               : NULL;
+    if (!wrong && t->tensor->ctx != c)
+        return lz_err_because(LZ_REASON_CONTEXT, "'%s': the tensor belongs to another context: lz_share it",
+                              t->name ? t->name : "");
     return wrong ? lz_errf(LZ_ERR_ARG, "'%s': %s", t->name ? t->name : "", wrong) : NULL;
+}
+
+static lz_err *copy_dense(const saver *s, lz_tensor *t, lz_tensor **out)
+{
+    const lz_value in[] = { lz_value_tensor(t), lz_value_memory_format(LZ_CONTIGUOUS) };
+    return lz_record_one(s->c, &lz_op_table[LZ_OP_clone], s->at, in, out);
 }
 
 static lz_err *collect(saver *s, lz_named_tensors list)
@@ -37,15 +48,15 @@ static lz_err *collect(saver *s, lz_named_tensors list)
         lz_tensor *t = list.v[i].tensor;
         LZ_TRY(check_tensor(s->c, &list.v[i]));
         s->items[i] = (lz_save_item){ list.v[i].name, lz_tensor_dtype(t), lz_tensor_sizes(t) };
-        s->tensors[i] = lz_tensor_is_base(t) ? t : lz_clone(s->c, t, .memory_format = LZ_CONTIGUOUS);
-        s->roots[i] = s->tensors[i]->alias;
-        if (!s->roots[i])
-            return lz_errf(lz_code_of(s->c), "%s", lz_message(s->c));
+        s->tensors[i] = t;
+        if (!lz_tensor_is_base(t))
+            LZ_TRY(copy_dense(s, t, &s->tensors[i]));
+        s->roots[i] = s->tensors[i]->storage;
     }
     return NULL;
 }
 
-/* The sync waits until the first tensor is asked for: then all names have been looked at. */
+/* Syncs when the first tensor is fetched: by then all names have been checked. */
 static lz_err *fetch(void *user, size_t i, lz_array *out)
 {
     saver *s = user;
@@ -75,7 +86,7 @@ static bool save(lz_ctx *c, lz_loc at, const char *path, lz_named_tensors list, 
     lz_grad_mode mode = lz_set_grad_mode(c, LZ_GRAD_OFF);
     lz_scope *scope = lz_scope_push(c);
     lz_err *e = save_in(&s, path, list, m, n, write);
-    bool ok = lz_ctx_told(c, at, e);
+    bool ok = lz_ctx_report(c, at, e);
     lz_scope_pop(scope);
     lz_set_grad_mode(c, mode);
     lz_mem_free(s.items);
@@ -106,7 +117,7 @@ bool(lz_save_npz)(lz_ctx *c, const char *path, lz_named_tensors tensors)
     return lz_save_npz_at(c, (lz_loc){ 0 }, path, tensors);
 }
 
-/* ---- runs that go on ---- */
+/* ---- checkpoints ---- */
 
 #define STEP     "lazuli.step"
 #define SEED     "lazuli.random.seed"
@@ -152,7 +163,7 @@ lz_archive *lz_open_checkpoint(lz_ctx *c, const char *path, int64_t *step)
             *step = found;
         return a;
     }
-    lz_ctx_fail(c, (lz_loc){ 0 }, NULL, e);
+    lz_ctx_fail(c, (lz_loc){ 0 }, e);
     lz_archive_close(a);
     return NULL;
 }

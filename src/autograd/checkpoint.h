@@ -1,16 +1,16 @@
-/* checkpoint.h - values that are computed again on the way back.
+/* checkpoint.h - values that are computed again in the backward pass.
  *
- * What was recorded in the scope is a graph of nodes that never change, so computing it again is
- * copying that graph, down to the values that came from outside. Those are made to wait for the
- * gradient that arrives: or the copy would be the same nodes, and would be there from the start. */
+ * The scope's nodes are a graph that never changes, so computing its values again means copying that
+ * graph, down to the values from outside the scope. The copy makes these values depend on the gradient
+ * that arrives: otherwise hash-consing would find the old nodes, and nothing would be recomputed. */
 #ifndef LZ_AUTOGRAD_CHECKPOINT_H
 #define LZ_AUTOGRAD_CHECKPOINT_H
 
 #include "autograd/tape.h"
 
-/* Everything that the node's scope kept is there again, after this gradient. */
-LZ_MUST_USE lz_err *lz_checkpoint_restore(lz_gnode *n, lz_tensor *grad);
-void lz_checkpoint_forget(lz_gnode *n); /* the node needs nothing of it any more */
-void lz_checkpoints_close(lz_tape *t);  /* scopes that are still open */
+/* Restores all saved values of the node's checkpoint. They are computed after this gradient. */
+LZ_MUST_USE lz_err *lz_checkpoint_restore(lz_tape_node *n, lz_tensor *grad);
+void lz_checkpoint_forget(lz_tape_node *n); /* the node no longer needs values of its checkpoint */
+void lz_checkpoints_close(lz_tape *t);      /* closes checkpoints that are still open */
 
 #endif

@@ -1,13 +1,15 @@
 #include "autograd/engine.h"
 #include "autograd/hooks.h"
 #include "base/mem.h"
+#include "op/op_table.h"
+#include <assert.h>
 #include <stdlib.h>
 
-/* Gradients that wait at a node. */
-typedef struct lz_gpending {
-    struct lz_gpending *outer; /* of a way back that this one is inside of */
+/* The gradients that have arrived at a node. */
+typedef struct lz_tape_pending {
+    struct lz_tape_pending *outer; /* of an outer pass, if a hook or function started this one */
     struct run *run;
-    lz_gnode *node; /* one count */
+    lz_tape_node *node; /* one count */
     lz_capture *captures;
     bool queued;
     lz_tensor *grads[]; /* [node->nout], one count each */
@@ -15,9 +17,9 @@ typedef struct lz_gpending {
 
 typedef struct run {
     lz_ctx *ctx;
-    const lz_going *g;
+    const lz_backward_run *g;
     LZ_VEC(pending *) all, queue; /* the queue is a heap: latest node first */
-    bool pruned;                  /* only nodes in `all` matter */
+    bool pruned;                  /* gradients go only to nodes in `all` */
 } run;
 
 /* ---- the heap ---- */
@@ -40,6 +42,7 @@ static lz_err *enqueue(run *r, pending *p)
 
 static pending *dequeue(run *r)
 {
+    assert(r->queue.len > 0);
     pending *first = r->queue.data[0], *last = r->queue.data[--r->queue.len];
     size_t n = r->queue.len, i = 0;
     for (size_t k = 1; k < n; k = 2 * i + 1) {
@@ -54,21 +57,21 @@ static pending *dequeue(run *r)
     return first;
 }
 
-/* ---- what waits ---- */
+/* ---- nodes with gradients ---- */
 
-static pending *find_pending(const run *r, const lz_gnode *n)
+static pending *find_pending(const run *r, const lz_tape_node *n)
 {
     return n->pending && n->pending->run == r ? n->pending : NULL;
 }
 
-static lz_err *make_pending(run *r, lz_gnode *n, pending **out)
+static lz_err *make_pending(run *r, lz_tape_node *n, pending **out)
 {
     LZ_TRY(lz_vec_reserve(&r->all, 1));
     pending *p = lz_mem_zalloc(1, sizeof *p + n->nout * sizeof *p->grads);
     if (!p)
         return lz_err_oom();
     p->run = r;
-    p->node = lz_gnode_retain(n);
+    p->node = lz_tape_node_retain(n);
     p->outer = n->pending;
     n->pending = p;
     *out = p;
@@ -88,8 +91,9 @@ static void finish(run *r)
     for (size_t i = 0; i < r->all.len; i++) {
         pending *p = r->all.data[i];
         empty(p);
+        assert(p->node->pending == p && p->run == r); /* inner passes have ended */
         p->node->pending = p->outer;
-        lz_gnode_release(p->node);
+        lz_tape_node_release(p->node);
         lz_mem_free(p);
     }
     lz_vec_deinit(&r->all);
@@ -99,13 +103,10 @@ static void finish(run *r)
 static lz_err *sum(lz_ctx *c, lz_loc at, lz_tensor *a, lz_tensor *b, lz_tensor **out)
 {
     const lz_value in[] = { lz_value_tensor(a), lz_value_tensor(b), lz_value_scalar(lz_scalar_int(1)) };
-    lz_value made;
-    lz_record(c, &lz_op_table[LZ_OP_add_Tensor], at, in, &made);
-    *out = made.tensor;
-    return made.tensor->alias ? NULL : lz_errf(lz_code_of(c), "%s", lz_message(c));
+    return lz_record_one(c, &lz_op_table[LZ_OP_add_Tensor], at, in, out);
 }
 
-static lz_err *add_to(run *r, lz_gedge e, lz_tensor *grad, lz_loc at)
+static lz_err *add_to(run *r, lz_tape_edge e, lz_tensor *grad, lz_loc at)
 {
     pending *p = find_pending(r, e.node);
     if (!p && r->pruned)
@@ -123,32 +124,31 @@ static lz_err *add_to(run *r, lz_gedge e, lz_tensor *grad, lz_loc at)
 
 /* ---- leaves ---- */
 
-lz_err *lz_engine_leave(lz_grad_meta *m, lz_tensor *grad, bool create, lz_loc at)
+lz_err *lz_engine_accumulate(lz_grad_meta *m, lz_tensor *grad, bool create, lz_loc at)
 {
     lz_tensor *total = grad;
     if (m->grad)
         LZ_TRY(sum(m->ctx, at, m->grad, grad, &total));
     else if (!create)
-        LZ_TRY(lz_snapshot(grad, &total)); /* nobody else shares its storage */
+        LZ_TRY(lz_tensor_snapshot(grad, &total)); /* a leaf's gradient has a storage of its own */
     lz_retain(total);
     lz_release(m->grad);
     m->grad = total;
     return NULL;
 }
 
-static lz_err *leave(const run *r, const pending *p)
+static lz_err *accumulate(const run *r, const pending *p)
 {
-    if (r->g->ncaptures || !p->node->meta->requires) /* detach_: older results still lead here */
+    if (r->g->ncaptures || !p->node->meta->requires) /* detach_: older results still have edges to the leaf */
         return NULL;
-    LZ_TRY(lz_engine_leave(p->node->meta, p->grads[0], r->g->create, r->g->at));
-    lz_hooks_left(r->ctx, p->node->meta);
-    return lz_failed(r->ctx) ? lz_errf(lz_code_of(r->ctx), "%s", lz_message(r->ctx)) : NULL;
+    LZ_TRY(lz_engine_accumulate(p->node->meta, p->grads[0], r->g->create, r->g->at));
+    return lz_hooks_accumulated(r->ctx, p->node->meta);
 }
 
 /* ---- nodes ---- */
 
-/* Of these only gradients that somebody waits for are computed: bits of arguments. */
-static uint64_t wanted_now(const run *r, const lz_gnode *n)
+/* The arguments, as bits, whose gradients are computed: those with an edge to a node that needs one. */
+static uint64_t wanted_now(const run *r, const lz_tape_node *n)
 {
     uint64_t wanted = 0;
     uint32_t edge = 0;
@@ -156,12 +156,12 @@ static uint64_t wanted_now(const run *r, const lz_gnode *n)
         const lz_value *v = &n->values[i];
         int64_t k = v->kind == LZ_KIND_TENSORS ? v->tensors.n : v->kind == LZ_KIND_TENSOR;
         for (; k > 0; k--, edge++) {
-            const lz_gnode *to = n->edges[edge].node;
+            const lz_tape_node *to = n->edges[edge].node;
             wanted |= (uint64_t)(to && (!r->pruned || find_pending(r, to))) << i;
         }
     }
-    for (; edge < n->nin; edge++) { /* of a function: its inputs */
-        const lz_gnode *to = n->edges[edge].node;
+    for (; edge < n->nin; edge++) { /* a function has no values: its inputs */
+        const lz_tape_node *to = n->edges[edge].node;
         wanted |= (uint64_t)(to && (!r->pruned || find_pending(r, to))) << edge;
     }
     return wanted & n->wanted;
@@ -169,12 +169,12 @@ static uint64_t wanted_now(const run *r, const lz_gnode *n)
 
 static lz_err *send(run *r, const pending *p)
 {
-    lz_gnode *n = p->node;
+    lz_tape_node *n = p->node;
     uint64_t wanted = wanted_now(r, n);
     lz_tensor **out;
     if (!wanted)
         return NULL;
-    out = lz_scope_alloc(r->ctx->scope, n->nin * sizeof *out);
+    out = lz_ctx_scope_alloc(r->ctx, n->nin * sizeof *out);
     if (!out)
         return lz_err_oom();
     LZ_TRY(lz_engine_node(r->ctx, n, p->grads, wanted, r->g->create, out));
@@ -186,18 +186,20 @@ static lz_err *send(run *r, const pending *p)
 
 static void capture(const pending *p)
 {
-    for (lz_capture *x = p->captures; x; x = x->next)
+    for (lz_capture *x = p->captures; x; x = x->next) {
+        assert(x->edge.node == p->node && x->edge.index < p->node->nout);
         x->grad = lz_retain(p->grads[x->edge.index]);
+    }
 }
 
 static lz_err *step(run *r, pending *p)
 {
-    lz_gnode *n = p->node;
+    lz_tape_node *n = p->node;
     LZ_TRY(lz_hooks_call(r->ctx, n, p->grads, r->g->create, r->g->at));
     capture(p);
-    LZ_TRY(n->kind == LZ_GNODE_LEAF ? leave(r, p) : send(r, p));
+    LZ_TRY(n->kind == LZ_TAPE_NODE_LEAF ? accumulate(r, p) : send(r, p));
     if (!r->g->retain && !r->g->create)
-        lz_gnode_spend(n);
+        lz_tape_node_free_saved_values(n);
     empty(p);
     return NULL;
 }
@@ -211,24 +213,24 @@ static lz_err *step_in_scope(run *r, pending *p)
     return e;
 }
 
-/* ---- only what leads to the captures ---- */
+/* ---- pruning: only nodes that lead to captures ---- */
 
 static int by_seq(const void *a, const void *b)
 {
-    const lz_gnode *x = *(lz_gnode *const *)a, *y = *(lz_gnode *const *)b;
+    const lz_tape_node *x = *(lz_tape_node *const *)a, *y = *(lz_tape_node *const *)b;
     return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-lz_err *lz_engine_reach(lz_ctx *c, const lz_gedge *roots, size_t n, lz_gnodes *out)
+lz_err *lz_engine_reach(lz_ctx *c, const lz_tape_edge *roots, size_t n, lz_tape_nodes *out)
 {
-    lz_gnodes stack = { 0 };
-    uint64_t mark = ++c->tape->mark;
+    lz_tape_nodes stack = { 0 };
+    uint64_t mark = ++lz_ctx_tape(c)->mark;
     lz_err *e = NULL;
     for (size_t i = 0; !e && i < n; i++)
         if (roots[i].node)
             e = lz_vec_push(&stack, roots[i].node);
     while (!e && stack.len) {
-        lz_gnode *x = stack.data[--stack.len];
+        lz_tape_node *x = stack.data[--stack.len];
         if (x->mark == mark)
             continue;
         x->mark = mark;
@@ -239,7 +241,7 @@ lz_err *lz_engine_reach(lz_ctx *c, const lz_gedge *roots, size_t n, lz_gnodes *o
     }
     lz_vec_deinit(&stack);
     if (!e && out->len)
-        qsort(out->data, out->len, sizeof(lz_gnode *), by_seq);
+        qsort(out->data, out->len, sizeof(lz_tape_node *), by_seq);
     return e;
 }
 
@@ -258,12 +260,12 @@ static lz_err *wait_at_captures(run *r)
 
 static lz_err *prune(run *r)
 {
-    lz_gnodes nodes = { 0 };
+    lz_tape_nodes nodes = { 0 };
     pending *p;
     LZ_TRY(wait_at_captures(r));
     lz_err *e = lz_engine_reach(r->ctx, r->g->roots, r->g->nroots, &nodes);
     for (size_t i = 0; !e && i < nodes.len; i++) {
-        lz_gnode *n = nodes.data[i];
+        lz_tape_node *n = nodes.data[i];
         bool needed = false;
         for (uint32_t k = 0; !needed && n->edges && k < n->nin; k++)
             needed = n->edges[k].node && find_pending(r, n->edges[k].node);
@@ -275,7 +277,7 @@ static lz_err *prune(run *r)
     return e;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole pass ---- */
 
 static lz_err *run_all(run *r)
 {
@@ -287,13 +289,12 @@ static lz_err *run_all(run *r)
     return e;
 }
 
-lz_err *lz_engine_run(lz_ctx *c, const lz_going *g)
+lz_err *lz_engine_run(lz_ctx *c, const lz_backward_run *g)
 {
     run r = { .ctx = c, .g = g };
-    uint8_t mode = c->grad_mode;
-    c->grad_mode = g->create ? LZ_GRAD_ON : LZ_GRAD_OFF;
+    lz_grad_mode mode = lz_set_grad_mode(c, g->create ? LZ_GRAD_ON : LZ_GRAD_OFF);
     lz_err *e = run_all(&r);
     finish(&r);
-    c->grad_mode = mode;
+    lz_set_grad_mode(c, mode);
     return e;
 }

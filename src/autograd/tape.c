@@ -14,10 +14,10 @@ static size_t padded(size_t n)
     return (n + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-lz_err *lz_gnode_alloc(lz_tape *t, lz_gkind kind, size_t more, lz_gnode **out)
+lz_err *lz_tape_node_alloc(lz_tape *t, lz_tape_node_kind kind, size_t more, lz_tape_node **out)
 {
     size_t own = padded(sizeof **out);
-    lz_gnode *n = lz_mem_alloc(own + more);
+    lz_tape_node *n = lz_mem_alloc(own + more);
     if (!n)
         return lz_err_oom();
     memset(n, 0, sizeof *n);
@@ -32,66 +32,64 @@ lz_err *lz_gnode_alloc(lz_tape *t, lz_gkind kind, size_t more, lz_gnode **out)
     return NULL;
 }
 
-lz_gnode *lz_gnode_retain(lz_gnode *n)
+lz_tape_node *lz_tape_node_retain(lz_tape_node *n)
 {
     if (n)
         n->refs++;
     return n;
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): while one node is freed, others wait */
-static void free_hooks(lz_ghook **list)
+/* NOLINTNEXTLINE(misc-no-recursion): lz_tape_node_release lists nodes instead of freeing them recursively */
+static void free_hooks(lz_tape_hook **list)
 {
     while (*list) {
-        lz_ghook *h = *list;
+        lz_tape_hook *h = *list;
         *list = h->next;
         lz_meta_release(h->meta);
         lz_mem_free(h);
     }
 }
 
-const char *lz_gnode_name(const lz_gnode *n)
+const char *lz_tape_node_name(const lz_tape_node *n)
 {
-    return n->kind == LZ_GNODE_FUNCTION ? n->fn->f.name : lz_op_table[n->op].name;
+    return n->kind == LZ_TAPE_NODE_FUNCTION ? n->fn->f.name : lz_op_table[n->op].name;
 }
 
-void lz_gnode_spend(lz_gnode *n)
+void lz_tape_node_free_saved_values(lz_tape_node *n)
 {
     lz_checkpoint_forget(n);
-    if (n->kind == LZ_GNODE_FUNCTION && n->fn)
-        n->spent = lz_function_spend(n->fn) || n->spent;
+    if (n->kind == LZ_TAPE_NODE_FUNCTION && n->fn && lz_function_free_saved_values(n->fn))
+        n->freed_saved_values = true;
     for (uint32_t i = 0; n->items && i < n->nin + n->nout; i++) {
-        lz_alias *a = n->items[i].alias;
-        n->items[i].alias = NULL;
-        n->spent = n->spent || a;
-        if (a)
-            lz_alias_release(a);
+        if (n->items[i].storage)
+            n->freed_saved_values = true;
+        lz_saved_drop(&n->items[i]);
     }
 }
 
-/* All that it leads to. NOLINTNEXTLINE(misc-no-recursion): while one node is freed, others wait */
-static void cut_off(lz_gnode *n)
+/* Releases all that n refers to. NOLINTNEXTLINE(misc-no-recursion): lz_tape_node_release lists nodes */
+static void cut_off(lz_tape_node *n)
 {
-    lz_gnode_spend(n);
+    lz_tape_node_free_saved_values(n);
     free_hooks(&n->hooks);
     for (uint32_t i = 0; n->edges && i < n->nin; i++) {
-        lz_gnode_release(n->edges[i].node);
+        lz_tape_node_release(n->edges[i].node);
         n->edges[i].node = NULL;
     }
-    if (n->kind == LZ_GNODE_FUNCTION && n->fn) {
+    if (n->kind == LZ_TAPE_NODE_FUNCTION && n->fn) {
         lz_function_free(n->fn);
         n->fn = NULL;
     }
-    if (n->kind == LZ_GNODE_LEAF && n->meta) {
+    if (n->kind == LZ_TAPE_NODE_LEAF && n->meta) {
         n->meta->leaf = NULL;
         lz_meta_release(n->meta);
         n->meta = NULL;
     }
 }
 
-/* What only a node held waits in a list until those before it are gone.
- * NOLINTNEXTLINE(misc-no-recursion): so this goes one step deep */
-void lz_gnode_release(lz_gnode *n)
+/* Nodes that lose their last count while another node is freed wait in t->dead.
+ * NOLINTNEXTLINE(misc-no-recursion): so the recursion is one step deep */
+void lz_tape_node_release(lz_tape_node *n)
 {
     if (!n || --n->refs > 0)
         return;
@@ -104,7 +102,7 @@ void lz_gnode_release(lz_gnode *n)
         return;
     t->freeing = true;
     while (t->dead) {
-        lz_gnode *x = t->dead;
+        lz_tape_node *x = t->dead;
         t->dead = x->next;
         cut_off(x);
         lz_mem_free(x);
@@ -114,7 +112,7 @@ void lz_gnode_release(lz_gnode *n)
 
 /* ---- nodes of calls ---- */
 
-/* What a node's block has room for. */
+/* The parts of a node's block. */
 typedef struct layout {
     lz_tape *tape;
     uint16_t op;
@@ -130,7 +128,7 @@ static size_t items_of(const lz_value *v)
     return v->kind == LZ_KIND_TENSOR;
 }
 
-/* Bytes that a value has outside of itself. */
+/* The bytes that a value refers to outside of itself. */
 static size_t outside(const lz_value *v, const void **at)
 {
     switch (v->kind) {
@@ -186,27 +184,16 @@ static void copy_value(const lz_value *v, char **room, lz_value *out)
     *room += padded(n);
 }
 
-static void keep_item(const lz_tensor *t, bool whole, lz_gitem *out)
-{
-    *out = (lz_gitem){ .spec = t ? t->spec : NULL };
-    if (!t || !t->alias || !whole)
-        return;
-    out->alias = t->alias;
-    out->offset = t->offset;
-    out->writes = t->alias->writes;
-    t->alias->refs++;
-}
-
-static lz_gitem *keep_items(const lz_value *v, bool whole, lz_gitem *to)
+static lz_saved *save_items(const lz_value *v, bool whole, lz_saved *to)
 {
     if (v->kind == LZ_KIND_TENSOR)
-        keep_item(v->tensor, whole, to++);
+        lz_saved_init(to++, v->tensor, whole);
     for (int64_t i = 0; v->kind == LZ_KIND_TENSORS && i < v->tensors.n; i++)
-        keep_item(v->tensors.v[i], whole, to++);
+        lz_saved_init(to++, v->tensors.v[i], whole);
     return to;
 }
 
-static void fill_node(const layout *l, uint64_t whole, const lz_gedge *edges, lz_gnode *n)
+static void fill_node(const layout *l, uint64_t whole, const lz_tape_edge *edges, lz_tape_node *n)
 {
     uint32_t nvalues = l->nargs + l->nresults, nitems = l->nin + l->nout;
     char *room = (char *)n + padded(sizeof *n);
@@ -217,14 +204,14 @@ static void fill_node(const layout *l, uint64_t whole, const lz_gedge *edges, lz
     n->nout = l->nout;
     n->values = (lz_value *)(void *)room;
     room += padded(nvalues * sizeof *n->values);
-    n->items = (lz_gitem *)(void *)room;
+    n->items = (lz_saved *)(void *)room;
     room += padded(nitems * sizeof *n->items);
-    n->edges = (lz_gedge *)(void *)room;
+    n->edges = (lz_tape_edge *)(void *)room;
     room += padded(n->nin * sizeof *n->edges);
-    lz_gitem *to = n->items;
+    lz_saved *to = n->items;
     for (uint32_t i = 0; i < nvalues; i++) {
         const lz_value *v = i < l->nargs ? &l->in[i] : &l->out[i - l->nargs];
-        to = keep_items(v, whole >> i & 1, to);
+        to = save_items(v, whole >> i & 1, to);
         if (i < l->nargs)
             copy_value(v, &room, &n->values[i]);
         else
@@ -234,22 +221,23 @@ static void fill_node(const layout *l, uint64_t whole, const lz_gedge *edges, lz
         n->edges[i] = edges[i];
 }
 
-void lz_edges_release(const lz_gedge *edges, size_t n)
+void lz_edges_release(const lz_tape_edge *edges, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        lz_gnode_release(edges[i].node);
+        lz_tape_node_release(edges[i].node);
 }
 
-lz_err *lz_gnode_of_call(lz_tape *t, uint16_t op, lz_loc at, const lz_value *in, const lz_value *out,
-                         uint64_t wanted, const lz_gedge *edges, size_t nedges, lz_gnode **node)
+lz_err *lz_tape_node_of_call(lz_tape *t, uint16_t op, lz_loc at, const lz_value *in, const lz_value *out,
+                             uint64_t wanted, const lz_tape_edge *edges, size_t nedges, lz_tape_node **node)
 {
     layout l = { .tape = t, .op = op, .in = in, .out = out };
     l.nargs = (uint32_t)lz_grad_nargs(op);
     l.nresults = lz_op_table[op].nreturns;
     measure(&l);
     size_t room = padded((l.nargs + l.nresults) * sizeof(lz_value))
-                  + padded((l.nin + l.nout) * sizeof(lz_gitem)) + padded(l.nin * sizeof(lz_gedge)) + l.more;
-    lz_err *e = lz_gnode_alloc(t, LZ_GNODE_OP, room, node);
+                  + padded((l.nin + l.nout) * sizeof(lz_saved)) + padded(l.nin * sizeof(lz_tape_edge))
+                  + l.more;
+    lz_err *e = lz_tape_node_alloc(t, LZ_TAPE_NODE_OP, room, node);
     if (e) {
         lz_edges_release(edges, nedges);
         return e;
@@ -260,59 +248,56 @@ lz_err *lz_gnode_of_call(lz_tape *t, uint16_t op, lz_loc at, const lz_value *in,
     return NULL;
 }
 
-/* ---- what is known of tensors ---- */
+/* ---- attachments of tensors ---- */
 
 lz_grad_meta *lz_meta_retain(lz_grad_meta *m)
 {
-    m->refs++;
+    m->base.refs++;
     return m;
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): while one node is freed, others wait */
 void lz_meta_release(lz_grad_meta *m)
 {
-    if (!m || --m->refs > 0)
-        return;
-    lz_gnode_release(m->fn.node);
+    if (m)
+        lz_attachment_release(&m->base);
+}
+
+static void free_meta(lz_attachment *a)
+{
+    lz_grad_meta *m = (lz_grad_meta *)(void *)a;
+    lz_tape_node_release(m->fn.node);
     lz_release(m->grad);
     free_hooks(&m->hooks);
     lz_mem_free(m);
 }
 
-void lz_meta_set_fn(lz_grad_meta *m, lz_gedge e)
+void lz_meta_set_fn(lz_grad_meta *m, lz_tape_edge e)
 {
-    lz_gnode *old = m->fn.node;
+    lz_tape_node *old = m->fn.node;
     m->fn = e;
-    lz_gnode_release(old);
+    lz_tape_node_release(old);
 }
 
-lz_err *lz_meta_create(lz_ctx *c, uint32_t family, lz_grad_meta **out)
+lz_err *lz_meta_create(const lz_tensor *t, lz_grad_meta **out)
 {
     lz_grad_meta *m = lz_mem_zalloc(1, sizeof *m);
     if (!m)
         return lz_err_oom();
-    m->refs = 1;
-    m->ctx = c;
-    m->family = family;
+    m->base = (lz_attachment){ .refs = 1, .history = lz_tensor_slot(t)->history, .free = free_meta };
+    m->ctx = lz_tensor_ctx(t);
     *out = m;
     return NULL;
 }
 
-void lz_meta_make_base(lz_grad_meta *m, lz_alias *a)
-{
-    m->next = a->bases;
-    a->bases = lz_meta_retain(m);
-}
-
 lz_err *lz_meta_of(lz_tensor *t, lz_grad_meta **out)
 {
-    if (!t->meta) {
-        LZ_TRY(lz_meta_create(t->ctx, t->family, &t->meta));
-        t->meta->t = t;
-        if (!(t->made & LZ_MADE_VIEW))
-            lz_meta_make_base(t->meta, t->alias);
-    }
-    *out = t->meta;
+    *out = lz_meta_at(t);
+    if (*out)
+        return NULL;
+    LZ_TRY(lz_meta_create(t, out));
+    lz_tensor_attach(t, &(*out)->base);
+    if (!(lz_tensor_slot(t)->creation & LZ_CREATED_VIEW))
+        lz_tensor_attach_base(t, &(*out)->base);
     return NULL;
 }
 
@@ -357,63 +342,42 @@ static void free_spare(lz_tape *t)
     }
 }
 
-/* ---- hooks of the recorder ---- */
+/* ---- the tape of a context ---- */
 
-static void drop_tensor(lz_tensor *t)
-{
-    lz_grad_meta *m = t->meta;
-    t->meta = NULL;
-    m->t = NULL;
-    m->spec = t->spec;
-    m->offset = t->offset;
-    lz_meta_release(m);
-}
-
-static void drop_storage(lz_alias *a)
-{
-    while (a->bases) {
-        lz_grad_meta *m = a->bases;
-        a->bases = m->next;
-        m->next = NULL;
-        lz_meta_release(m);
-    }
-}
-
-/* Nothing is kept from here on; tensors go next. */
+/* Cuts all nodes off, because tensors are freed next. */
 static void close_tape(lz_ctx *c)
 {
-    lz_tape *t = c->tape;
-    for (lz_gnode *n = t->first; n; n = n->next)
+    const lz_tape *t = lz_ctx_tape(c);
+    for (lz_tape_node *n = t->first; n; n = n->next)
         n->refs++;
-    for (lz_gnode *n = t->first; n; n = n->next)
+    for (lz_tape_node *n = t->first; n; n = n->next)
         cut_off(n);
-    for (lz_gnode *n = t->first, *next; n; n = next) {
+    for (lz_tape_node *n = t->first, *next; n; n = next) {
         next = n->next;
-        lz_gnode_release(n);
+        lz_tape_node_release(n);
     }
 }
 
 static void free_tape(lz_ctx *c)
 {
-    free_spare(c->tape);
-    lz_checkpoints_close(c->tape);
-    lz_mem_free(c->tape);
-    c->tape = NULL;
+    lz_tape *t = lz_ctx_tape(c);
+    free_spare(t);
+    lz_checkpoints_close(t);
+    lz_mem_free(t);
+    lz_ctx_set_tape(c, NULL, NULL);
 }
 
-static const lz_tape_hooks hooks = { lz_tape_record, lz_grad_required, drop_tensor,
-                                     drop_storage,   close_tape,       free_tape };
+static const lz_tape_hooks hooks = { lz_tape_record, close_tape, free_tape };
 
 lz_err *lz_tape_of(lz_ctx *c, lz_tape **out)
 {
-    if (!c->tape) {
-        lz_tape *t = lz_mem_zalloc(1, sizeof *t);
-        if (!t)
-            return lz_err_oom();
-        t->ctx = c;
-        c->tape = t;
-        c->tape_hooks = &hooks;
-    }
-    *out = c->tape;
+    *out = lz_ctx_tape(c);
+    if (*out)
+        return NULL;
+    *out = lz_mem_zalloc(1, sizeof **out);
+    if (!*out)
+        return lz_err_oom();
+    (*out)->ctx = c;
+    lz_ctx_set_tape(c, *out, &hooks);
     return NULL;
 }

@@ -1,8 +1,7 @@
-/* tape.h - what is written down while operators are recorded: nodes, and the edges between
- * them.
+/* tape.h - the tape: a node for each differentiated call, and the edges between nodes.
  *
- * A node stands for one differentiated call and never changes, except that it can be spent:
- * what it kept is then gone. Edges lead from a call to the calls that made its arguments, so a
+ * A node stands for one differentiated call and never changes, except that its saved values can
+ * be freed. Edges lead from a call to the calls that made its arguments, so a
  * node's number is above those of all nodes that it leads to. Tensors count their node, nodes
  * count what they lead to and the storages they keep, and nothing counts the other way round:
  * dropping the last tensor drops the tape behind it, without recursion. */
@@ -10,145 +9,136 @@
 #define LZ_AUTOGRAD_TAPE_H
 
 #include "autograd/grad.h"
-#include "lazy/ctx.h"
+#include "lazy/tape_api.h"
 #include <lazuli/autograd.h>
 
-typedef struct lz_gnode lz_gnode;
+typedef struct lz_tape_node lz_tape_node;
+typedef struct lz_grad_meta lz_grad_meta;
 
 /* Result `index` of a node; node NULL: nothing. */
-typedef struct lz_gedge {
-    lz_gnode *node;
+typedef struct lz_tape_edge {
+    lz_tape_node *node;
     uint32_t index;
-} lz_gedge;
+} lz_tape_edge;
 
-typedef enum lz_gkind {
-    LZ_GNODE_OP,       /* an operator of the table */
-    LZ_GNODE_LEAF,     /* where gradients are left */
-    LZ_GNODE_CUT,      /* gives zeros */
-    LZ_GNODE_FUNCTION, /* of the user */
-    LZ_GNODE_KINDS
-} lz_gkind;
+typedef enum lz_tape_node_kind {
+    LZ_TAPE_NODE_OP,       /* an operator of the table */
+    LZ_TAPE_NODE_LEAF,     /* where gradients are accumulated */
+    LZ_TAPE_NODE_CUT,      /* the gradient becomes zeros */
+    LZ_TAPE_NODE_FUNCTION, /* a function of the user */
+    LZ_TAPE_NODE_KINDS
+} lz_tape_node_kind;
 
-/* A tensor among arguments or results, as far as it was kept. */
-typedef struct lz_gitem {
-    const lz_spec *spec; /* NULL: an absent tensor */
-    lz_alias *alias;     /* kept whole, one count; NULL: its facts */
-    int64_t offset;
-    uint32_t writes; /* of the storage when it was kept */
-} lz_gitem;
-
-typedef struct lz_ghook {
-    struct lz_ghook *next;
+typedef struct lz_tape_hook {
+    struct lz_tape_hook *next;
     int64_t id;
     uint32_t index; /* of the result */
     lz_grad_hook *fn;
     lz_leaf_hook *leaf;
-    lz_grad_meta *meta; /* neither: the gradient is left there; one count */
+    lz_grad_meta *meta; /* neither fn nor leaf is set: the gradient is accumulated there; one count */
     void *user;
-} lz_ghook;
+} lz_tape_hook;
 
-struct lz_gnode {
+struct lz_tape_node {
     uint32_t refs;
     uint16_t op;
     uint8_t kind;
-    bool spent;
-    bool
-        moves; /* OP: a view of a part of held data; the gradient, too, has its offset as a run-time number */
+    bool freed_saved_values;
+    /* OP: the result is a view of a part of held data; the offset of its gradient is a run-time number too */
+    bool moves;
     uint32_t nargs, nresults; /* values */
     uint32_t nin, nout;       /* tensors among them */
-    uint32_t place;           /* of what it kept, in redo */
-    uint32_t order;           /* in a list of nodes that tangents go along */
+    uint32_t place;           /* number of the node's first value in recomputation->kept */
+    uint32_t order;           /* number in the list of a forward-mode pass */
     uint64_t seq, wanted, mark;
     lz_loc at;
     lz_tape *tape;
-    lz_gnode *prev, *next; /* all of the tape */
-    struct lz_gpending *pending;
-    struct lz_redo *redo; /* where missing values are found again; NULL: none is missing */
-    lz_ghook *hooks;
+    lz_tape_node *prev, *next; /* all nodes of the tape */
+    struct lz_tape_pending *pending;
+    struct lz_recomputation *recomputation; /* recomputes missing values; NULL: no value is missing */
+    lz_tape_hook *hooks;
     union {
         lz_grad_meta *meta;          /* LEAF: one count */
         struct lz_function_call *fn; /* FUNCTION */
-        const lz_spec *cut;          /* CUT: of the zeros */
+        const lz_spec *cut;          /* CUT: the spec of the zeros */
     };
-    lz_value *values; /* [nargs + nresults]; of tensors only kinds and numbers mean something */
-    lz_gitem *items;  /* [nin + nout] */
-    lz_gedge *edges;  /* [nin], one count each */
+    lz_value *values;    /* [nargs + nresults]; of tensors only kinds and list lengths are valid */
+    lz_saved *items;     /* [nin + nout] */
+    lz_tape_edge *edges; /* [nin], one count each */
 };
 
-/* What a tape knows of a tensor; counted by the tensor, and by the leaf's node. Of the tensor
- * that others are views of, the storage has one, too. */
+/* What a tape knows of a tensor. Counted by the tensor and by the leaf's node; also by the storage, if other
+ * tensors are views of the tensor. */
 struct lz_grad_meta {
-    uint32_t refs;
-    uint32_t family;
+    lz_attachment base;
     lz_ctx *ctx;
-    lz_tensor *t;        /* NULL: gone */
-    lz_grad_meta *next;  /* of the storage */
-    const lz_spec *spec; /* of a tensor that is gone */
-    int64_t offset;
-    lz_gedge fn;     /* one count; node NULL: a leaf */
-    lz_gnode *leaf;  /* its node; weak */
-    lz_tensor *grad; /* one count */
-    lz_ghook *hooks; /* of a leaf */
-    bool retains;    /* no leaf, but its gradient is left, too */
-    bool requires;   /* a leaf, and the user has said so */
+    lz_tape_edge fn;     /* one count; node NULL: a leaf */
+    lz_tape_node *leaf;  /* its node; weak */
+    lz_tensor *grad;     /* one count */
+    lz_tape_hook *hooks; /* of a leaf */
+    bool retains;        /* the tensor is not a leaf, but its gradient is accumulated */
+    bool requires;       /* a leaf for which the user has required a gradient */
 };
 
 struct lz_tape {
     lz_ctx *ctx;
-    lz_gnode *first, *last;
+    lz_tape_node *first, *last;
     uint64_t seq, mark;
     int64_t hook_id;
-    uint64_t orders;            /* how often nodes were given one */
-    lz_gnode *dead;             /* being freed; by `next` */
-    struct lz_spare *spare;     /* recorders that nobody uses */
-    struct lz_open_scope *open; /* of checkpoints, the innermost */
-    bool keeps_all;             /* values are kept whole, as they were: for tangents */
+    uint64_t orders;            /* the number of numberings that lz_tape_node.order has had */
+    lz_tape_node *dead;         /* nodes that wait to be freed, linked by `next` */
+    struct lz_spare *spare;     /* unused recorders */
+    struct lz_open_scope *open; /* the innermost open checkpoint */
+    bool keeps_all;             /* saved values are whole copies, for tangents */
     bool freeing;
 };
 
 /* ---- life (tape.c) ---- */
 
-LZ_MUST_USE lz_err *lz_tape_of(lz_ctx *c, lz_tape **out); /* made if need be */
-/* A recorder for one call, to be given back. */
+LZ_MUST_USE lz_err *lz_tape_of(lz_ctx *c, lz_tape **out); /* created by the first call */
+/* A recorder for one call; give it back with lz_tape_recorder_done. */
 LZ_MUST_USE lz_err *lz_tape_recorder(lz_tape *t, lz_loc at, lz_recorder **out);
 void lz_tape_recorder_done(lz_tape *t, lz_recorder *r);
-LZ_MUST_USE lz_err *lz_gnode_alloc(lz_tape *t, lz_gkind kind, size_t more, lz_gnode **out);
-lz_gnode *lz_gnode_retain(lz_gnode *n);
-const char *lz_gnode_name(const lz_gnode *n); /* of its operator or function */
-void lz_gnode_release(lz_gnode *n);           /* NULL does nothing */
-void lz_gnode_spend(lz_gnode *n);             /* forgets what it kept */
-void lz_edges_release(const lz_gedge *edges, size_t n);
+LZ_MUST_USE lz_err *lz_tape_node_alloc(lz_tape *t, lz_tape_node_kind kind, size_t more, lz_tape_node **out);
+lz_tape_node *lz_tape_node_retain(lz_tape_node *n);
+const char *lz_tape_node_name(const lz_tape_node *n); /* of its operator or function */
+void lz_tape_node_release(lz_tape_node *n);           /* NULL does nothing */
+void lz_tape_node_free_saved_values(lz_tape_node *n);
+void lz_edges_release(const lz_tape_edge *edges, size_t n);
 
-LZ_MUST_USE lz_err *lz_meta_create(lz_ctx *c, uint32_t family, lz_grad_meta **out);
-void lz_meta_make_base(lz_grad_meta *m, lz_alias *a); /* all views of its family are views of it */
-LZ_MUST_USE lz_err *lz_meta_of(lz_tensor *t, lz_grad_meta **out); /* made if need be */
+/* New attachment with the history of t; the caller has the only count. */
+LZ_MUST_USE lz_err *lz_meta_create(const lz_tensor *t, lz_grad_meta **out);
+LZ_MUST_USE lz_err *lz_meta_of(lz_tensor *t, lz_grad_meta **out); /* created by the first call */
+static inline lz_grad_meta *lz_meta_at(const lz_tensor *t)        /* NULL: nothing is attached */
+{
+    return (lz_grad_meta *)(void *)lz_tensor_slot(t)->attached;
+}
 lz_grad_meta *lz_meta_retain(lz_grad_meta *m);
 void lz_meta_release(lz_grad_meta *m);
-void lz_meta_set_fn(lz_grad_meta *m, lz_gedge e); /* takes over one count */
+void lz_meta_set_fn(lz_grad_meta *m, lz_tape_edge e); /* takes over one count */
 
-/* A node for a call of an operator with derivatives of its own. out: the results; of tensors
- * that are not kept whole only the spec is looked at. edges: one for each tensor among the
- * arguments, taken over, also on failure. */
-LZ_MUST_USE lz_err *lz_gnode_of_call(lz_tape *t, uint16_t op, lz_loc at, const lz_value *in,
-                                     const lz_value *out, uint64_t wanted, const lz_gedge *edges,
-                                     size_t nedges, lz_gnode **node);
+/* A node for a call of an operator with derivatives of its own. out: the results; a tensor that is not saved
+ * whole gives only its spec. edges: one for each tensor among the arguments, taken over, also on failure. */
+LZ_MUST_USE lz_err *lz_tape_node_of_call(lz_tape *t, uint16_t op, lz_loc at, const lz_value *in,
+                                         const lz_value *out, uint64_t wanted, const lz_tape_edge *edges,
+                                         size_t nedges, lz_tape_node **node);
 
 /* ---- histories (history.c) ---- */
 
 bool lz_grad_required(const lz_tensor *t);
-/* Where the gradient of t goes, one count; found anew if the storage was written to since. */
-LZ_MUST_USE lz_err *lz_edge_of(lz_tensor *t, lz_loc at, lz_gedge *out);
-/* t was made, or rewritten, by this; takes over one count, also on failure. */
-LZ_MUST_USE lz_err *lz_history_set(lz_tensor *t, lz_gedge e);
-LZ_MUST_USE lz_err *lz_history_write(lz_tensor *t, lz_gedge e, lz_loc at);
-/* t may be written to by a call that is differentiated. */
+/* Sets whether t, a leaf, requires a gradient. */
+LZ_MUST_USE lz_err *lz_grad_require(lz_tensor *t, bool on);
+/* Where the gradient of t goes, one count. Derives the history again if the storage was written to. */
+LZ_MUST_USE lz_err *lz_edge_of(lz_tensor *t, lz_loc at, lz_tape_edge *out);
+/* Sets the history of t after a call that made or rewrote t; takes over one count, also on failure. */
+LZ_MUST_USE lz_err *lz_history_set(lz_tensor *t, lz_tape_edge e);
+LZ_MUST_USE lz_err *lz_history_write(lz_tensor *t, lz_tape_edge e, lz_loc at);
+/* Checks that a differentiated call may write to t. */
 LZ_MUST_USE lz_err *lz_history_check(lz_tensor *t);
-/* v shows the storage of t in some way; t has, or had, this spec, offset and edge, which is taken
- * over, also on failure. */
-LZ_MUST_USE lz_err *lz_history_strided(lz_tensor *t, const lz_spec *spec, int64_t offset, lz_gedge e,
+/* Sets the history of v, a strided view of t's storage. t has, or had, this spec, offset and edge; the edge
+ * is taken over, also on failure. */
+LZ_MUST_USE lz_err *lz_history_strided(lz_tensor *t, const lz_spec *spec, int64_t offset, lz_tape_edge e,
                                        lz_tensor *v, lz_loc at);
-/* A new tensor with the elements that t has now, in a storage of its own, row-major. */
-LZ_MUST_USE lz_err *lz_snapshot(lz_tensor *t, lz_tensor **out);
 
 /* ---- calls (tape_record.c) ---- */
 

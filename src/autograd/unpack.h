@@ -4,12 +4,12 @@
 
 #include "autograd/tape.h"
 
-/* Arguments and results of a call, as kept, for lz_grad_call; with `attached` they are
- * differentiable: arguments lead where they led, results to the node itself. Refused if
- * something was written to since. */
-LZ_MUST_USE lz_err *lz_unpack_call(lz_recorder *r, lz_gnode *n, bool attached, lz_lv *args, lz_lv *results);
-/* Something that was kept whole; from: where its gradient goes, NULL: it has none. */
-LZ_MUST_USE lz_err *lz_unpack_item(const lz_gnode *n, const lz_gitem *x, const lz_gedge *from,
+/* The saved arguments and results of a call, for lz_grad_call. With `attached` they have histories: arguments
+ * those of the call, results that of the node. An error if a saved value was overwritten. */
+LZ_MUST_USE lz_err *lz_unpack_call(lz_recorder *r, lz_tape_node *n, bool attached, lz_low_value *args,
+                                   lz_low_value *results);
+/* A value that was saved whole. from: its history; NULL: none. */
+LZ_MUST_USE lz_err *lz_unpack_item(const lz_tape_node *n, const lz_saved *x, const lz_tape_edge *from,
                                    lz_tensor **out);
 
 #endif

@@ -35,7 +35,7 @@ void lz_arena_deinit(lz_arena *a)
 
 static bool add_chunk(lz_arena *a, size_t need)
 {
-    size_t size = a->total / 4, bytes; /* so a fifth is unused at most */
+    size_t size = a->total / 4, bytes; /* so that at most a fifth of all chunks is unused */
     size = size < FIRST_CHUNK ? FIRST_CHUNK : size > LARGEST_CHUNK ? LARGEST_CHUNK : size;
     size = size < need ? need : size;
     lz_arena_chunk *c = lz_size_add(size, sizeof *c, &bytes) ? lz_mem_alloc(bytes) : NULL;
@@ -57,7 +57,7 @@ void *lz_arena_zalloc(lz_arena *a, size_t size)
         return NULL;
     need &= ~(size_t)(LZ_MEM_ALIGN - 1);
 #ifdef LZ_ASAN
-    need += RED_ZONE; /* stays poisoned, so that running off the end is seen */
+    need += RED_ZONE; /* stays poisoned, so that ASan detects an overrun */
 #endif
     if ((!a->chunk || need > a->chunk->size - a->used) && !add_chunk(a, need))
         return NULL;
@@ -80,6 +80,14 @@ void lz_arena_rewind(lz_arena *a, lz_arena_mark mark)
     a->used = mark.used;
     if (a->chunk)
         LZ_POISON(a->chunk->data + a->used, a->chunk->size - a->used);
+}
+
+void lz_arena_clear(lz_arena *a)
+{
+    lz_arena_mark start = { .chunk = a->chunk };
+    while (start.chunk && start.chunk->prev)
+        start.chunk = start.chunk->prev;
+    lz_arena_rewind(a, start);
 }
 
 lz_err *lz_arena_array(lz_arena *a, size_t count, size_t size, void *out)

@@ -1,8 +1,8 @@
 /* arena.h - memory that is freed together.
  *
- * Chunks are taken from mem.h and grow geometrically. A mark remembers the
- * current end; rewinding to it gives back everything allocated since. Under ASan
- * memory outside live allocations is poisoned, so a use after rewind is caught. */
+ * Chunks come from mem.h and grow geometrically. A mark remembers the current end; rewinding to it frees
+ * everything allocated since. Under ASan memory outside live allocations is poisoned, so a use after rewind
+ * is detected. */
 #ifndef LZ_BASE_ARENA_H
 #define LZ_BASE_ARENA_H
 
@@ -30,6 +30,8 @@ void *lz_arena_zalloc(lz_arena *a, size_t size);
 
 lz_arena_mark lz_arena_save(const lz_arena *a);
 void lz_arena_rewind(lz_arena *a, lz_arena_mark mark);
+/* Frees all allocations but keeps the first chunk, so that filling the arena again need not take memory. */
+void lz_arena_clear(lz_arena *a);
 
 /* LZ_TRY(lz_arena_new(a, &p, n)): p points to n zeroed objects of its type. */
 #define lz_arena_new(a, out, n) lz_arena_array((a), (n), sizeof **(out), (out))

@@ -1,4 +1,4 @@
-/* clock.h - the time that only goes forward, for measuring; never a date. */
+/* clock.h - monotonic time, for measuring; never a date. */
 #ifndef LZ_BASE_CLOCK_H
 #define LZ_BASE_CLOCK_H
 

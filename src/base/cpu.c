@@ -1,4 +1,5 @@
 #include "base/cpu.h"
+#include "base/cpu_quota.h"
 #include "base/env.h"
 #include <sched.h>
 #include <unistd.h>
@@ -6,7 +7,7 @@
 #include <cpuid.h>
 #endif
 
-int lz_cpu_count(void)
+static int allowed_cpus(void)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -14,6 +15,12 @@ int lz_cpu_count(void)
         return CPU_COUNT(&set);
     long n = sysconf(_SC_NPROCESSORS_ONLN); /* a machine with more CPUs than a cpu_set_t holds */
     return n > 0 ? (int)n : 1;
+}
+
+int lz_cpu_count(void)
+{
+    int allowed = allowed_cpus(), quota = allowed > 1 ? lz_cpu_quota() : 0;
+    return quota && quota < allowed ? quota : allowed;
 }
 
 lz_err *lz_cpu_threads(int *out)

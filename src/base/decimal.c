@@ -154,7 +154,7 @@ static int compare_twice(const big *r, const big *s)
     return compare(&twice, s);
 }
 
-/* r / s = m * 2^e / 10^k with 10^(k-1) <= m * 2^e. That k may be one too small. */
+/* r / s = m * 2^e / 10^k with 10^(k-1) <= m * 2^e. k may be one too small. */
 static int fraction(uint64_t m, int e, big *r, big *s)
 {
     int log2 = e + 63 - __builtin_clzll(m);
@@ -167,9 +167,9 @@ static int fraction(uint64_t m, int e, big *r, big *s)
     return k;
 }
 
-/* Free-format digit generation after Steele and White: digits come off r / s until
- * what is left is within the margin of v on one side. The margins, below and above,
- * are half the gaps to the neighbours; a reader rounds a tie to the even one. */
+/* Free-format digit generation after Steele and White: digits come off r / s until the remainder is within
+ * the margin of v on one side. The margins, below and above, are half the gaps to the neighbours; a reader
+ * rounds a tie to the even one. */
 size_t lz_decimal_short(uint64_t m, int e, bool edge, char digits[LZ_SHORT_DIGITS], int *exp10)
 {
     big r, s, below, above, sum;
@@ -222,7 +222,7 @@ static size_t round_up(char *digits, size_t n, int *exp10)
     return 1;
 }
 
-/* v / 10^k = r / s < 1, to `count` digits. */
+/* Generates `count` digits of v / 10^k = r / s < 1. */
 static size_t generate(big *r, const big *s, int64_t count, char *digits, int *exp10)
 {
     size_t n = 0;
@@ -264,8 +264,7 @@ size_t lz_decimal_exact(uint64_t m, int e, int count, char digits[LZ_DOUBLE_DIGI
     return generate(&r, &s, count, digits, exp10);
 }
 
-/* The first KEPT digits go into *out, the rest only matters for being not all 0.
- * Returns how many were taken. */
+/* Takes the first KEPT digits into *out; *more: is any later digit not 0? Returns how many were taken. */
 static int take_digits(lz_str digits, big *out, bool *more)
 {
     int n = 0;
@@ -301,7 +300,7 @@ int lz_decimal_compare(lz_str digits, int exp10, uint64_t m, int e)
     mul_pow5(tens < 0 ? &b : &a, (unsigned)(tens < 0 ? -tens : tens));
     int twos = tens - e;
     shift_left(twos < 0 ? &b : &a, (unsigned)(twos < 0 ? -twos : twos));
-    /* m * 2^e has fewer digits than were kept: what was cut off decides only a tie. */
+    /* m * 2^e has fewer digits than KEPT, so the digits cut off only decide a tie. */
     int c = compare(&a, &b);
     return c ? c : more;
 }

@@ -6,12 +6,13 @@
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef void any_fn(void);
 
 struct lz_dl {
     void *handle;
-    void *root; /* of lz_dl_open_lasting; NULL: none */
+    void *root; /* the root object of lz_dl_open_lasting; NULL: none */
     char path[];
 };
 
@@ -22,7 +23,7 @@ static void close_both(void *handle, void *root)
         dlclose(root);
 }
 
-/* Takes the handles, also on failure. */
+/* Takes ownership of the handles, even on failure. */
 static lz_err *adopt(void *handle, void *root, lz_dl **out)
 {
     struct link_map *map = NULL;
@@ -39,7 +40,7 @@ static lz_err *adopt(void *handle, void *root, lz_dl **out)
     return NULL;
 }
 
-/* The loader mostly starts its reason with the name, which we print anyway. */
+/* Removes the name at the start of the loader's reason, because the caller prints it anyway. */
 static void add_reason(lz_text *t, const char *name, const char *reason)
 {
     lz_str why = lz_str_of(reason ? reason : "unknown reason"), n = lz_str_of(name);
@@ -58,12 +59,23 @@ static void *open_plain(const char *name, void **root)
 
 typedef void *opener(const char *name, void **root);
 
-/* An empty name would mean the program itself. */
+/* NULL: name may be opened. An empty name would open the program itself, and the loader waits for a writer of
+ * a named pipe. */
+static const char *refusal(const char *name)
+{
+    struct stat st;
+    bool path = strchr(name, '/') != NULL;
+    if (!name[0])
+        return "names no library";
+    return path && stat(name, &st) == 0 && !S_ISREG(st.st_mode) ? "is not a regular file" : NULL;
+}
+
 static void *try_open(opener *open, const char *name, void **root, lz_text *reasons)
 {
-    void *handle = name[0] ? open(name, root) : NULL;
+    const char *why = refusal(name);
+    void *handle = why ? NULL : open(name, root);
     if (!handle)
-        add_reason(reasons, name, name[0] ? dlerror() : "names no library");
+        add_reason(reasons, name, why ? why : dlerror());
     return handle;
 }
 
@@ -105,7 +117,7 @@ const char *lz_dl_path(const lz_dl *dl)
     return dl->path;
 }
 
-/* ISO C converts no object pointer to a function pointer; POSIX has them alike, bit by bit. */
+/* ISO C has no conversion from object to function pointers; POSIX guarantees equal representation. */
 static void store(void *table, size_t offset, void *address)
 {
     _Static_assert(sizeof(any_fn *) == sizeof address, "function and object pointers must be alike");
@@ -133,8 +145,8 @@ lz_err *lz_dl_load(const lz_dl *dl, const lz_dl_symbol *symbols, size_t count, v
 static lz_err *look(void *user)
 {
     lz_dl_choice *c = user;
-    lz_room_look();
-    if (!lz_room_for(&c->room))
+    lz_memory_limit_check();
+    if (!lz_memory_limit_allows(&c->memory))
         return lz_errf(LZ_ERR_MEMORY, "%s is not loaded: too little memory is left", c->name);
     if (!lz_foreign_enter())
         return lz_foreign_ended(c->name);
@@ -142,7 +154,7 @@ static lz_err *look(void *user)
     lz_err *e = c->load();
     lz_foreign_loaded();
     lz_foreign_leave();
-    if (lz_err_code(e) == LZ_ERR_MEMORY)
+    if (lz_err_must_surface(e))
         return e;
     c->found = !e;
     if (e)

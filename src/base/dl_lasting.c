@@ -1,15 +1,16 @@
 /* Opens a C++ library whose globals are not destroyed when the process exits.
  *
  * A C++ library registers a destructor for each global, while it is loaded or at a variable's first use
- * (__cxa_atexit), and exit runs those that were registered last first. A thread that exits while another one
- * loads or uses the library would run them under that thread's feet, before any handler of ours. So the
- * library's own pointer to __cxa_atexit is set to a function that registers nothing, and this has to happen
- * after the loader has bound the library's symbols and before it calls the library's constructors.
+ * (__cxa_atexit), and exit runs the last registered one first. If one thread exits while another one loads or
+ * uses the library, the destructors would run while the library is in use, before any handler of ours. So the
+ * library's own pointer to __cxa_atexit is set to a function that registers nothing. This must happen after
+ * the loader has bound the library's symbols and before it calls the library's constructors.
  *
- * The loader offers no such moment, but it calls the constructors of independent libraries in the reverse
- * order of their names in DT_NEEDED. So we load an object without code that needs two others: the library,
- * and a second object without code whose one constructor is a function of ours. Both objects are files in
- * memory. Where the loader keeps another order, or there is no /proc, the library is loaded all the same. */
+ * The loader has no hook at that moment, but it calls the constructors of independent libraries in the
+ * reverse order of their names in DT_NEEDED. So we load an object without code that needs two others: the
+ * library, and a second object without code whose one constructor is a function of ours. Both objects are
+ * files in memory. If the loader uses another order, or there is no /proc, the library is loaded without this
+ * protection. */
 #include "base/dl.h"
 #include "base/file.h"
 #include "base/thread.h"
@@ -35,8 +36,9 @@ typedef struct loaded {
 typedef struct tables {
     const ElfW(Sym) * symbols;
     const char *names;
-    const ElfW(Rela) * relocations[2]; /* of data, of calls */
+    const ElfW(Rela) * relocations[2]; /* for data, for calls */
     size_t sizes[2];                   /* bytes */
+    size_t plain;                      /* how many of the first table, at its beginning, have no symbol */
 } tables;
 
 static int register_nothing(void (*destroy)(void *), void *object, void *library)
@@ -45,7 +47,7 @@ static int register_nothing(void (*destroy)(void *), void *object, void *library
     return 0;
 }
 
-/* Most loaders have made the addresses absolute. */
+/* Most loaders have already made the addresses absolute. */
 static const void *address(const loaded *l, const ElfW(Dyn) * d)
 {
     ElfW(Addr) a = d->d_un.d_ptr < l->base ? l->base + d->d_un.d_ptr : d->d_un.d_ptr;
@@ -68,28 +70,36 @@ static tables find_tables(const loaded *l)
             t.sizes[0] = d->d_un.d_val;
         else if (d->d_tag == DT_PLTRELSZ)
             t.sizes[1] = d->d_un.d_val;
+        else if (d->d_tag == DT_RELACOUNT)
+            t.plain = d->d_un.d_val;
     }
     return t;
 }
 
-/* By the kernel, since the loader has made the pointers read-only. */
+/* Writes through /proc/self/mem, since the loader has made the pointers read-only. */
 static void set_pointer(int memory, const char *at)
 {
     void (*to)(void) = (void (*)(void))register_nothing;
     (void)!pwrite(memory, &to, sizeof to, (off_t)(uintptr_t)at);
 }
 
-/* The count of entries is 0 where this machine's objects have relocations of another form. */
+/* Names are compared for imports only: LLVM has 23,000 relocations with a symbol, and reading all these names
+ * would take longer than the rest of this file. */
+static bool is_atexit(const tables *t, size_t symbol)
+{
+    const ElfW(Sym) *s = &t->symbols[symbol];
+    return symbol && s->st_shndx == SHN_UNDEF && strcmp(t->names + s->st_name, "__cxa_atexit") == 0;
+}
+
+/* Does nothing on machines whose objects have relocations of another form: the sizes are 0 there. */
 static void redirect(const loaded *l, const tables *t, int which, int memory)
 {
     const ElfW(Rela) *r = t->relocations[which];
-    for (size_t n = r ? t->sizes[which] / sizeof *r : 0; n > 0; n--, r++) {
-        /* NOLINTNEXTLINE(performance-no-int-to-ptr): the loader tells addresses as integers */
-        const char *at = (const char *)l->base + r->r_offset;
-        size_t symbol = ELF64_R_SYM(r->r_info);
-        if (symbol && strcmp(t->names + t->symbols[symbol].st_name, "__cxa_atexit") == 0)
-            set_pointer(memory, at);
-    }
+    size_t n = r ? t->sizes[which] / sizeof *r : 0;
+    for (size_t i = which == 0 ? t->plain : 0; i < n; i++)
+        if (is_atexit(t, ELF64_R_SYM(r[i].r_info)))
+            /* NOLINTNEXTLINE(performance-no-int-to-ptr): the loader tells addresses as integers */
+            set_pointer(memory, (const char *)l->base + r[i].r_offset);
 }
 
 static void keep_globals(const loaded *l)
@@ -110,12 +120,13 @@ typedef struct object {
     ElfW(Ehdr) header;
     ElfW(Phdr) segments[2];
     ElfW(Dyn) dynamic[9];
-    ElfW(Sym) symbol; /* there has to be a table */
+    ElfW(Sym) symbol; /* a symbol table is mandatory */
     void (*constructor)(void);
     char names[NAMES_SIZE];
 } object;
 
-/* A constructor is called with the loader's lock held, by the thread that loads. */
+/* The path of the root object being loaded. The loader calls constructors with its lock held, on the thread
+ * that loads. */
 static LZ_THREAD_LOCAL const char *root_path;
 
 static loaded loaded_of(const struct dl_phdr_info *info)
@@ -128,8 +139,9 @@ static loaded loaded_of(const struct dl_phdr_info *info)
     return l;
 }
 
-/* The objects of one dlopen follow each other: the root, what the root needs, and what that needs. The
- * library is not among them if the host has loaded it before; then its globals are the host's. */
+/* The loader lists the objects of one dlopen consecutively: the root, what the root needs, and what that
+ * needs. The library is not among them if the host had already loaded it; then its globals belong to the
+ * host. */
 static int visit(struct dl_phdr_info *info, size_t size, void *data)
 {
     bool *behind_root = data;
@@ -150,7 +162,8 @@ static void before_constructors(void)
     dl_iterate_phdr(visit, &behind_root);
 }
 
-/* Class, byte order and machine are those of the object that this code is in; the linker defines the name. */
+/* Class, byte order and machine are copied from the object that contains this code; the linker defines the
+ * name. */
 /* NOLINTNEXTLINE(bugprone-reserved-identifier) */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
@@ -181,7 +194,7 @@ static void fill_headers(object *o)
     };
 }
 
-/* `needed`: two names, or NULL for an object that needs nothing and has the constructor. */
+/* needed: two names, or NULL for the object that needs nothing and has the constructor. */
 static void fill_dynamic(object *o, const char *const *needed)
 {
     ElfW(Dyn) *d = o->dynamic;
@@ -197,13 +210,13 @@ static void fill_dynamic(object *o, const char *const *needed)
     if (!needed) {
         *d++ = (ElfW(Dyn)){ .d_tag = DT_INIT_ARRAY, .d_un.d_ptr = offsetof(object, constructor) };
         *d++ = (ElfW(Dyn)){ .d_tag = DT_INIT_ARRAYSZ, .d_un.d_val = sizeof o->constructor };
-        o->constructor = before_constructors; /* absolute: nothing relocates it */
+        o->constructor = before_constructors; /* an absolute address; nothing relocates it */
     }
     *d = (ElfW(Dyn)){ .d_tag = DT_NULL };
 }
 
-/* The loader takes an equal path for the same object, so the number of "./" makes every path a new one.
- * Returns the descriptor; -1: no such files here, or too many of them. */
+/* The loader takes equal paths for one object, so a different number of "./" makes every path unique.
+ * Returns the descriptor; -1: unnamed files are not supported here, or there are too many files. */
 static int make_object(const char *const *needed, char path[PATH_SIZE])
 {
     static const char dots[] =

@@ -10,6 +10,19 @@ const lz_env_var lz_env_vars[LZ_ENV_COUNT] = {
 #undef X
 };
 
+const lz_env_var lz_env_no_effect[] = {
+#define X(var, why) { .name = (var), .meaning = (why) },
+    LZ_ENV_NO_EFFECT(X)
+#undef X
+        { .name = NULL }
+};
+
+bool lz_env_is_set(const lz_env_var *v)
+{
+    const char *value = getenv(v->name);
+    return value && *value;
+}
+
 const char *lz_env_text(lz_env_id id)
 {
     const char *v = getenv(lz_env_vars[id].name);
@@ -18,9 +31,11 @@ const char *lz_env_text(lz_env_id id)
 
 static bool is_stray(lz_str name)
 {
-    bool known = !lz_str_starts(name, LZ_STR("LAZULI_"));
+    bool known = !lz_str_starts(name, LZ_STR("LAZULI_")) && !lz_str_starts(name, LZ_STR("LTC_"));
     for (size_t i = 0; !known && i < LZ_ENV_COUNT; i++)
         known = lz_str_is(name, lz_env_vars[i].name);
+    for (const lz_env_var *v = lz_env_no_effect; !known && v->name; v++)
+        known = lz_str_is(name, v->name);
     return !known;
 }
 

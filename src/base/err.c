@@ -1,13 +1,16 @@
 #include "base/err.h"
 #include "base/mem.h"
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 struct lz_err {
     lz_code code;
+    lz_reason reason; /* LZ_REASON_NONE: only the code is known */
+    bool names_op;
     lz_loc loc;
-    char *file; /* owned copy behind loc.file */
+    char *file; /* owned copy; loc.file points to it */
     char *text;
 };
 
@@ -25,6 +28,7 @@ static const char *const code_names[LZ_CODE_COUNT] = {
     [LZ_ERR_LIMIT] = "limit",
     [LZ_ERR_BUSY] = "busy",
     [LZ_ERR_INTERNAL] = "internal",
+    [LZ_ERR_NEEDS_VALUE] = "needs a value",
 };
 
 const char *lz_code_name(lz_code code)
@@ -32,9 +36,26 @@ const char *lz_code_name(lz_code code)
     return code >= LZ_OK && code < LZ_CODE_COUNT ? code_names[code] : "unknown";
 }
 
+const char *lz_reason_name(lz_reason r)
+{
+    static const char *const names[] = {
+#define X(name, text) [LZ_REASON_##name] = text,
+        LZ_REASONS(X)
+#undef X
+    };
+    return (unsigned)r < LZ_REASON_COUNT ? names[r] : "";
+}
+
 lz_code lz_err_code(const lz_err *e)
 {
     return e ? e->code : LZ_OK;
+}
+
+lz_reason lz_err_reason(const lz_err *e)
+{
+    if (!e || e->reason)
+        return e ? e->reason : LZ_REASON_NONE;
+    return e->code == LZ_ERR_ARG ? LZ_REASON_ARGUMENT : LZ_REASON_OTHER;
 }
 
 const char *lz_err_text(const lz_err *e)
@@ -114,6 +135,56 @@ lz_err *lz_errf(lz_code code, const char *fmt, ...)
     return e;
 }
 
+lz_err *lz_err_because(lz_reason reason, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    lz_err *e = lz_err_vat(LZ_ERR_ARG, (lz_loc){ 0 }, fmt, ap);
+    va_end(ap);
+    return lz_err_set_reason(e, reason);
+}
+
+lz_err *lz_err_set_reason(lz_err *e, lz_reason reason)
+{
+    if (e && e != &oom)
+        e->reason = reason;
+    return e;
+}
+
+lz_err *lz_err_set_names_op(lz_err *e)
+{
+    if (e && e != &oom)
+        e->names_op = true;
+    return e;
+}
+
+bool lz_err_names_op(const lz_err *e)
+{
+    return e && e->names_op;
+}
+
+/* What an error with another text keeps of its cause. */
+static lz_err *like(lz_err *e, const lz_err *cause)
+{
+    if (e != &oom) {
+        e->reason = cause->reason;
+        e->names_op = cause->names_op;
+    }
+    return e;
+}
+
+lz_err *lz_err_reword(lz_err *cause, lz_loc loc, const char *fmt, ...)
+{
+    if (!cause)
+        return NULL;
+    va_list ap;
+    va_start(ap, fmt);
+    lz_err *e = like(lz_err_vat(cause->code, loc, fmt, ap), cause);
+    va_end(ap);
+    lz_err_free(cause);
+    return e;
+}
+
 lz_err *lz_err_wrap(lz_err *cause, const char *fmt, ...)
 {
     if (!cause || cause == &oom)
@@ -122,18 +193,37 @@ lz_err *lz_err_wrap(lz_err *cause, const char *fmt, ...)
     va_start(ap, fmt);
     char *context = format(fmt, ap);
     va_end(ap);
-    lz_err *e = context ? lz_err_at(cause->code, cause->loc, "%s: %s", context, cause->text) : &oom;
+    lz_err *e = context ? lz_err_reword(cause, cause->loc, "%s: %s", context, cause->text) : &oom;
+    if (!context)
+        lz_err_free(cause);
     lz_mem_free(context);
-    lz_err_free(cause);
     return e;
+}
+
+lz_err *lz_err_copy(const lz_err *e)
+{
+    if (!e || e == &oom)
+        return (lz_err *)e;
+    return like(lz_err_at(e->code, e->loc, "%s", e->text), e);
 }
 
 lz_err *lz_err_errno(int err, const char *operation, const char *path)
 {
-    /* strerrordesc_np answers in English whatever the locale, unlike strerror. */
+    /* unlike strerror, strerrordesc_np does not depend on the locale */
     const char *why = strerrordesc_np(err);
     lz_code code = err == ENOENT ? LZ_ERR_NOT_FOUND : err == ENOMEM ? LZ_ERR_MEMORY : LZ_ERR_IO;
     return lz_errf(code, "%s %s: %s", operation, path, why ? why : "unknown error");
+}
+
+bool lz_err_must_surface(const lz_err *e)
+{
+    return e && (e->code == LZ_ERR_MEMORY || e->code == LZ_ERR_INTERNAL);
+}
+
+void lz_err_drop(lz_err *e)
+{
+    assert(lz_err_code(e) != LZ_ERR_INTERNAL);
+    lz_err_free(e);
 }
 
 lz_err *lz_err_first(lz_err *first, lz_err *second)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -22,8 +21,8 @@ static lz_err *open_file(const char *path, int flags, mode_t mode, int *out)
     return *out < 0 ? lz_err_errno(errno, "open", path) : NULL;
 }
 
-/* Opening a named pipe waits for its writer, who may never come. The end of a pipe without a name is held by
- * whoever made it, and so its bytes and its end will come. */
+/* Refuses named pipes: reading one waits for a writer, who may never come. A pipe without a name is held open
+ * by the process that made it, so its data and its end will come. */
 static lz_err *check_source(int fd, const char *path)
 {
     struct stat st;
@@ -61,7 +60,7 @@ static lz_err *too_long(const char *path, size_t most)
     return lz_errf(LZ_ERR_LIMIT, "read %s: longer than %zu bytes", path, most);
 }
 
-/* Adds a NUL. The size is only a hint: pipes and /proc have none, and a file may grow meanwhile. */
+/* Adds a NUL. The file size is only a hint: pipes and /proc have none, and a file may grow meanwhile. */
 static lz_err *read_all(int fd, const char *path, size_t most, bytes *b)
 {
     struct stat st;
@@ -125,7 +124,7 @@ static lz_err *map_fd(int fd, const char *path, lz_file_map *out)
 lz_err *lz_file_map_open(const char *path, lz_file_map *out)
 {
     int fd;
-    LZ_TRY(open_file(path, O_RDONLY | O_NONBLOCK, 0, &fd)); /* a pipe is refused, not waited for */
+    LZ_TRY(open_file(path, O_RDONLY | O_NONBLOCK, 0, &fd)); /* refuses a pipe instead of waiting for it */
     lz_err *e = map_fd(fd, path, out);
     close(fd);
     return e;
@@ -173,34 +172,6 @@ lz_err *lz_file_update(const char *path, lz_str data, mode_t mode, unsigned flag
     return same ? NULL : lz_file_replace(path, data, mode, flags);
 }
 
-lz_err *lz_file_lock(const char *path, unsigned flags, int *out)
-{
-    bool shared = flags & LZ_FILE_SHARED;
-    int how = (shared ? LOCK_SH : LOCK_EX) | (flags & LZ_FILE_TRY ? LOCK_NB : 0);
-    int fd, rc;
-    /* NFS wants write access for an exclusive lock */
-    LZ_TRY(open_file(path, (shared ? O_RDONLY : O_RDWR) | O_CREAT | O_NONBLOCK, 0666, &fd));
-    do
-        rc = flock(fd, how);
-    while (rc != 0 && errno == EINTR);
-    if (rc == 0) {
-        *out = fd;
-        return NULL;
-    }
-    lz_err *e = errno == EWOULDBLOCK ? lz_errf(LZ_ERR_BUSY, "lock %s: held by someone else", path)
-                                     : lz_err_errno(errno, "lock", path);
-    close(fd);
-    return e;
-}
-
-void lz_file_unlock(int lock)
-{
-    if (lock < 0)
-        return;
-    flock(lock, LOCK_UN); /* a forked child may still have the descriptor open */
-    close(lock);
-}
-
 lz_err *lz_file_stat(const char *path, lz_file_info *out)
 {
     struct stat st;
@@ -213,9 +184,4 @@ lz_err *lz_file_stat(const char *path, lz_file_info *out)
         .mode = st.st_mode,
     };
     return NULL;
-}
-
-lz_err *lz_file_remove(const char *path)
-{
-    return unlink(path) != 0 ? lz_err_errno(errno, "remove", path) : NULL;
 }

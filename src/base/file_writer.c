@@ -1,4 +1,4 @@
-/* Replacing a file in one step, and writing under a limit of file sizes. */
+/* Replaces a file atomically, and writes under a limit of file sizes. */
 #include "base/file.h"
 #include "base/mem.h"
 #include <errno.h>
@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { TEMP_NAME = 64, PROC_NAME = 32, LINKS_MOST = 40, TARGET_MOST = 4096 };
@@ -23,8 +24,9 @@ static int write_all(int fd, lz_str data)
     return 0;
 }
 
-/* Beyond RLIMIT_FSIZE the kernel sends SIGXFSZ to the writing thread, which ends the process by default. The
- * disposition belongs to the program, so the thread blocks the signal here and takes its own one back. */
+/* Beyond RLIMIT_FSIZE the kernel sends SIGXFSZ to the writing thread; by default that ends the process. The
+ * signal's disposition belongs to the program, so this blocks the signal and consumes the one that it
+ * caused. */
 int lz_fd_write(int fd, lz_str data)
 {
     const struct timespec at_once = { 0 };
@@ -41,16 +43,16 @@ int lz_fd_write(int fd, lz_str data)
     return error;
 }
 
-/* ---- where the new file goes ---- */
+/* ---- the target ---- */
 
-/* What stands in the link `path`, seen from where `path` is. NULL in *out: `path` is no link. */
+/* The target of the link `path`, relative to the same folder as `path`. *out NULL: `path` is no link. */
 static lz_err *follow_once(const char *path, char **out)
 {
     char to[TARGET_MOST];
     ssize_t n = readlink(path, to, sizeof to);
     *out = NULL;
     if (n < 0)
-        return NULL; /* whatever is wrong with the path, creating a file there tells it better */
+        return NULL; /* creating a file there gives a better error */
     if ((size_t)n == sizeof to)
         return lz_err_errno(ENAMETOOLONG, "read link", path);
     lz_str folder = n && to[0] == '/' ? LZ_STR("") : lz_file_folder(path);
@@ -61,7 +63,7 @@ static lz_err *follow_once(const char *path, char **out)
     return NULL;
 }
 
-/* The file that a chain of links leads to. The last link may lead to a file that does not exist yet. */
+/* The file at the end of a chain of links, which need not exist. */
 static lz_err *follow_links(const char *path, char **out)
 {
     size_t size = strlen(path) + 1;
@@ -92,8 +94,8 @@ static void name_temp(lz_file_writer *w)
              atomic_fetch_add(&serial, 1));
 }
 
-/* A file without a name goes away with the process that writes it. Not every file system has such files, and
- * a name is given to them through /proc. */
+/* A file without a name disappears with the process that writes it. Not every file system supports unnamed
+ * files, and giving them a name needs /proc. */
 static bool create_nameless(lz_file_writer *w, mode_t mode)
 {
     lz_str folder = lz_file_folder(w->target);
@@ -106,7 +108,7 @@ static bool create_nameless(lz_file_writer *w, mode_t mode)
     return w->fd >= 0;
 }
 
-/* Names differ by process and serial number; O_EXCL passes over those left by the dead. */
+/* Names contain the process id and a serial number; O_EXCL skips names that dead processes left. */
 static lz_err *create_named(lz_file_writer *w, mode_t mode)
 {
     do {
@@ -117,12 +119,27 @@ static lz_err *create_named(lz_file_writer *w, mode_t mode)
     return w->fd < 0 ? lz_err_errno(errno, "create", w->path) : NULL;
 }
 
+/* A rename would replace a device, a pipe or a socket by a file. */
+static lz_err *check_target(const lz_file_writer *w)
+{
+    struct stat st;
+    if (stat(w->target, &st) != 0 || S_ISREG(st.st_mode))
+        return NULL;
+    return lz_errf(LZ_ERR_ARG, "%s: not a regular file; refusing to replace it", w->path);
+}
+
+static lz_err *create(lz_file_writer *w, mode_t mode)
+{
+    LZ_TRY(check_target(w));
+    w->temp = lz_mem_alloc(lz_file_folder(w->target).len + TEMP_NAME);
+    return !w->temp ? lz_err_oom() : create_nameless(w, mode) ? NULL : create_named(w, mode);
+}
+
 lz_err *lz_file_writer_open(lz_file_writer *w, const char *path, mode_t mode)
 {
     *w = (lz_file_writer){ .path = path, .fd = -1 };
     LZ_TRY(follow_links(path, &w->target));
-    w->temp = lz_mem_alloc(lz_file_folder(w->target).len + TEMP_NAME);
-    lz_err *e = !w->temp ? lz_err_oom() : create_nameless(w, mode) ? NULL : create_named(w, mode);
+    lz_err *e = create(w, mode);
     if (e) {
         lz_mem_free(w->temp);
         lz_mem_free(w->target);
@@ -136,9 +153,9 @@ lz_err *lz_file_writer_put(lz_file_writer *w, lz_str data)
     return error ? lz_err_errno(error, "write", w->path) : NULL;
 }
 
-/* ---- giving the file its name ---- */
+/* ---- naming the file ---- */
 
-/* A link cannot replace a file, so the file has a temporary name for the moment before the renaming. */
+/* linkat cannot replace a file, so the file gets a temporary name just before the rename. */
 static lz_err *give_name(lz_file_writer *w)
 {
     char proc[PROC_NAME];
@@ -176,7 +193,7 @@ static lz_err *open_folder(const lz_file_writer *w, int *out)
     return e;
 }
 
-/* Whatever can fail has been done before the new name is there, but for syncing it. */
+/* Everything that can fail is done before the rename, except syncing the folder. */
 static lz_err *rename_and_sync(const lz_file_writer *w, int folder)
 {
     if (rename(w->temp, w->target) != 0)

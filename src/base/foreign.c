@@ -8,18 +8,18 @@
 
 static const uint64_t patience_ns = 5000000000;
 static const uint64_t our_patience_ns =
-    100000000; /* of a thread of the library: the host may be joining it */
+    100000000; /* for threads of the library: the host may be joining them */
 enum { NAP_NS = 50000, MOST_GUARDS = 16 };
 
-/* Who enters counts itself first and then looks whether it may; who closes does so first and then looks at
- * the count: one of the two sees the other. */
-static atomic_int inside;  /* threads */
-static atomic_int closed;  /* reasons not to enter: those below */
+/* A thread that enters increments `inside` and then reads `closed`; a thread that closes increments `closed`
+ * and then reads `inside`. So at least one of the two sees the other. */
+static atomic_int inside;  /* threads in foreign code */
+static atomic_int closed;  /* number of reasons not to enter: those below */
 static atomic_bool ended;  /* the process exits */
-static atomic_int held;    /* forks under way */
-static atomic_int leaving; /* threads that end; one of them may be exiting the process */
+static atomic_int held;    /* forks in progress */
+static atomic_int leaving; /* threads that end; one may be exiting the process */
 
-static LZ_THREAD_LOCAL int depth;    /* of this thread's calls */
+static LZ_THREAD_LOCAL int depth;    /* nesting of this thread's calls */
 static LZ_THREAD_LOCAL bool watched; /* lz_foreign_watch */
 static LZ_THREAD_LOCAL bool is_leaving;
 
@@ -43,14 +43,14 @@ static bool try_enter(void)
     return false;
 }
 
-/* A thread that waits here may be one that the exiting thread waits for. */
+/* Waits with a limit, because the exiting thread may be waiting for this one. */
 static bool wait_and_enter(void)
 {
     uint64_t end = lz_clock_ns() + (lz_thread_is_ours() ? our_patience_ns : patience_ns);
     while (!atomic_load(&ended) && (atomic_load(&held) || lz_clock_ns() < end)) {
         if (try_enter())
             return true;
-        lz_nap(NAP_NS);
+        lz_sleep_ns(NAP_NS);
     }
     return false;
 }
@@ -83,7 +83,7 @@ static void wait_until_empty(void)
 {
     uint64_t end = lz_clock_ns() + patience_ns;
     while (!lz_foreign_is_empty() && lz_clock_ns() < end)
-        lz_nap(NAP_NS);
+        lz_sleep_ns(NAP_NS);
 }
 
 /* ---- exit ---- */
@@ -95,7 +95,7 @@ static void end(void)
     wait_until_empty();
 }
 
-/* What was registered later is destroyed earlier. */
+/* atexit handlers run in reverse order: this one runs before the destructors registered so far. */
 void lz_foreign_loaded(void)
 {
     static atomic_int guards;
@@ -104,8 +104,8 @@ void lz_foreign_loaded(void)
         (void)atexit(end);
 }
 
-/* exit() runs the destructors of the calling thread's variables first of all. A thread that only ends runs
- * them as well, and then those of its keys, which exit() does not. */
+/* exit() first runs the destructors of the calling thread's thread-local variables. A thread that merely ends
+ * runs them too, and then the destructors of its pthread keys, which exit() does not run. */
 /* NOLINTNEXTLINE(bugprone-reserved-identifier) */
 extern int __cxa_thread_atexit_impl(void (*fn)(void *), void *arg, void *dso) __attribute__((weak));
 /* NOLINTNEXTLINE(bugprone-reserved-identifier) */
@@ -142,7 +142,7 @@ void lz_foreign_watch(void)
     (void)__cxa_thread_atexit_impl(thread_leaves, NULL, &__dso_handle);
 }
 
-/* The thread that loads the library is mostly the main one, which may never call it. */
+/* The thread that loads the library is usually the main one, which may never call lz_foreign_watch. */
 __attribute__((constructor)) static void watch_loader(void)
 {
     has_key = pthread_key_create(&after_end, thread_is_gone) == 0;

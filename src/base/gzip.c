@@ -23,7 +23,7 @@ typedef struct unpacked {
     size_t len, cap, limit;
 } unpacked;
 
-/* Room for at least one more byte and the NUL, never far beyond the limit. */
+/* Makes room for at least one more byte and the NUL, never far beyond the limit. */
 static lz_err *make_room(unpacked *u, const char *path)
 {
     if (u->len > u->limit)
@@ -50,7 +50,7 @@ static lz_err *step(z_stream *z, unpacked *u, const char *path, bool *done)
     int rc = inflate(z, Z_NO_FLUSH);
     u->len += give - z->avail_out;
     if (rc == Z_STREAM_END && z->avail_in)
-        rc = inflateReset(z); /* members may follow one another */
+        rc = inflateReset(z); /* several gzip members may follow each other */
     else
         *done = rc == Z_STREAM_END;
     if (rc == Z_MEM_ERROR)
@@ -74,7 +74,7 @@ static lz_err *unpack(const char *path, const char *raw, size_t raw_len, unpacke
     for (bool done = false; !e && !done;)
         e = step(&z, u, path, &done);
     inflateEnd(&z);
-    return e ? e : make_room(u, path); /* the limit once more, and the NUL's place */
+    return e ? e : make_room(u, path); /* checks the limit again, and makes room for the NUL */
 }
 
 lz_err *lz_gzip_read(const char *path, size_t most, size_t *len, char **out)
@@ -105,7 +105,7 @@ static uInt at_most(size_t n)
     return n > 1u << 30 ? 1u << 30 : (uInt)n;
 }
 
-/* zlib counts in 32 bits: it is given pieces. */
+/* zlib's sizes have 32 bits, so it gets the data in pieces. */
 static lz_err *inflate_all(z_stream *z, lz_str packed, char *out, size_t size, lz_inflated *r)
 {
     int rc = Z_OK;

@@ -40,3 +40,9 @@ uint64_t lz_hash64(const void *data, size_t size)
 {
     return XXH3_64bits(data, size);
 }
+
+uint64_t lz_hash64_pair(uint64_t a, uint64_t b)
+{
+    const uint64_t pair[2] = { a, b };
+    return lz_hash64(pair, sizeof pair);
+}

@@ -13,21 +13,21 @@ typedef struct member_key {
     int32_t line, col;
 } member_key;
 
-/* An open container: its kind and place, and where its parts begin in the stacks. */
+/* An open container: its kind and location, and where its parts begin in the stacks. */
 typedef struct frame {
     lz_json head;
     size_t values, keys;
 } frame;
 
-/* What has been read of the open containers, innermost last. */
+/* The parsed parts of the open containers, innermost last. */
 struct lz_json_scratch {
     LZ_VEC(lz_json) values;
     LZ_VEC(member_key) keys;
     LZ_VEC(frame) frames;
 };
 
-/* The text is parsed in the arena's own copy, where strings are decoded in place. A NUL
- * follows it, which no rule accepts, so that looking at *at needs no check for the end. */
+/* The text is copied into the arena and parsed there: strings are decoded in place. A NUL follows the text;
+ * no rule accepts it, so reading *at needs no check for the end. */
 typedef struct reader {
     char *at, *end, *line_start;
     int32_t line;
@@ -71,7 +71,7 @@ static lz_err *push(reader *r, lz_json v, bool *more)
     return lz_vec_push(&r->s->values, v);
 }
 
-/* What a string may hold as it is: ASCII without controls, quote and backslash. */
+/* Characters that a string contains unescaped: ASCII without controls, quote and backslash. */
 static const bool plain[256] = { [' '] = true, ['!'] = true, ['#' ... '['] = true, [']' ... 0x7f] = true };
 
 static const char escapes[256] = {
@@ -84,7 +84,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* at: 4 digits; -1 if they are not. */
+/* The value of the 4 hexadecimal digits at `at`; -1 if they are not. */
 static int32_t hex4(const char *at)
 {
     int32_t v = 0;
@@ -97,7 +97,7 @@ static int32_t hex4(const char *at)
     return v;
 }
 
-/* \uXXXX, or two of them if the first is a high surrogate. */
+/* \uXXXX, or \uXXXX\uXXXX if the first is a high surrogate. */
 LZ_MUST_USE
 static lz_err *read_code_point(reader *r, char **to)
 {
@@ -148,7 +148,7 @@ static lz_err *read_wide(reader *r, char **to)
     return NULL;
 }
 
-/* at: the opening quote. The closing one becomes the NUL if nothing was escaped. */
+/* at: the opening quote. The closing quote becomes the NUL if nothing was escaped. */
 LZ_MUST_USE
 static lz_err *read_text(reader *r, lz_str *out)
 {
@@ -193,7 +193,7 @@ static lz_err *skip_digits(reader *r)
     return NULL;
 }
 
-/* Moves behind the number by the grammar, which is narrower than lz_double_parse's. */
+/* Moves past the number. JSON's grammar is narrower than lz_double_parse's. */
 LZ_MUST_USE
 static lz_err *skip_number(reader *r, bool *whole)
 {
@@ -216,7 +216,7 @@ static lz_err *skip_number(reader *r, bool *whole)
     return NULL;
 }
 
-/* Most numbers are small integers: those of up to 18 digits. NULL if this is another. */
+/* Fast path for integers of up to 18 digits. NULL if this is not one. */
 static char *read_small(char *at, int64_t *out)
 {
     bool minus = *at == '-';
@@ -314,7 +314,7 @@ static void sift_down(const lz_json_member *m, uint32_t *order, uint32_t at, uin
     }
 }
 
-/* A heap sort: no text can make it slow, and it needs no memory. */
+/* Heap sort: no input makes it slow, and it needs no memory. */
 static void sort_keys(const lz_json_member *m, uint32_t *order, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -329,14 +329,14 @@ static void sort_keys(const lz_json_member *m, uint32_t *order, uint32_t n)
     }
 }
 
-/* Unequal keys of equal length mostly differ in the last byte already. */
+/* Different keys of equal length mostly differ in the last byte. */
 static bool same_key(const lz_json_member *a, const lz_json_member *b)
 {
     size_t n = a->key.len;
     return n == b->key.len && (n == 0 || a->key.ptr[n - 1] == b->key.ptr[n - 1]) && lz_str_eq(a->key, b->key);
 }
 
-/* The first member whose key was there before, or len. */
+/* The first member whose key occurred before, or len. */
 static uint32_t find_twin(const lz_json *v)
 {
     uint32_t twin = v->len;
@@ -384,7 +384,7 @@ static lz_err *build_array(reader *r, const frame *f, lz_json *v)
     return NULL;
 }
 
-/* The innermost container becomes a value of the next one. */
+/* Closes the innermost container, which becomes a value of the next one. */
 LZ_MUST_USE
 static lz_err *close_container(reader *r, bool *more)
 {
@@ -452,7 +452,7 @@ static lz_err *after_value(reader *r, bool *more)
     return object ? read_key(r) : NULL;
 }
 
-/* more: a value must come now; otherwise one has just ended. */
+/* more: a value must follow; otherwise one has just ended. */
 LZ_MUST_USE
 static lz_err *read_document(reader *r)
 {
@@ -474,7 +474,7 @@ static lz_err *parse_from(lz_arena *a, lz_json_scratch *s, const char *file, int
         LZ_TRY(lz_arena_copy(a, lz_str_of(file), &name));
     LZ_TRY(lz_arena_new(a, &root, 1));
     LZ_TRY(lz_arena_copy(a, text, &copy));
-    char *at = (char *)copy.ptr; /* ours alone until the tree is handed out */
+    char *at = (char *)copy.ptr; /* private until the tree is returned */
     reader r = { at, at + copy.len, at, line, name.ptr, a, s };
     s->values.len = s->keys.len = s->frames.len = 0;
     LZ_TRY(read_document(&r));

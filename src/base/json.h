@@ -58,13 +58,12 @@ struct lz_json_member {
     lz_json value;
 };
 
-/* All of text is one value. `file` is only for messages and may be NULL. Malformed:
- * LZ_ERR_SYNTAX, saying what was expected; beyond a stated bound: LZ_ERR_LIMIT. After an
- * error the arena is as it was. */
+/* Parses all of text as one value. `file` is only for messages and may be NULL. LZ_ERR_SYNTAX: malformed,
+ * with what was expected. LZ_ERR_LIMIT: beyond a stated limit. After an error the arena is as before. */
 LZ_MUST_USE lz_err *lz_json_parse(lz_arena *a, const char *file, lz_str text, const lz_json **out);
 
-/* JSON lines: one value a line, empty lines between them allowed. Rewind the arena
- * between two calls if the values are needed one at a time.
+/* JSON lines: one value per line; empty lines are skipped. If the values are needed one at a time, rewind the
+ * arena between two calls.
  *
  *     lz_json_lines l;
  *     lz_json_lines_init(&l, path, text);
@@ -80,10 +79,10 @@ typedef struct lz_json_lines {
 
 void lz_json_lines_init(lz_json_lines *l, const char *file, lz_str text);
 void lz_json_lines_deinit(lz_json_lines *l);
-/* *out is NULL behind the last value. After an error the next call goes on with the next line. */
+/* *out is NULL after the last value. After an error the next call continues with the next line. */
 LZ_MUST_USE lz_err *lz_json_lines_next(lz_json_lines *l, lz_arena *a, const lz_json **out);
 
-/* Each value in turn, until one of them fails; what it takes of the arena is free for the next. */
+/* Calls fn for each value in turn, until a call fails. The arena is rewound between values. */
 typedef lz_err *lz_json_line_fn(void *user, const lz_json *v, lz_arena *a);
 LZ_MUST_USE lz_err *lz_json_lines_each(const char *file, lz_str text, lz_json_line_fn *fn, void *user);
 
@@ -94,8 +93,8 @@ const char *lz_json_kind_name(lz_json_kind kind);
 const lz_json *lz_json_get(const lz_json *v, const char *key);
 const lz_json *lz_json_find(const lz_json *v, lz_str key);
 
-/* The value itself, if it is of that kind; else LZ_ERR_MODEL at its place, naming `what`.
- * Integers must fit (LZ_ERR_LIMIT); every number is a double too. */
+/* The value itself, if it is of that kind; else LZ_ERR_MODEL at its location, naming `what`. LZ_ERR_LIMIT: an
+ * integer does not fit. Every number can be read as a double. */
 LZ_MUST_USE lz_err *lz_json_as_bool(const lz_json *v, const char *what, bool *out);
 LZ_MUST_USE lz_err *lz_json_as_int(const lz_json *v, const char *what, int64_t *out);
 LZ_MUST_USE lz_err *lz_json_as_uint(const lz_json *v, const char *what, uint64_t *out);
@@ -104,13 +103,11 @@ LZ_MUST_USE lz_err *lz_json_as_str(const lz_json *v, const char *what, lz_str *o
 LZ_MUST_USE lz_err *lz_json_as_array(const lz_json *v, const char *what, const lz_json **out);
 LZ_MUST_USE lz_err *lz_json_as_object(const lz_json *v, const char *what, const lz_json **out);
 
-/* The same for the value under a key of the object v; LZ_ERR_NOT_FOUND at the object if
- * there is none. */
+/* Like lz_json_as_..., for the value under a key of the object v; LZ_ERR_NOT_FOUND at the object if the key
+ * is missing. */
 LZ_MUST_USE lz_err *lz_json_get_any(const lz_json *v, const char *key, const lz_json **out);
-LZ_MUST_USE lz_err *lz_json_get_bool(const lz_json *v, const char *key, bool *out);
 LZ_MUST_USE lz_err *lz_json_get_int(const lz_json *v, const char *key, int64_t *out);
 LZ_MUST_USE lz_err *lz_json_get_uint(const lz_json *v, const char *key, uint64_t *out);
-LZ_MUST_USE lz_err *lz_json_get_double(const lz_json *v, const char *key, double *out);
 LZ_MUST_USE lz_err *lz_json_get_str(const lz_json *v, const char *key, lz_str *out);
 LZ_MUST_USE lz_err *lz_json_get_array(const lz_json *v, const char *key, const lz_json **out);
 LZ_MUST_USE lz_err *lz_json_get_object(const lz_json *v, const char *key, const lz_json **out);

@@ -1,4 +1,4 @@
-/* Reading fields of JSON values, with errors that name the place. */
+/* Reads fields of JSON values, with errors that name the location. */
 #include "base/json.h"
 #include "base/number.h"
 
@@ -126,12 +126,6 @@ lz_err *lz_json_get_any(const lz_json *v, const char *key, const lz_json **out)
     return *out ? NULL : missing(v, key);
 }
 
-lz_err *lz_json_get_bool(const lz_json *v, const char *key, bool *out)
-{
-    const lz_json *value = lz_json_get(v, key);
-    return value ? lz_json_as_bool(value, key, out) : missing(v, key);
-}
-
 lz_err *lz_json_get_int(const lz_json *v, const char *key, int64_t *out)
 {
     const lz_json *value = lz_json_get(v, key);
@@ -142,12 +136,6 @@ lz_err *lz_json_get_uint(const lz_json *v, const char *key, uint64_t *out)
 {
     const lz_json *value = lz_json_get(v, key);
     return value ? lz_json_as_uint(value, key, out) : missing(v, key);
-}
-
-lz_err *lz_json_get_double(const lz_json *v, const char *key, double *out)
-{
-    const lz_json *value = lz_json_get(v, key);
-    return value ? lz_json_as_double(value, key, out) : missing(v, key);
 }
 
 lz_err *lz_json_get_str(const lz_json *v, const char *key, lz_str *out)

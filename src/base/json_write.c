@@ -43,7 +43,7 @@ static void separate(lz_json_writer *w)
     new_line(w);
 }
 
-/* Whether a value may come here; writes what goes before it. */
+/* May a value come here? Writes what precedes it. */
 static bool may_begin(lz_json_writer *w)
 {
     if (w->done)
@@ -116,7 +116,7 @@ void lz_json_end_array(lz_json_writer *w)
     end(w, false);
 }
 
-/* What stands for itself in a string. */
+/* Characters that need no escape in a string. */
 static const bool plain[256] = { [' '] = true, ['!'] = true, ['#' ... '['] = true, [']' ... '~'] = true };
 
 static const char escapes[256] = {
@@ -225,75 +225,6 @@ void lz_json_put_str(lz_json_writer *w, lz_str v)
 void lz_json_put_cstr(lz_json_writer *w, const char *v)
 {
     lz_json_put_str(w, lz_str_of(v));
-}
-
-static void tree_null(lz_json_writer *w, const lz_json *v)
-{
-    (void)v;
-    lz_json_put_null(w);
-}
-
-static void tree_bool(lz_json_writer *w, const lz_json *v)
-{
-    lz_json_put_bool(w, v->b);
-}
-
-static void tree_int(lz_json_writer *w, const lz_json *v)
-{
-    lz_json_put_int(w, v->i);
-}
-
-static void tree_uint(lz_json_writer *w, const lz_json *v)
-{
-    lz_json_put_uint(w, v->u);
-}
-
-static void tree_double(lz_json_writer *w, const lz_json *v)
-{
-    lz_json_put_double(w, v->d);
-}
-
-static void tree_str(lz_json_writer *w, const lz_json *v)
-{
-    lz_json_put_str(w, v->str);
-}
-
-static void tree_begin(lz_json_writer *w, const lz_json *v)
-{
-    begin(w, v->kind == LZ_JSON_OBJECT);
-}
-
-static void (*const tree_writers[LZ_JSON_KINDS])(lz_json_writer *, const lz_json *) = {
-    [LZ_JSON_NULL] = tree_null,   [LZ_JSON_BOOL] = tree_bool,     [LZ_JSON_INT] = tree_int,
-    [LZ_JSON_UINT] = tree_uint,   [LZ_JSON_DOUBLE] = tree_double, [LZ_JSON_STRING] = tree_str,
-    [LZ_JSON_ARRAY] = tree_begin, [LZ_JSON_OBJECT] = tree_begin,
-};
-
-/* A tree is as deep as the reader allows, and the writer allows no more. */
-void lz_json_put_tree(lz_json_writer *w, const lz_json *v)
-{
-    struct {
-        const lz_json *v;
-        uint32_t next;
-    } open[LZ_JSON_DEPTH], *top = open;
-    for (;;) {
-        tree_writers[v->kind](w, v);
-        if (w->code)
-            return;
-        if (v->kind >= LZ_JSON_ARRAY) {
-            top->v = v;
-            top++->next = 0;
-        }
-        while (top > open && top[-1].next == top[-1].v->len)
-            end(w, (--top)->v->kind == LZ_JSON_OBJECT);
-        if (top == open)
-            return;
-        const lz_json *parent = top[-1].v;
-        uint32_t i = top[-1].next++;
-        if (parent->kind == LZ_JSON_OBJECT)
-            lz_json_put_key_str(w, parent->members[i].key);
-        v = parent->kind == LZ_JSON_OBJECT ? &parent->members[i].value : &parent->items[i];
-    }
 }
 
 lz_err *lz_json_finish(const lz_json_writer *w)

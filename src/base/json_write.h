@@ -1,11 +1,10 @@
-/* json_write.h - writing JSON, value by value, to the end of a text.
+/* json_write.h - appends JSON to a text, value by value.
  *
- * Compact form: byte for byte as Python's json.dumps(v, separators=(",", ":")). Indented
- * form: as json.dumps(v, indent=n). Both are pure ASCII. The order of keys is the caller's.
+ * Compact form: byte for byte as Python's json.dumps(v, separators=(",", ":")). Indented form: as
+ * json.dumps(v, indent=n). Both are pure ASCII. The order of keys is the caller's.
  *
- * Like adding to a text, writing never fails on the spot. The first mistake (a value
- * without a key, an end without a beginning, a NaN, a string that is not UTF-8, ...)
- * stops the writer, and lz_json_finish tells it. */
+ * As with lz_text, single calls do not fail. The first mistake (a value without a key, an end without a
+ * beginning, a NaN, a string that is not UTF-8, ...) stops the writer, and lz_json_finish returns it. */
 #ifndef LZ_BASE_JSON_WRITE_H
 #define LZ_BASE_JSON_WRITE_H
 
@@ -17,17 +16,16 @@ enum { LZ_JSON_COMPACT = -1 };
 typedef struct lz_json_writer {
     lz_text *text; /* borrowed */
     int indent;
-    bool empty;       /* the innermost container holds nothing yet */
-    bool keyed;       /* a key waits for its value */
+    bool empty;       /* the innermost container is still empty */
+    bool keyed;       /* a key was written and its value is missing */
     bool done;        /* the one outermost value is written */
-    lz_code code;     /* of the first mistake */
-    const char *what; /* it was */
+    lz_code code;     /* of the first mistake; LZ_OK: none */
+    const char *what; /* description of the first mistake */
     size_t depth;
     bool is_object[LZ_JSON_DEPTH]; /* by depth, outermost first */
 } lz_json_writer;
 
-/* One value is written; to write another, init again. indent: LZ_JSON_COMPACT or the spaces
- * per level. */
+/* Prepares to write one value. indent: LZ_JSON_COMPACT or the spaces per level. */
 void lz_json_writer_init(lz_json_writer *w, lz_text *text, int indent);
 
 void lz_json_begin_object(lz_json_writer *w);
@@ -44,10 +42,9 @@ void lz_json_put_uint(lz_json_writer *w, uint64_t v);
 void lz_json_put_double(lz_json_writer *w, double v); /* finite; 1 is written 1.0 */
 void lz_json_put_cstr(lz_json_writer *w, const char *v);
 void lz_json_put_str(lz_json_writer *w, lz_str v);
-void lz_json_put_tree(lz_json_writer *w, const lz_json *v);
 
-/* LZ_ERR_ARG for a mistake (LZ_ERR_LIMIT: nested too deep), LZ_ERR_MEMORY if the text ran
- * out of memory. The text then ends somewhere in the middle. */
+/* LZ_ERR_ARG for a mistake (LZ_ERR_LIMIT: nested too deep), LZ_ERR_MEMORY if the text ran out of memory. The
+ * text is then incomplete. */
 LZ_MUST_USE lz_err *lz_json_finish(const lz_json_writer *w);
 
 #endif

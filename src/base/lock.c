@@ -3,22 +3,23 @@
 #include "base/foreign.h"
 #include "base/thread.h"
 
-/* A fork gives up a lock that nobody releases, such as one of a thread that waits for the forking one. */
+/* How long a fork waits for a lock that is not released, for example because its holder waits for the forking
+ * thread. */
 static const uint64_t patience_ns = 5000000000;
 enum { NAP_NS = 50000 };
 
 atomic_uint lz_forks;
 
-/* Raw, since it guards the list of the others. Nobody waits for anything else while holding it. */
+/* A raw mutex, since it guards the list of the locks. Its holder waits for nothing else. */
 static struct {
     pthread_mutex_t mutex;
     lz_lock *first;
-    bool taken; /* by a fork under way */
+    bool taken; /* by a fork in progress */
 } all = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
-static atomic_int forking; /* threads */
+static atomic_int forking; /* threads that are forking */
 
-/* How many locks this thread holds; its address names the thread, in a child too. */
+/* How many locks this thread holds. Its address identifies the thread, in a child too. */
 static LZ_THREAD_LOCAL int held;
 
 bool lz_lock_any_here(void)
@@ -58,11 +59,11 @@ void lz_lock_deinit(lz_lock *l)
     pthread_mutex_destroy(&l->mutex);
 }
 
-/* While a fork collects all locks, who holds none takes none: so it gets them soon. */
+/* While a fork collects all locks, threads that hold none take none, so that the fork gets them soon. */
 static void let_fork_pass(void)
 {
     while (held == 0 && atomic_load_explicit(&forking, memory_order_relaxed))
-        lz_nap(NAP_NS);
+        lz_sleep_ns(NAP_NS);
 }
 
 void lz_lock_take(lz_lock *l)
@@ -116,8 +117,8 @@ static void give_all(void)
     all.taken = false;
 }
 
-/* Never waits for one lock while it holds another, so the order in which others nest them does not matter.
- * anyway: those that are not free are left out. */
+/* Never waits for one lock while it holds another, so the nesting order of other threads does not matter.
+ * anyway: skips locks that are not free. */
 static bool take_all(bool anyway)
 {
     bool got = pthread_mutex_trylock(&all.mutex) == 0, good = true;
@@ -140,7 +141,7 @@ static void before_fork(void)
     atomic_fetch_add(&forking, 1);
     lz_foreign_hold();
     while (!take_all(lz_clock_ns() >= end))
-        lz_nap(NAP_NS);
+        lz_sleep_ns(NAP_NS);
 }
 
 static void after_fork(void)
@@ -150,7 +151,7 @@ static void after_fork(void)
     atomic_fetch_sub(&forking, 1);
 }
 
-/* Nobody else is here: what others held is free, and nobody waits. */
+/* The child has no other threads: locks that they held become free, and no thread waits. */
 static void after_fork_in_child(void)
 {
     atomic_fetch_add(&lz_forks, 1);
@@ -168,8 +169,8 @@ static void after_fork_in_child(void)
     atomic_store(&forking, 0);
 }
 
-/* At the start, since a fork may come before anything else is called. Without memory for it a child may find
- * locks held, as in a library that does not care. */
+/* Registered at load time, since a fork may come before any call. If the registration fails for lack of
+ * memory, a child may find locks held. */
 __attribute__((constructor)) static void watch_forks(void)
 {
     (void)pthread_atfork(before_fork, after_fork, after_fork_in_child);

@@ -1,11 +1,12 @@
-/* lock.h - a mutex with one condition, that a fork does not leave locked.
+/* lock.h - a mutex with one condition variable, safe across fork.
  *
- * All shared state of the library is guarded by these. Before a fork the forking thread takes every lock that
- * is in use, so that nobody is inside a critical section when the process is copied; the child then has all
- * of them free, and no waiters. A lock that the forking thread holds itself stays held in both processes.
+ * All shared state of the library is guarded by these locks. Before a fork the forking thread takes every
+ * lock in use, so that no thread is inside a critical section when the process is copied. In the child all
+ * locks are free, without waiters. A lock that the forking thread holds itself stays held in both processes.
  *
- * What else a child lacks are the other threads. Whatever waits for the work of another thread remembers the
- * generation (lz_fork_count) in which the work was begun; in a later one it will never be done.
+ * A child also lacks the other threads. Code that waits for another thread's work must remember the
+ * generation (lz_fork_count) in which the work was started; in a later generation the work will never be
+ * done.
  *
  *     static lz_lock lock = LZ_LOCK_INIT;
  *     lz_lock_take(&lock);
@@ -21,10 +22,10 @@
 
 typedef struct lz_lock {
     pthread_mutex_t mutex;
-    _Atomic(const void *) owner; /* the thread that holds it; NULL: nobody */
-    atomic_bool listed;          /* among those that a fork takes: from its first use on */
-    bool forked;                 /* a fork under way holds it */
-    pthread_cond_t change;       /* behind what every call touches, which fits into one cache line */
+    _Atomic(const void *) owner; /* identifies the holding thread; NULL: none */
+    atomic_bool listed;          /* in the list of locks that a fork takes; set at the first use */
+    bool forked;                 /* held by a fork in progress */
+    pthread_cond_t change;       /* after the fields that every call touches, which fit into one cache line */
     struct lz_lock *next, *prev;
 } lz_lock;
 
@@ -33,17 +34,17 @@ typedef struct lz_lock {
         .mutex = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER                               \
     }
 
-void lz_lock_init(lz_lock *l);   /* in the caller's storage; zeros will do as well */
-void lz_lock_deinit(lz_lock *l); /* while nobody holds it */
+void lz_lock_init(lz_lock *l);   /* in the caller's storage; a zeroed lock is valid too */
+void lz_lock_deinit(lz_lock *l); /* no thread may hold the lock */
 
 void lz_lock_take(lz_lock *l);
 void lz_lock_give(lz_lock *l);
-void lz_lock_wait(lz_lock *l); /* gives it up until a wake, or for no reason: look again */
-void lz_lock_wake(lz_lock *l); /* all who wait */
+void lz_lock_wait(lz_lock *l); /* releases it until a wake-up, which may be spurious */
+void lz_lock_wake(lz_lock *l); /* wakes all waiting threads */
 
-bool lz_lock_any_here(void); /* this thread holds one */
+bool lz_lock_any_here(void); /* does this thread hold a lock? */
 
-/* How often this process has been the child of a fork. */
+/* The number of forks between the first process of the library and this one. */
 extern atomic_uint lz_forks;
 static inline unsigned lz_fork_count(void)
 {

@@ -36,7 +36,7 @@ bool lz_log_on(lz_level level)
     return level >= LZ_LOG_ERROR && (int)level <= atomic_load_explicit(&most, memory_order_relaxed);
 }
 
-/* When the process exits, what the callback uses may be gone by the time that one of our threads calls it. */
+/* At process exit, what the host's callback uses may already be gone when one of our threads calls it. */
 static void call(lz_level level, const char *msg)
 {
     bool counted = lz_thread_is_ours();
@@ -53,7 +53,7 @@ static void deliver(lz_level level, char *msg)
         *nl = ' ';
     lz_lock_take(&sink.lock);
     inside = true;
-    if (lz_log_on(level)) /* the callback may have gone since the first look */
+    if (lz_log_on(level)) /* the callback may have been removed since the first check */
         call(level, msg);
     inside = false;
     lz_lock_give(&sink.lock);

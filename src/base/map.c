@@ -4,11 +4,6 @@
 
 enum { FIRST_SLOTS = 16 };
 
-void lz_map_init(lz_map *m)
-{
-    *m = (lz_map){ 0 };
-}
-
 void lz_map_deinit(lz_map *m)
 {
     lz_mem_free(m->entries);
@@ -58,8 +53,8 @@ static void close_holes(lz_map *m)
     m->len = kept;
 }
 
-/* Room for one more entry: closes holes if there are many, else doubles. Slots are
- * at most half full, and allocated first, so that a failure changes nothing. */
+/* Makes room for one more entry: removes holes if there are many, else doubles. Slots are at most half full,
+ * and allocated first, so that a failure changes nothing. */
 static lz_err *grow(lz_map *m)
 {
     size_t slots = m->live * 2 < m->len ? m->slot_count : m->slot_count * 2;
@@ -104,7 +99,7 @@ bool lz_map_remove(lz_map *m, lz_str key)
     lz_map_entry *e = lz_map_find(m, key);
     if (!e)
         return false;
-    *e = (lz_map_entry){ .hash = e->hash }; /* its slot stays taken, so that probing goes on past it */
+    *e = (lz_map_entry){ .hash = e->hash }; /* its slot stays occupied, so that probing continues past it */
     m->live--;
     return true;
 }

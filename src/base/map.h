@@ -1,7 +1,8 @@
-/* map.h - bytes to pointer, in order of first insertion.
+/* map.h - maps byte strings to pointers, in order of first insertion.
  *
- * Keys are borrowed: their bytes must live as long as the map. Walking the map
- * gives the order of insertion, so whatever is printed from it is reproducible. */
+ * Keys are borrowed: their bytes must live as long as the map. Iteration is in the order of insertion, so
+ * everything printed from a map is reproducible. For that order entries are in an array, which moves as it
+ * grows: they cannot be the linked items of base/hash_table.h. */
 #ifndef LZ_BASE_MAP_H
 #define LZ_BASE_MAP_H
 
@@ -14,17 +15,17 @@ typedef struct lz_map_entry {
     uint64_t hash;
 } lz_map_entry;
 
+/* A zeroed map is empty. */
 typedef struct lz_map {
-    lz_map_entry *entries; /* in order of insertion, with holes where some were removed */
+    lz_map_entry *entries; /* in order of insertion, with holes for removed ones */
     uint32_t *slots;       /* 1 + index into entries; 0: free; open addressing, a power of two */
-    size_t len, cap;       /* entries with holes; room for them */
+    size_t len, cap;       /* entries including holes; capacity */
     size_t live, slot_count;
 } lz_map;
 
-void lz_map_init(lz_map *m); /* allocates nothing; { 0 } does the same */
 void lz_map_deinit(lz_map *m);
 
-/* Adds or replaces; replacing keeps the place in the order and the first key's bytes. */
+/* Adds or replaces; replacing keeps the position in the order and the first key's bytes. */
 LZ_MUST_USE lz_err *lz_map_put(lz_map *m, lz_str key, void *value);
 bool lz_map_remove(lz_map *m, lz_str key);
 

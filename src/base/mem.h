@@ -1,8 +1,7 @@
-/* mem.h - all heap memory, through the one hook of lazuli/base.h.
+/* mem.h - all heap memory, through the allocator hook of lazuli/base.h.
  *
- * NULL means failure; nothing here makes an lz_err, because errors are
- * themselves allocated here. Sizes of zero are rounded up to one byte, so that
- * NULL is never a success. */
+ * NULL means failure; nothing here makes an lz_err, because errors are themselves allocated here. Sizes of
+ * zero are rounded up to one byte, so NULL is never a success. */
 #ifndef LZ_BASE_MEM_H
 #define LZ_BASE_MEM_H
 

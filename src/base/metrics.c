@@ -17,10 +17,10 @@ struct lz_series {
     lz_lock *lock; /* one of `locks` */
     int64_t count, total, min, max;
     size_t keep;
-    sample ring[]; /* sample number i lies at i % keep */
+    sample ring[]; /* sample number i is at i % keep */
 };
 
-/* Of all series: few threads add at the same moment, and a fork takes every lock there is. */
+/* Shared by all series: few threads add at the same time, and a fork takes every lock there is. */
 static lz_lock locks[LOCKS] = { LZ_LOCK_INIT, LZ_LOCK_INIT, LZ_LOCK_INIT, LZ_LOCK_INIT,
                                 LZ_LOCK_INIT, LZ_LOCK_INIT, LZ_LOCK_INIT, LZ_LOCK_INIT };
 
@@ -54,7 +54,7 @@ void lz_metrics_destroy(lz_metrics *m)
     lz_mem_free(m);
 }
 
-/* Where the name is, or where it would be. */
+/* The index of the name, or where it would be inserted. */
 static size_t place(const lz_metrics *m, lz_str name)
 {
     size_t lo = 0, hi = m->sorted.len;
@@ -128,7 +128,7 @@ lz_err *lz_metrics_series(lz_metrics *m, lz_str name, lz_unit unit, lz_series **
     lz_lock_take(&m->lock);
     lz_err *e = find_or_make(m, &want, bytes, &found);
     lz_series *s = (lz_series *)found;
-    if (s && !s->keep) { /* new, and nobody else has seen it */
+    if (s && !s->keep) { /* new, not yet visible to other threads */
         s->lock = &locks[m->sorted.len % LOCKS];
         s->keep = m->keep;
     }
@@ -265,7 +265,7 @@ lz_err *lz_metrics_snapshot(lz_metrics *m, lz_arena *a, const lz_reading **out, 
 {
     lz_reading *readings;
     lz_metric **all;
-    lz_lock_take(&m->lock); /* only for the list: metrics never move or go */
+    lz_lock_take(&m->lock); /* only for the list: metrics are never moved or removed */
     size_t n = m->sorted.len;
     lz_err *e = lz_arena_new(a, &all, n);
     if (!e && n)

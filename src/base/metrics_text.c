@@ -8,7 +8,7 @@ typedef struct scale {
     uint64_t size;
 } scale;
 
-/* Each ascending from size 1; a size of 0 ends it. */
+/* Each list ascends from size 1; a size of 0 ends it. */
 static const scale scales[LZ_UNIT_COUNT][7] = {
     [LZ_UNIT_PLAIN] = { { "", 1 } },
     [LZ_UNIT_TIME] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } },
@@ -38,7 +38,7 @@ void lz_unit_print(lz_text *t, lz_unit unit, int64_t v)
     const scale *s = scales[unit];
     while (s[1].size && whole * size >= s[1].size) {
         size = (++s)->size;
-        part = (left % size * 1000 + size / 2) / size; /* 1000 when rounded up to a whole */
+        part = (left % size * 1000 + size / 2) / size; /* 1000 if it rounds up to the next integer */
         whole = left / size + part / 1000;
     }
     if (size == 1)

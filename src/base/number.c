@@ -7,8 +7,8 @@ enum {
     MANTISSA = 52, /* stored bits */
     EXP_MIN = -1074,
     EXP_NAN = 2047,
-    Q_MIN = -343, /* below it even 10^19 * 10^q rounds to 0, */
-    Q_MAX = 308,  /* and above it even 1 * 10^q to infinity */
+    Q_MIN = -343, /* below it even 10^19 * 10^q rounds to 0 */
+    Q_MAX = 308,  /* above it even 1 * 10^q rounds to infinity */
 };
 
 static uint64_t to_bits(double v)
@@ -35,16 +35,16 @@ static const uint64_t fives[LZ_DECIMAL_STEP] = {
     0x84595161401484a0, 0xa56fa5b99019a5c8,
 };
 
-/* a * b / 2^64, cut off */
+/* a * b / 2^64, truncated */
 static u128 mul_high(u128 a, uint64_t b)
 {
     u128 low = (u128)(uint64_t)a * b;
     return (a >> 64) * b + (low >> 64);
 }
 
-/* The leading 128 bits of 10^q: 10^q is in [g, g + 4) * 2^*exp, and equal to g * 2^*exp
- * for q in 0..54. Of the 4, the step's cut-off gives less than 1 and the product's
- * less than 1, and making the top bit 1 doubles them. */
+/* The leading 128 bits of 10^q: 10^q is in [g, g + 4) * 2^*exp, and equal to g * 2^*exp for q in 0..54.
+ * Truncating the table entry and the product each cost less than 1, and normalising the top bit doubles the
+ * error. */
 static u128 power_of_ten(int q, int *exp)
 {
     int up = q + LZ_DECIMAL_ZERO * LZ_DECIMAL_STEP; /* not negative */
@@ -91,8 +91,8 @@ static uint64_t split(double v, int *e, bool *edge)
 
 enum answer { NO, YES, UNSURE };
 
-/* Is a (an integer) at most x, whose true value is in [x, x + 2) / 2^64? Equality is
- * never sure, so whether the interval's ends belong to it need not be asked. */
+/* Is a (an integer) at most x, whose true value is in [x, x + 2) / 2^64? Equality is always UNSURE, so it
+ * does not matter whether the interval includes its ends. */
 static enum answer at_most(uint64_t a, u128 x)
 {
     u128 scaled = (u128)a << 64;
@@ -105,16 +105,15 @@ static enum answer at_least(uint64_t a, u128 x)
     return scaled < x ? NO : scaled >= x + 2 ? YES : UNSURE;
 }
 
-/* Looks for the shortest decimal d * 10^*k in the interval that reads back as m * 2^e,
- * in units so chosen that the interval is at least 1 (0.75 at an edge) and less than 10
- * wide: so there is one multiple of ten in it at most, and only that can be shorter.
- * Returns 0 if 128 bits do not settle the question. */
+/* Looks for the shortest decimal d * 10^*k in the interval that reads back as m * 2^e. Units are chosen so
+ * that the interval is at least 1 (0.75 at an edge) and less than 10 wide: it contains at most one multiple
+ * of ten, and only that can be shorter. Returns 0 if 128 bits do not decide. */
 static uint64_t shortest(uint64_t m, int e, bool edge, int *k)
 {
     int exp;
     *k = e * 315653 >> 20; /* floor(log10(2^e)) */
     u128 g = power_of_ten(-*k, &exp);
-    /* The factors 2^8 fill up 64 bits, the shift (6 to 9) leaves 64 bits behind the point. */
+    /* The factors 2^8 fill up 64 bits, the shift (6 to 9) leaves 64 bits after the point. */
     int shift = -(exp + e - 2 + 64 - 8 + 64);
     u128 low = mul_high(g, (4 * m - (edge ? 1 : 2)) << 8) >> shift;
     u128 mid = mul_high(g, 4 * m << 8) >> shift;
@@ -138,7 +137,7 @@ size_t lz_double_digits_short(double v, char digits[LZ_SHORT_DIGITS], int *exp10
     bool edge;
     int e, k = 0;
     uint64_t m = split(v, &e, &edge);
-    /* A whole number below 2^53 is its own shortest form. */
+    /* An integer below 2^53 is its own shortest form. */
     bool whole = e <= 0 && e >= -MANTISSA && !(m & (((uint64_t)1 << -e) - 1));
     uint64_t d = whole ? m >> -e : shortest(m, e, edge, &k);
     if (d == 0)
@@ -194,7 +193,7 @@ static size_t lay_out_exponent(char *p, const char *digits, size_t n, int exp)
     return len + put_uint(p + len, (uint64_t)exp);
 }
 
-/* ddd.ddd with a digit at least on either side of the point */
+/* ddd.ddd with at least one digit on either side of the point */
 static size_t lay_out_fixed(char *p, const char *digits, size_t n, int point)
 {
     size_t before = point <= 0 ? 0 : (size_t)point < n ? (size_t)point : n;
@@ -231,13 +230,13 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* What a number's text says: 0.d1d2d3... * 10^exp. */
+/* A parsed number: 0.d1d2d3... * 10^exp. */
 typedef struct scan {
     lz_str digits;  /* from the first that is not 0; may contain the point */
-    int64_t exp;    /* huge values are cut down to +-10^18 or so */
+    int64_t exp;    /* clamped to about +-10^18 */
     uint64_t first; /* the first 19 digits as an integer, */
-    int count;      /* how many they are, */
-    bool more;      /* and whether others follow */
+    int count;      /* how many digits `first` has */
+    bool more;      /* do other digits follow? */
 } scan;
 
 static bool scan_exponent(const char *p, const char *end, int64_t *exp)
@@ -259,7 +258,7 @@ static bool scan_exponent(const char *p, const char *end, int64_t *exp)
     return p == end;
 }
 
-/* Digits and the point. Leading zeros are skipped, but count behind the point. */
+/* Scans digits and the point. Leading zeros are skipped, but those after the point count for the exponent. */
 static const char *scan_digits(const char *p, const char *end, scan *out)
 {
     const char *start = p, *point = NULL, *first = NULL;
@@ -286,9 +285,9 @@ static const char *scan_digits(const char *p, const char *end, scan *out)
     return p;
 }
 
-/* The bits of the positive double nearest to the number. The first digits times a power
- * of ten give its leading 128 bits, x, up to an error; only if a point half-way between
- * two doubles lies within that error must the digits be compared with it exactly. */
+/* The bits of the positive double nearest to the number. The first digits times a power of ten give its
+ * leading 128 bits, x, up to an error. Only if the middle between two doubles is within that error, the
+ * digits are compared with it exactly. */
 static uint64_t nearest(const scan *s)
 {
     const uint64_t infinite = (uint64_t)EXP_NAN << MANTISSA;
@@ -296,8 +295,8 @@ static uint64_t nearest(const scan *s)
     unsigned spare = (unsigned)__builtin_clzll(s->first);
     int exp, q = (int)(s->exp - s->count);
     u128 x = mul_high(power_of_ten(q, &exp), s->first << spare);
-    /* 4 from the power, 1 from the product, doubled below. 19 digits leave 4 bits to
-     * spare at most, so the unknown rest of the digits is less than 2^(4 + 64). */
+    /* 4 from the power, 1 from the product, doubled below. 19 digits leave at most 4 bits unused, so the
+     * unknown rest of the digits is less than 2^(4 + 64). */
     u128 error = 10 + (s->more ? (u128)1 << 69 : 0);
     exp += 64 - (int)spare + 127 + 1023;
     if (!(x >> 127)) {

@@ -1,35 +1,34 @@
-/* number.h - decimal text to and from double, exact and without the locale.
+/* number.h - decimal text to and from double, exact and independent of the locale.
  *
- * Both directions are correctly rounded: reading what was printed gives the same
- * bits. Integers are read exactly or refused. Nothing here allocates or depends on
- * the floating-point environment. */
+ * Both directions are correctly rounded: reading what was printed gives the same bits. Integers are read
+ * exactly or refused. Nothing here allocates or depends on the floating-point environment. */
 #ifndef LZ_BASE_NUMBER_H
 #define LZ_BASE_NUMBER_H
 
 #include "base/str.h"
 
 enum {
-    LZ_DOUBLE_CHARS = 32,   /* room for any lz_double_print */
-    LZ_INT_CHARS = 20,      /* room for any 64-bit integer with its sign */
-    LZ_SHORT_DIGITS = 17,   /* 17 digits always tell two doubles apart */
-    LZ_DOUBLE_DIGITS = 768, /* no double has more, written out in full */
+    LZ_DOUBLE_CHARS = 32,   /* enough for any lz_double_print */
+    LZ_INT_CHARS = 20,      /* enough for any 64-bit integer with its sign */
+    LZ_SHORT_DIGITS = 17,   /* 17 digits always distinguish two doubles */
+    LZ_DOUBLE_DIGITS = 768, /* the most digits of a double written out in full */
 };
 
 /* The shortest decimal that reads back as v, laid out as Python's repr does: 1.0,
  * 0.0001, 1e-05, 1e+16, inf, -inf, nan. Returns the length; no NUL. */
 size_t lz_double_print(double v, char buf[LZ_DOUBLE_CHARS]);
 
-/* No NUL either. */
+/* Without a NUL, too. */
 size_t lz_int64_print(int64_t v, char buf[LZ_INT_CHARS]);
 size_t lz_uint64_print(uint64_t v, char buf[LZ_INT_CHARS]);
 
-/* The decimal digits of |v|, which is finite and not 0: |v| = 0.d1d2d3... * 10^*exp10.
- * Trailing zeros are left out, also those that a number of places asks for. */
+/* The decimal digits of |v|, which must be finite and not 0: |v| = 0.d1d2d3... * 10^*exp10. Trailing zeros
+ * are omitted, even within the requested number of places. */
 
-/* The fewest that read back; of these the nearest to v. */
+/* The fewest digits that read back as v; of these the nearest to v. */
 size_t lz_double_digits_short(double v, char digits[LZ_SHORT_DIGITS], int *exp10);
-/* As %.*f and %.*e round: to that many places behind the point, to that many digits
- * in all (>= 1); half to even. Rounded to nothing by the first, v has no digits. */
+/* Rounds as %.*f and %.*e: to `places` digits after the point, or to `count` digits in all (>= 1); half to
+ * even. If _fixed rounds v to 0, there are no digits. */
 size_t lz_double_digits_fixed(double v, int places, char digits[LZ_DOUBLE_DIGITS], int *exp10);
 size_t lz_double_digits_exact(double v, int count, char digits[LZ_DOUBLE_DIGITS], int *exp10);
 

@@ -2,21 +2,16 @@
 #include "base/lock.h"
 #include <stdbool.h>
 
-/* Of all of them: it is only needed until they are done. */
+/* One lock for all: it is only used until they are done. */
 static lz_lock lock = LZ_LOCK_INIT;
 
-/* Lives on the stack of the thread that makes it, until every waiter has read it. */
+/* On the stack of the thread that makes the attempt, until every waiter has read it. */
 struct lz_attempt {
     pthread_t owner;
     bool over;
     lz_err *err;
     int waiters;
 };
-
-static lz_err *copy(const lz_err *e)
-{
-    return e ? lz_err_at(lz_err_code(e), lz_err_loc(e), "%s", lz_err_text(e)) : NULL;
-}
 
 static lz_err *attempt(lz_once *o, lz_once_fn *init, void *user)
 {
@@ -43,7 +38,7 @@ static lz_err *share(lz_attempt *a)
     a->waiters++;
     while (!a->over)
         lz_lock_wait(&lock);
-    lz_err *e = copy(a->err);
+    lz_err *e = lz_err_copy(a->err);
     if (--a->waiters == 0)
         lz_lock_wake(&lock);
     return e;

@@ -1,8 +1,8 @@
 /* once.h - initialisation that may fail.
  *
- * It succeeds at most once. Callers that arrive during an attempt wait for it and
- * share its outcome, each with an error of its own; a later caller tries again. An attempt of a thread that a
- * fork did not copy counts as none. */
+ * It succeeds at most once. Callers that arrive during an attempt wait for it and share its outcome, each
+ * with its own copy of the error; a later caller tries again. In a forked child an attempt of another thread
+ * of the parent is void. */
 #ifndef LZ_BASE_ONCE_H
 #define LZ_BASE_ONCE_H
 
@@ -13,8 +13,8 @@ typedef struct lz_attempt lz_attempt;
 
 typedef struct lz_once {
     atomic_bool done;
-    unsigned generation; /* of `now` (lz_fork_count) */
-    lz_attempt *now;     /* the attempt under way, or NULL */
+    unsigned generation; /* lz_fork_count at the start of `now` */
+    lz_attempt *now;     /* the attempt in progress, or NULL */
 } lz_once;
 
 #define LZ_ONCE_INIT                                                                                         \
@@ -24,7 +24,7 @@ typedef struct lz_once {
 
 typedef lz_err *lz_once_fn(void *user);
 
-/* An init that asks for itself gets LZ_ERR_BUSY instead of a deadlock. */
+/* LZ_ERR_BUSY instead of a deadlock if init calls lz_once_run for its own lz_once. */
 LZ_MUST_USE lz_err *lz_once_run(lz_once *o, lz_once_fn *init, void *user);
 
 #endif

@@ -12,8 +12,8 @@ enum { LABEL_BITS = 62 };
 
 /* ---- making room ---- */
 
-/* The elements whose labels differ from that of `at` only in the last `bits` bits: the first of
- * them, and how many. */
+/* The elements whose labels differ from that of `at` only in the last `bits` bits: *first is the first of
+ * them; returns how many. */
 static uint64_t find_region(const lz_order_list *l, uint32_t at, int bits, uint32_t *first)
 {
     const lz_order_item *all = l->items.data;
@@ -28,9 +28,9 @@ static uint64_t find_region(const lz_order_list *l, uint32_t at, int bits, uint3
     return n;
 }
 
-/* Free labels around `at`: the smallest region that is sparse is spread evenly. A region of 2^b
- * labels counts as sparse with fewer than (4/3)^b elements: then a larger one is needed only after
- * many insertions. The list has far fewer than (4/3)^62 elements, so the whole of it is sparse. */
+/* Frees labels around `at` by spreading the smallest sparse region evenly. A region of 2^b labels is sparse
+ * if it has fewer than (4/3)^b elements: then a larger region is needed only after many insertions. The list
+ * has far fewer than (4/3)^62 elements, so all labels together are sparse. */
 static void spread(lz_order_list *l, uint32_t at)
 {
     double most = 1;
@@ -54,7 +54,7 @@ static bool find_label(const lz_order_list *l, uint32_t before, uint32_t behind,
     uint64_t high = behind == LZ_ORDER_END ? UINT64_C(1) << LABEL_BITS : l->items.data[behind].label;
     if (low >= high)
         return false;
-    /* a run of additions at one end does not halve what is left each time */
+    /* so that repeated additions at one end do not halve the gap each time */
     uint64_t gap = (high - low) / 2, most = UINT64_C(1) << 30;
     if (before == LZ_ORDER_END && behind != LZ_ORDER_END)
         *out = high - 1 - (gap < most ? gap : most);
@@ -72,7 +72,7 @@ static void unlink_item(lz_order_list *l, uint32_t item)
     *(x->behind == LZ_ORDER_END ? &l->last : &l->items.data[x->behind].before) = x->before;
 }
 
-/* Between two neighbours, at least one of which there is. */
+/* Inserts between two neighbours; one neighbour may be LZ_ORDER_END. */
 static void link_item(lz_order_list *l, uint32_t item, uint32_t before, uint32_t behind)
 {
     uint64_t label = 0;

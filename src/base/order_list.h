@@ -1,9 +1,8 @@
-/* order_list.h - a list whose elements can be compared: which of two comes first?
+/* order_list.h - a list that answers in O(1) which of two elements comes first.
  *
- * Elements are numbers from 0, in the order in which they were added. Each has a label; labels grow
- * along the list. Where no label is free between two neighbours, those of some elements around are
- * spread anew: over a region that is twice as large each time, until it is sparse enough. So an
- * insertion costs O(log n) on average, and a comparison O(1).
+ * Elements are numbers from 0, in the order in which they were added. Each has a label; labels grow along the
+ * list. If no label is free between two neighbours, the labels of a region around them are spread anew; the
+ * region doubles until it is sparse enough. So an insertion costs O(log n) on average.
  *
  *     lz_order_add_first(&l, &a);       a
  *     lz_order_add_first(&l, &b);       b a
@@ -19,20 +18,20 @@ enum { LZ_ORDER_END = UINT32_MAX };
 
 typedef struct lz_order_item {
     uint64_t label;
-    uint32_t before, behind; /* LZ_ORDER_END: there is none */
+    uint32_t before, behind; /* LZ_ORDER_END: none */
 } lz_order_item;
 
 typedef struct lz_order_list {
     LZ_VEC(lz_order_item) items;
-    uint32_t first, last; /* of no meaning while there are no items */
+    uint32_t first, last; /* undefined while there are no items */
 } lz_order_list;
 
-void lz_order_deinit(lz_order_list *l); /* a list of zeros is empty */
+void lz_order_deinit(lz_order_list *l); /* a zeroed list is empty */
 
 LZ_MUST_USE lz_err *lz_order_add_first(lz_order_list *l, uint32_t *out);
-/* Right behind `at`. */
+/* Right after `at`. */
 LZ_MUST_USE lz_err *lz_order_add_behind(lz_order_list *l, uint32_t at, uint32_t *out);
-/* `item` comes to stand right in front of `at`, another one. */
+/* Moves `item` right before `at`, a different element. */
 void lz_order_move_before(lz_order_list *l, uint32_t item, uint32_t at);
 void lz_order_move_first(lz_order_list *l, uint32_t item);
 

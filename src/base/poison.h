@@ -1,4 +1,4 @@
-/* poison.h - telling AddressSanitizer which memory nobody may touch; without it, nothing. */
+/* poison.h - tells AddressSanitizer which memory must not be accessed; does nothing without it. */
 #ifndef LZ_BASE_POISON_H
 #define LZ_BASE_POISON_H
 

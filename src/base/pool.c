@@ -11,32 +11,32 @@
 enum {
     LINE = 64,
     STACK = 1 << 20,
-    SPIN_NS = 50000, /* a sleeper takes 20 us or more to come; most loops follow sooner */
+    SPIN_NS = 50000, /* waking a sleeping thread takes 20 us or more; most loops follow sooner */
     SPINS_PER_LOOK = 16,
     SHARES = 16,
 };
 
-/* A run of chunks for one worker: with the same loop over the same data it gets the same ones each
- * time, and finds them in its caches. Who is through with its own takes from those of the others. */
+/* A range of chunks for one worker. A loop that is repeated over the same data gives a worker the same
+ * chunks, which are then in its caches. A worker that has finished its share takes chunks of the others'. */
 typedef struct share {
     _Alignas(LINE) atomic_int_fast64_t next;
     int64_t end;
 } share;
 
-/* One lz_pool_for, on its caller's stack. A worker counts as a guest from finding
- * it in the list to its last look at it; the caller unlists it and waits for them. */
+/* One lz_pool_for, on its caller's stack. A worker counts as a guest from finding the task in the list to its
+ * last access. The caller unlinks the task and waits until it has no guests. */
 typedef struct task task;
 struct task {
     task *next;
     lz_range_fn *fn;
     void *user;
     int64_t n, grain, chunks;
-    lz_err *err;   /* of chunk `least`; with the pool's lock, as the next two */
-    int64_t came;  /* workers, the caller too */
+    lz_err *err;   /* of chunk `least`; this and the next two are guarded by the pool's lock */
+    int64_t came;  /* workers that joined, including the caller */
     bool sleeping; /* the caller waits on `done` */
     int n_shares;
-    _Alignas(LINE) atomic_int_fast64_t least; /* of those that failed: what is above is left out */
-    atomic_bool taken;                        /* every chunk is */
+    _Alignas(LINE) atomic_int_fast64_t least; /* the lowest failed chunk; higher ones are skipped */
+    atomic_bool taken;                        /* all chunks have been taken */
     atomic_uint guests;
     share shares[SHARES];
 };
@@ -48,20 +48,20 @@ typedef struct worker {
 } worker;
 
 struct lz_pool {
-    int threads, started;   /* started: beside the caller */
-    atomic_uint generation; /* in which the threads were started (lz_fork_count) */
+    int threads, started;   /* started: threads besides the caller */
+    atomic_uint generation; /* lz_fork_count when the threads were started */
     uint64_t spin_ns;
-    bool fills; /* a thread for each CPU, and more than one */
+    bool fills; /* has more than one thread, and at least one per CPU */
     pthread_mutex_t lock;
     pthread_cond_t work, done;
     task *tasks;
     int sleepers;
     bool stop;
-    _Alignas(LINE) atomic_uint posted; /* what idle workers watch before they sleep */
+    _Alignas(LINE) atomic_uint posted; /* idle workers watch this before they sleep */
     worker workers[];
 };
 
-/* The pool whose chunk this thread is in, and as which worker. */
+/* The pool whose chunk this thread runs, and its worker number. */
 static _Thread_local struct {
     const lz_pool *pool;
     int worker;
@@ -82,7 +82,7 @@ static lz_err *run_inline(const task *t, int w)
     return e;
 }
 
-/* What is below a failed chunk still runs: it may fail as well, and then counts instead. */
+/* Chunks below a failed one still run: if a lower chunk fails, its error replaces this one. */
 static void fail(lz_pool *p, task *t, int64_t i, lz_err *e)
 {
     pthread_mutex_lock(&p->lock);
@@ -101,7 +101,7 @@ static void run_share(lz_pool *p, task *t, share *s, int w)
         return;
     for (int64_t i; (i = atomic_fetch_add_explicit(&s->next, 1, memory_order_relaxed)) < s->end;) {
         if (i > atomic_load_explicit(&t->least, memory_order_relaxed))
-            return; /* and so is the rest of them */
+            return; /* all later chunks of the share are higher, too */
         lz_err *e = run_chunk(t, i, w);
         if (e)
             fail(p, t, i, e);
@@ -134,7 +134,7 @@ int lz_pool_spared_cpu(void)
     return atomic_load_explicit(&spared_cpu, memory_order_relaxed);
 }
 
-/* Whether it is the one that rests for others. */
+/* Is it the worker that pauses if lz_pool_spare is on? */
 static bool is_last(const lz_pool *p, int index)
 {
     return p->fills && index == p->threads - 1;
@@ -145,8 +145,7 @@ static bool rests(const lz_pool *p, int index)
     return is_last(p, index) && atomic_load_explicit(&spared, memory_order_relaxed);
 }
 
-/* Returns when (*word == value) == equal, or when the pool's patience is over, or when the thread is to rest.
- */
+/* Returns when (*word == value) == equal, after spin_ns, or when the worker must pause. */
 static void spin(const lz_pool *p, int index, const atomic_uint *word, unsigned value, bool equal)
 {
     uint64_t end = lz_clock_ns() + p->spin_ns;
@@ -156,8 +155,8 @@ static void spin(const lz_pool *p, int index, const atomic_uint *word, unsigned 
             continue;
         if (lz_clock_ns() >= end || rests(p, index))
             return;
-        /* Whoever is waited for may share this core; but the one that CPUs are spared for would keep it until
-         * the next tick of the clock, milliseconds later. */
+        /* The thread that this one waits for may need this core. But a thread that lz_pool_spare is on for
+         * would keep the core until the next scheduler tick, milliseconds later. */
         if (!atomic_load_explicit(&spared, memory_order_relaxed))
             sched_yield();
     }
@@ -171,7 +170,7 @@ static task *open_task(const lz_pool *p)
     return t;
 }
 
-/* With the lock, which it gives up meanwhile. */
+/* With the lock held; releases it while sleeping. */
 static void doze(lz_pool *p, int index)
 {
     if (is_last(p, index))
@@ -181,7 +180,7 @@ static void doze(lz_pool *p, int index)
     p->sleepers--;
 }
 
-/* With the lock, which it gives up meanwhile. */
+/* With the lock held; releases it meanwhile. */
 static void idle(lz_pool *p, int index)
 {
     unsigned seen = atomic_load_explicit(&p->posted, memory_order_relaxed);
@@ -192,7 +191,7 @@ static void idle(lz_pool *p, int index)
         doze(p, index);
 }
 
-/* With the lock, which it gives up meanwhile. A call that was meant for another is passed on. */
+/* With the lock held; releases it while sleeping. Passes on a wake-up that was meant for another worker. */
 static void rest(lz_pool *p, int index)
 {
     doze(p, index);
@@ -213,8 +212,8 @@ static task *next_task(lz_pool *p, int index)
     return p->stop ? NULL : t;
 }
 
-/* Waking costs the waker a microsecond or two, so it is shared: everyone who comes
- * wakes two more while there may be chunks for them. */
+/* Waking costs the waker a microsecond or two, so the work is shared: every worker that joins wakes two more
+ * while there may be chunks for them. */
 static int64_t to_wake(const lz_pool *p, task *t)
 {
     int64_t left = t->chunks - ++t->came;
@@ -242,7 +241,7 @@ static void *work(void *arg)
         run_chunks(p, t, w->index);
         pthread_mutex_lock(&p->lock);
         bool sleeping = t->sleeping;
-        atomic_fetch_sub_explicit(&t->guests, 1, memory_order_release); /* t may be gone now */
+        atomic_fetch_sub_explicit(&t->guests, 1, memory_order_release); /* t may be invalid from here on */
         if (sleeping)
             pthread_cond_broadcast(&p->done);
     }
@@ -257,7 +256,7 @@ static void post(lz_pool *p, task *t)
     p->tasks = t;
     int64_t more = to_wake(p, t);
     pthread_mutex_unlock(&p->lock);
-    /* After the lock is free, so that those who spin find it so. */
+    /* After the lock is released, so that spinning workers find it free. */
     atomic_fetch_add_explicit(&p->posted, 1, memory_order_release);
     wake(p, more);
 }
@@ -297,7 +296,7 @@ static void share_out(task *t, int threads)
     }
 }
 
-/* Those that cannot be started are done without. */
+/* Threads that cannot be started are done without. */
 static void start_workers(lz_pool *p)
 {
     lz_err *e = NULL;
@@ -307,17 +306,17 @@ static void start_workers(lz_pool *p)
         e = lz_thread_start("lz-pool", STACK, work, w, &w->thread);
         p->started += !e;
     }
-    lz_err_free(e);
+    lz_err_drop(e);
 }
 
-/* Nobody uses the pool but the caller. */
+/* Requires that no other thread uses the pool. */
 static void start(lz_pool *p)
 {
     p->lock = (pthread_mutex_t)PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP; /* never held for long */
     p->work = p->done = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
     p->tasks = NULL;
     p->started = p->sleepers = 0;
-    pthread_mutex_lock(&p->lock); /* the workers begin when it is free */
+    pthread_mutex_lock(&p->lock); /* holds the workers back until everything is set */
     start_workers(p);
     p->threads = p->started + 1;
     p->fills = p->threads > 1 && p->threads >= lz_cpu_count();
@@ -325,7 +324,7 @@ static void start(lz_pool *p)
     atomic_store_explicit(&p->generation, lz_fork_count(), memory_order_release);
 }
 
-/* In a child of fork the threads are gone, and with them whatever they held of the pool. */
+/* A forked child does not have the threads; what they held of the pool is lost. */
 static void start_again(lz_pool *p)
 {
     static lz_lock lock = LZ_LOCK_INIT;
@@ -341,7 +340,7 @@ lz_err *lz_pool_for(lz_pool *p, int64_t n, int64_t grain, lz_range_fn *fn, void 
         return NULL;
     grain = grain < 1 ? 1 : grain;
     task t;
-    t.fn = fn; /* shares are set when they are used */
+    t.fn = fn; /* shares are initialised only if they are used */
     t.user = user;
     t.n = n;
     t.grain = grain;

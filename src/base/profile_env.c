@@ -9,10 +9,10 @@
 #include <stdlib.h>
 
 static lz_lock lock = LZ_LOCK_INIT;
-static char path[PATH_MAX]; /* absolute, since a program may change its folder; empty: none is taken */
-static unsigned generation; /* in which it was begun (lz_fork_count) */
+static char path[PATH_MAX]; /* absolute, since a program may change its working folder; empty: no profile */
+static unsigned generation; /* lz_fork_count when the profile was started */
 
-/* What goes wrong now can only be logged. A child of fork leaves the file to its parent. */
+/* Errors can only be logged now. A forked child leaves the file to its parent. */
 static void write_at_exit(void)
 {
     lz_profile *p = NULL;
@@ -27,7 +27,7 @@ static void write_at_exit(void)
     lz_profile_free(p);
 }
 
-/* The file is made at once: whoever named one that cannot be written hears of it before the work is done. */
+/* Creates the file at once, so that an unwritable path is reported before the work is done. */
 static lz_err *begin(const char *file)
 {
     LZ_TRY(lz_file_replace(file, LZ_STR(""), 0666, LZ_FILE_NO_SYNC));

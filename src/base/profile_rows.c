@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A row while it is made. */
+/* A row under construction. */
 typedef struct tally {
     lz_profile_row row;
-    uint32_t launch; /* 1 + the last one counted in total_ns */
+    uint32_t launch; /* 1 + the last launch counted in total_ns */
     lz_text detail;
-    const char *last_op; /* of the detail: mostly the next one is the same */
+    const char *last_op; /* the last operator added to the detail; the next one is mostly equal */
 } tally;
 
 typedef struct maker {
@@ -50,8 +50,8 @@ static double weight_of(const lz_launch_facts *f)
     return sum;
 }
 
-/* Parts of a whole number that add up to it: each is what the sources so far have in all, less what they had
- * before. */
+/* Splits an integer into parts that add up to it: each part is the rounded share of all sources so far, minus
+ * what they already got. */
 typedef struct share {
     double upto;
     uint64_t given;
@@ -98,7 +98,7 @@ static bool has_word(lz_str list, lz_str word)
     return false;
 }
 
-/* The operators of a line, each once. */
+/* Adds the operators of a line, each once. */
 static void add_detail(tally *t, const lz_launch_source *s)
 {
     enum { MOST = 120 };
@@ -111,7 +111,7 @@ static void add_detail(tally *t, const lz_launch_source *s)
     lz_text_add(&t->detail, t->detail.len + s->op.len > MOST ? LZ_STR("...") : s->op);
 }
 
-/* How many executions of the operator this launch was the first to show. */
+/* Executions of the operator that no earlier launch has counted. */
 static uint64_t new_calls(const maker *m, const lz_prof_launch *l, const lz_launch_source *s)
 {
     uint64_t *seen = &m->seen[s->origin];

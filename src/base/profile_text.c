@@ -1,11 +1,11 @@
-/* A profile as tables for people. Names come last in a row, since they have any length. */
+/* A profile as tables for users. Names come last in a row, since their length varies. */
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/metrics.h"
 #include "base/profile_impl.h"
 #include <stdio.h>
 
-enum { CELL = 48 }; /* characters of a number, at most */
+enum { CELL = 48 }; /* most characters of a number */
 
 typedef char cell[CELL];
 

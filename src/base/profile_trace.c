@@ -1,4 +1,4 @@
-/* A profile in Chrome's trace event format: one complete event ("X") a span, times in microseconds. */
+/* A profile in Chrome's trace event format: one complete event ("X") per span, times in microseconds. */
 #include "base/json_write.h"
 #include "base/mem.h"
 #include "base/profile_impl.h"
@@ -14,7 +14,7 @@ static bool is_utf8(lz_str s)
     return s.len == 0;
 }
 
-/* Names of files are bytes; JSON is UTF-8. */
+/* File names are bytes; JSON is UTF-8. */
 static void put_bytes(lz_json_writer *w, const char *text)
 {
     lz_str s = lz_str_of(text);

@@ -2,9 +2,10 @@
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include <assert.h>
 #include <stdbool.h>
 
-/* Jobs compile, and compilers recurse; untouched pages cost nothing. */
+/* Jobs compile, and compilers recurse deeply; untouched pages cost nothing. */
 enum { STACK = 8 << 20, MOST_THREADS = 4096 };
 
 typedef struct job job;
@@ -15,17 +16,18 @@ struct job {
 };
 
 struct lz_queue {
-    lz_lock lock; /* woken whenever something changes */
+    lz_lock lock; /* woken at every change */
     job *first, **end;
-    job *lost; /* of a process that this one was forked from */
-    size_t running;
+    job *lost; /* jobs of the process that this one was forked from */
+    size_t waiting, running;
+    size_t want_room; /* threads in lz_queue_wait_below */
     bool stop;
-    unsigned generation; /* in which the threads were started (lz_fork_count) */
+    unsigned generation; /* lz_fork_count when the threads were started */
     int wanted, started;
     pthread_t thread[];
 };
 
-/* With the lock. */
+/* With the lock held. */
 static job *take_job(lz_queue *q)
 {
     job *j = q->first;
@@ -33,18 +35,19 @@ static job *take_job(lz_queue *q)
         return NULL;
     q->first = j->next;
     q->end = q->first ? q->end : &q->first;
+    q->waiting--;
     q->running++;
     return j;
 }
 
-/* With the lock, which it gives up meanwhile. */
+/* With the lock held; releases it meanwhile. */
 static void run_job(lz_queue *q, job *j)
 {
     lz_lock_give(&q->lock);
     j->run(j->user);
     lz_mem_free(j);
     lz_lock_take(&q->lock);
-    if (--q->running == 0 && !q->first)
+    if ((--q->running == 0 && !q->first) || q->want_room)
         lz_lock_wake(&q->lock);
 }
 
@@ -64,7 +67,7 @@ static void *serve(void *arg)
     return NULL;
 }
 
-/* With the lock. Fewer than wanted will do, and so will none. */
+/* With the lock held. Accepts fewer threads than wanted, even none. */
 static void start_threads(lz_queue *q)
 {
     lz_err *e = NULL;
@@ -72,10 +75,10 @@ static void start_threads(lz_queue *q)
         e = lz_thread_start("lz-queue", STACK, serve, q, &q->thread[q->started]);
         q->started += !e;
     }
-    lz_err_free(e);
+    lz_err_drop(e);
 }
 
-/* With the lock. In a child of fork there is no thread, and what the threads had in hand is the parent's. */
+/* With the lock held. A forked child has no threads, and unfinished jobs belong to the parent. */
 static void look_for_fork(lz_queue *q)
 {
     if (q->generation == lz_fork_count())
@@ -84,7 +87,7 @@ static void look_for_fork(lz_queue *q)
     q->lost = q->first;
     q->first = NULL;
     q->end = &q->first;
-    q->running = 0;
+    q->waiting = q->running = q->want_room = 0;
     q->started = 0;
     start_threads(q);
 }
@@ -124,13 +127,13 @@ void lz_queue_destroy(lz_queue *q)
     lz_lock_give(&q->lock);
     for (int i = 0; here && i < q->started; i++)
         pthread_join(q->thread[i], NULL);
-    while (here && q->first) /* a drop may push, too */
+    while (here && q->first) /* a drop function may push, too */
         lz_queue_cancel(q);
     lz_lock_deinit(&q->lock);
     lz_mem_free(q);
 }
 
-/* With the lock. Without a thread whoever pushes runs the jobs, one thread at a time. */
+/* With the lock held. If there is no thread, the pushing thread runs the jobs, one thread at a time. */
 static void run_here(lz_queue *q)
 {
     for (job *j; !q->started && !q->running && (j = take_job(q));)
@@ -146,6 +149,7 @@ lz_err *lz_queue_push(lz_queue *q, lz_job_fn *run, lz_job_fn *drop, void *user)
     take_lock(q);
     *q->end = j;
     q->end = &j->next;
+    q->waiting++;
     lz_lock_wake(&q->lock);
     run_here(q);
     lz_lock_give(&q->lock);
@@ -160,13 +164,25 @@ void lz_queue_wait(lz_queue *q)
     lz_lock_give(&q->lock);
 }
 
+void lz_queue_wait_below(lz_queue *q, size_t most)
+{
+    assert(most > 0);
+    take_lock(q);
+    q->want_room++;
+    while (q->waiting + q->running >= most)
+        lz_lock_wait(&q->lock);
+    q->want_room--;
+    lz_lock_give(&q->lock);
+}
+
 void lz_queue_cancel(lz_queue *q)
 {
     take_lock(q);
     job *j = q->first;
     q->first = NULL;
     q->end = &q->first;
-    if (!q->running)
+    q->waiting = 0;
+    if (!q->running || q->want_room)
         lz_lock_wake(&q->lock);
     lz_lock_give(&q->lock);
     while (j) {

@@ -39,6 +39,28 @@ bool lz_str_ends(lz_str s, lz_str suffix)
     return s.len >= suffix.len && lz_str_eq(lz_str_sub(s, s.len - suffix.len, s.len), suffix);
 }
 
+bool lz_str_matches(lz_str s, lz_str pattern)
+{
+    size_t i = 0, p = 0, star = SIZE_MAX, taken = 0; /* the last *, and where the text behind it is tried */
+    while (i < s.len) {
+        if (p < pattern.len && pattern.ptr[p] == '*') {
+            star = p++;
+            taken = i;
+        } else if (p < pattern.len && pattern.ptr[p] == s.ptr[i]) {
+            p++;
+            i++;
+        } else if (star != SIZE_MAX) {
+            p = star + 1;
+            i = ++taken;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.len && pattern.ptr[p] == '*')
+        p++;
+    return p == pattern.len;
+}
+
 static bool blank(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');

@@ -3,11 +3,6 @@
 #include "base/number.h"
 #include <stdio.h>
 
-void lz_text_init(lz_text *t)
-{
-    *t = (lz_text){ 0 };
-}
-
 void lz_text_deinit(lz_text *t)
 {
     lz_mem_free(t->ptr);

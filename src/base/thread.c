@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-/* A fault belongs to the thread that made it, a profiler wants to see them all. */
+/* A fault is delivered to the thread that caused it; a profiler's signal must reach all threads. */
 static const int own_signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGPROF };
 
 static LZ_THREAD_LOCAL bool ours;
@@ -23,7 +23,7 @@ static lz_err *not_started(int why, const char *name)
     static atomic_flag said = ATOMIC_FLAG_INIT;
     lz_err *e = lz_err_errno(why, "start thread", name);
     if (lz_log_on(LZ_LOG_WARN) && !atomic_flag_test_and_set(&said))
-        lz_logf(LZ_LOG_WARN, "going on with fewer threads: %s", lz_err_text(e));
+        lz_logf(LZ_LOG_WARN, "continuing with fewer threads: %s", lz_err_text(e));
     return e;
 }
 

@@ -1,6 +1,5 @@
-/* thread.h - starting threads the way every thread of the library is started:
- * with a stack of a stated size, a name for debuggers, and the host's signals
- * left to the host's threads. */
+/* thread.h - starts the library's threads: with a stated stack size, a name for debuggers, and the host's
+ * signals left to the host's threads. */
 #ifndef LZ_BASE_THREAD_H
 #define LZ_BASE_THREAD_H
 
@@ -9,27 +8,27 @@
 #include <stdbool.h>
 #include <time.h>
 
-/* A variable of each thread that costs no call to reach; for a few bytes. */
+/* A thread-local variable that is accessed without a call; only for a few bytes. */
 #define LZ_THREAD_LOCAL _Thread_local __attribute__((tls_model("initial-exec")))
 
 typedef void *lz_thread_fn(void *arg);
 
-/* name: at most 15 bytes. To be joined with pthread_join. That a thread cannot be started is logged once:
- * callers go on with fewer. */
+/* name: at most 15 bytes. Join with pthread_join. A failure to start is also logged once: callers continue
+ * with fewer threads. */
 LZ_MUST_USE lz_err *lz_thread_start(const char *name, size_t stack, lz_thread_fn *run, void *arg,
                                     pthread_t *out);
 
-/* The first thing that a thread of the library does; and whether this one has. */
+/* Every thread of the library calls lz_thread_begin first; lz_thread_is_ours tells whether this one did. */
 void lz_thread_begin(void);
 bool lz_thread_is_ours(void);
 
-/* For loops that wait for something that wakes nobody; ns below a second. */
-static inline void lz_nap(long ns)
+/* For loops that poll for something that cannot wake them; ns must be below a second. */
+static inline void lz_sleep_ns(long ns)
 {
     nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);
 }
 
-/* In a loop that waits for another core. */
+/* For loops that wait for another core. */
 static inline void lz_cpu_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

@@ -1,6 +1,6 @@
 #include "base/utf8.h"
 
-/* By length: what marks the first byte, and the smallest code point that needs it. */
+/* By length: mask and mark of the first byte, and the smallest code point that needs this length. */
 static const struct {
     unsigned char mask, mark;
     uint32_t least;

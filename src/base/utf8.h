@@ -5,9 +5,9 @@
 
 #include "base/str.h"
 
-/* The bytes that the first code point of s takes (1 to 4), 0 if they are malformed or s is empty. */
+/* The length of the first code point of s (1 to 4 bytes); 0 if it is malformed or s is empty. */
 size_t lz_utf8_decode(lz_str s, uint32_t *out);
-/* The bytes written; the code point must be one that decode can return. */
+/* Returns the bytes written; the code point must be one that decode can return. */
 size_t lz_utf8_encode(uint32_t code, char buf[4]);
 
 #endif

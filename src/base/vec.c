@@ -2,8 +2,8 @@
 #include "base/mem.h"
 #include <string.h>
 
-/* Every LZ_VEC starts with a pointer and two sizes. They are read and written as
- * bytes: the pointer's type differs from vector to vector. */
+/* Every LZ_VEC starts with a pointer and two sizes. They are accessed as bytes, because the pointer's type
+ * differs between vectors. */
 typedef struct raw_vec {
     void *data;
     size_t len, cap;

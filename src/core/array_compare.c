@@ -1,8 +1,8 @@
-/* Comparison of arrays within the tolerance of their dtype. */
-#include "core/array.h"
+/* Compares arrays within the tolerance of their dtype. */
 #include "core/convert.h"
 #include "core/half.h"
 #include "core/scalar.h"
+#include "core/strided_array.h"
 #include <math.h>
 
 lz_tolerance lz_tolerance_of(lz_dtype d)
@@ -24,7 +24,7 @@ lz_tolerance lz_tolerance_of(lz_dtype d)
     return t;
 }
 
-/* The numbers of a dtype, counted from the most negative one; both zeros are one. */
+/* The rank of v among the numbers of a dtype, from the most negative one; both zeros have one rank. */
 static int64_t rank_of(lz_dtype d, double v)
 {
     int64_t bits = 0, sign;

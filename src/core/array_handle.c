@@ -4,12 +4,12 @@
 #include "core/strides.h"
 
 typedef struct counted {
-    lz_array array; /* first */
+    lz_array array; /* must be first */
     atomic_size_t count;
-    lz_text text; /* the last one asked for */
+    lz_text text; /* the result of the last text request */
 } counted;
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 lz_err *lz_array_create_from(lz_array *a, lz_array **out)
 {
@@ -32,7 +32,7 @@ lz_err *lz_array_create(lz_dtype dtype, lz_ints sizes, lz_array **out)
     return lz_array_create_from(&a, out);
 }
 
-/* The caller's drop, told the address that the caller gave. */
+/* The caller's drop function and the address that the caller passed, which may not be the buffer's first. */
 typedef struct foreign {
     lz_array_drop_fn *drop;
     void *user, *data;
@@ -47,15 +47,16 @@ static void drop(void *user, void *data, size_t size)
     lz_mem_free(f);
 }
 
-/* Which bytes around m->data are touched: a buffer begins at the lowest. None: both stay 0. */
+/* The range of elements around m->data that the view touches: a buffer begins at the lowest. Without elements
+ * both stay 0. */
 static lz_err *find_extent(const lz_foreign *m, lz_ints strides, int64_t *low, size_t *bytes)
 {
     int64_t numel, high, element = (int64_t)lz_dtype_size(m->dtype), n;
     if (element == 0)
-        return lz_errf(LZ_ERR_ARG, "an array needs a dtype; %d is none", (int)m->dtype);
+        return lz_err_because(LZ_REASON_DTYPE, "an array needs a dtype; %d is none", (int)m->dtype);
     if (strides.n != m->sizes.n)
-        return lz_errf(LZ_ERR_ARG, "%lld sizes and %lld strides", (long long)m->sizes.n,
-                       (long long)strides.n);
+        return lz_errf(LZ_ERR_ARG, "expected as many strides as sizes, found %lld sizes and %lld strides",
+                       (long long)m->sizes.n, (long long)strides.n);
     LZ_TRY(lz_shape_check(m->sizes));
     LZ_TRY(lz_shape_numel(m->sizes, &numel));
     if (numel == 0)
@@ -68,19 +69,19 @@ static lz_err *find_extent(const lz_foreign *m, lz_ints strides, int64_t *low, s
     LZ_TRY(lz_strides_extent(m->sizes, strides, 0, low, &high));
     if (__builtin_sub_overflow(high, *low, &n) || __builtin_add_overflow(n, 1, &n)
         || __builtin_mul_overflow(n, element, &n))
-        return lz_errf(LZ_ERR_LIMIT, "an array reaches further than memory can");
+        return lz_errf(LZ_ERR_LIMIT, "an array exceeds the address space");
     *bytes = (size_t)n;
     return NULL;
 }
 
-/* The buffer has f, which calls nobody yet. */
+/* Wraps the memory in a buffer that owns *f; (*f)->drop is not set yet. */
 static lz_err *wrap_buffer(const lz_foreign *m, int64_t low, size_t bytes, foreign **f, lz_buffer **out)
 {
     *f = lz_mem_zalloc(1, sizeof **f);
     if (!*f)
         return lz_err_oom();
     char *first = m->data;
-    if (bytes) /* without elements there may be no memory to count from */
+    if (bytes) /* without elements m->data may be NULL */
         first += low * (int64_t)lz_dtype_size(m->dtype);
     lz_err *e = lz_buffer_wrap(first, bytes, m->read_only, drop, *f, out);
     if (e)
@@ -132,7 +133,7 @@ void lz_array_release(lz_array *a)
     lz_mem_free(c);
 }
 
-/* ---- looking ---- */
+/* ---- access ---- */
 
 lz_dtype lz_array_dtype(const lz_array *a)
 {
@@ -162,8 +163,8 @@ void *lz_array_data(const lz_array *a)
 lz_err *lz_array_element(const lz_array *a, int64_t position, lz_scalar *out)
 {
     if (position < 0 || position >= a->numel)
-        return lz_errf(LZ_ERR_ARG, "element %lld of an array with %lld", (long long)position,
-                       (long long)a->numel);
+        return lz_err_because(LZ_REASON_INDEX, "element %lld of an array with %lld", (long long)position,
+                              (long long)a->numel);
     *out = lz_array_get(a, position);
     return NULL;
 }

@@ -1,13 +1,13 @@
-/* array_handle.h - arrays that are counted: those of lazuli/array.h.
+/* array_handle.h - reference-counted arrays: those of lazuli/array.h.
  *
- * The functions that look at an lz_array take both kinds. Only what was made here may be
- * retained and released; only what lies in the caller's storage is deinited. */
+ * Functions that read an lz_array accept both kinds. Only arrays made here may be retained and released; only
+ * those in the caller's storage are deinited. */
 #ifndef LZ_CORE_ARRAY_HANDLE_H
 #define LZ_CORE_ARRAY_HANDLE_H
 
-#include "core/array.h"
+#include "core/strided_array.h"
 
-/* Takes the array over, also when it fails, and leaves it empty. */
+/* Takes over the array, even on failure, and leaves it empty. */
 LZ_MUST_USE lz_err *lz_array_create_from(lz_array *a, lz_array **out);
 
 #endif

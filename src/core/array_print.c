@@ -6,7 +6,7 @@
 
 enum { PRECISION_MOST = 100, INDENT = sizeof "tensor(" - 1 };
 
-/* true: all is said */
+/* Prints the sign, inf and nan; true if nothing else is to be printed. */
 static bool put_special(lz_text *out, double v)
 {
     if (isnan(v))
@@ -18,7 +18,7 @@ static bool put_special(lz_text *out, double v)
     return !isfinite(v);
 }
 
-/* Digits from the one at place `from` on, where there are n; zeros on both sides of them. */
+/* Prints `count` digits from position `from` on; positions outside 0..n-1 are zeros. */
 static void put_digits(lz_text *out, const char *digits, size_t n, int from, int count)
 {
     for (int i = from; i < from + count; i++)
@@ -56,7 +56,7 @@ void lz_text_exponent(lz_text *out, double v, int places)
     lz_text_printf(out, "e%c%02d", point < 1 ? '-' : '+', point < 1 ? 1 - point : point - 1);
 }
 
-/* How all elements of an array, or one of the two parts of all, are written. */
+/* How all elements are written, or all their real or imaginary parts. */
 typedef struct format {
     bool floats, whole, scientific;
     int precision;
@@ -67,13 +67,13 @@ typedef struct printer {
     const lz_array *a;
     lz_print_options o;
     bool summarize;
-    int64_t shown[LZ_MAX_DIMS]; /* of each dimension */
-    format re, im;              /* im: of complex elements */
+    int64_t shown[LZ_MAX_DIMS]; /* number of shown elements in each dimension */
+    format re, im;              /* im: imaginary parts of complex elements */
     lz_text *out, scratch;
-    bool failed; /* to write to scratch, some time ago */
+    bool failed; /* an earlier text in scratch ran out of memory */
 } printer;
 
-/* Emptied; that an earlier text in it failed is not forgotten. */
+/* Clears scratch; remembers whether an earlier text in it failed. */
 static lz_text *scratch(printer *p)
 {
     p->failed = p->failed || p->scratch.failed;
@@ -86,7 +86,7 @@ static bool has_gap(const printer *p, int64_t d)
     return p->summarize && p->a->sizes.v[d] > 2 * p->o.edge_items;
 }
 
-/* The i-th of the shown ones. */
+/* The index of the i-th shown element of dimension d. */
 static int64_t place(const printer *p, int64_t d, int64_t i)
 {
     return i < p->o.edge_items ? i : p->a->sizes.v[d] - p->shown[d] + i;
@@ -111,7 +111,7 @@ static lz_scalar element(const printer *p, const int64_t *at)
     return lz_element_get(p->a->dtype, lz_array_at(p->a, index));
 }
 
-/* The next shown element; false after the last. */
+/* Moves to the next shown element; false after the last. */
 static bool next(const printer *p, int64_t *at)
 {
     for (int64_t d = p->a->sizes.n - 1; d >= 0; d--) {
@@ -136,7 +136,7 @@ static void put_value(lz_text *out, const format *f, lz_scalar v, double part)
         lz_text_putc(out, '.');
 }
 
-/* What decides between the ways of writing floats: those that are neither 0 nor special. */
+/* The elements that decide how floats are written: those that are neither 0 nor special. */
 typedef struct range {
     double min, max;
     bool whole;
@@ -174,8 +174,8 @@ static void force_scientific(const printer *p, format *f, const range *r)
         f->scientific = p->o.scientific == LZ_SCIENTIFIC_ALWAYS;
 }
 
-/* Widths are those of the way that would be chosen, also where the options force another:
- * that is how PyTorch does it. */
+/* Widths are those of the automatically chosen format, even if the options force another: PyTorch does the
+ * same. */
 static void measure(printer *p)
 {
     int64_t at[LZ_MAX_DIMS] = { 0 };
@@ -205,7 +205,7 @@ static void put_padded(printer *p, const format *f, lz_scalar v, double part)
     lz_text_add(p->out, lz_text_view(&p->scratch));
 }
 
-/* The imaginary part is not padded, and brings a sign. */
+/* The imaginary part is not padded, and always has a sign. */
 static void put_imaginary(printer *p, lz_scalar v)
 {
     put_value(scratch(p), &p->im, v, v.im);
@@ -231,7 +231,7 @@ static int64_t per_line(const printer *p, int64_t indent)
     return n > 1 ? n : 1;
 }
 
-/* Item number i of a row: what parts it from the one before. */
+/* Prints the separator before item i of a row. */
 static void part_items(printer *p, int64_t i, int64_t in_line, int64_t indent)
 {
     if (i == 0)
@@ -241,7 +241,7 @@ static void part_items(printer *p, int64_t i, int64_t in_line, int64_t indent)
         lz_text_fill(p->out, ' ', (size_t)indent + 1);
 }
 
-/* One row: the last dimension; at[last] is 0 before and after. */
+/* Prints one row, the last dimension; at[last] is 0 before and after. */
 static void put_row(printer *p, int64_t *at)
 {
     int64_t last = p->a->sizes.n - 1, indent = INDENT + last, in_line = per_line(p, indent), item = 0;
@@ -267,7 +267,7 @@ static void part_rows(printer *p, int64_t d)
     lz_text_fill(p->out, ' ', (size_t)(INDENT + d + 1));
 }
 
-/* To the next row, with the brackets in between; false after the last. */
+/* Moves to the next row and prints the brackets in between; false after the last. */
 static bool next_row(printer *p, int64_t *at)
 {
     int64_t inner = p->a->sizes.n - 2, d = inner;
@@ -315,7 +315,7 @@ static lz_err *put_contents(printer *p)
     return NULL;
 }
 
-/* ", text" on the same line, or on one of its own if it would be too long. */
+/* Prints ", text" on the same line, or on a new line if it would be too long. */
 static void put_suffix(printer *p, size_t *line, lz_str text)
 {
     if (*line + text.len + 2 > (size_t)p->o.line_width) {
@@ -329,7 +329,7 @@ static void put_suffix(printer *p, size_t *line, lz_str text)
     lz_text_add(p->out, text);
 }
 
-/* Of an empty array it cannot be seen, so everything but the default float is named. */
+/* An empty array does not show its dtype, so any dtype but the default float is named. */
 static bool names_dtype(const printer *p)
 {
     lz_dtype d = p->a->dtype, f = p->o.default_float;

@@ -1,8 +1,8 @@
 #include "core/convert.h"
 #include "core/half.h"
 
-/* Every element passes through one of three wide types, each of which holds what it is
- * used for exactly: 19 loops in and 29 out do the work of 169. */
+/* Every element passes through one of three wide types, each exact for the dtypes that use it: 19 load loops
+ * and 29 store loops do the work of 169. */
 typedef enum wide { WIDE_INT, WIDE_FLOAT, WIDE_COMPLEX, WIDE_COUNT } wide;
 
 typedef struct c128 {
@@ -36,7 +36,7 @@ int64_t lz_f64_to_i64(double v)
     return lz_f64_fits_i64(v) ? (int64_t)v : INT64_MIN;
 }
 
-/* x: the element, of type T; gives a W. */
+/* x: the element, of type T; expr converts it to W. */
 #define LOAD(name, T, W, expr)                                                                               \
     static void load_##name(const char *src, ptrdiff_t step, int64_t n, void *tile)                          \
     {                                                                                                        \
@@ -48,7 +48,7 @@ int64_t lz_f64_to_i64(double v)
         }                                                                                                    \
     }
 
-/* w: the wide value, of type W; gives a T. */
+/* w: the wide value, of type W; the expression converts it to T. */
 #define STORE(name, T, W, ...)                                                                               \
     static void store_##name(const void *tile, int64_t n, char *dst, ptrdiff_t step)                         \
     {                                                                                                        \
@@ -112,7 +112,7 @@ STORE(complex_c32, c32, c128, { lz_f32_to_f16((float)w.re), lz_f32_to_f16((float
 STORE(complex_c64, c64, c128, { (float)w.re, (float)w.im })
 STORE(complex_c128, c128, c128, w)
 
-/* By wide type: what a dtype can be loaded as, and stored from. */
+/* By wide type: the functions that load and store a dtype. */
 typedef struct passage {
     load_fn *load[WIDE_COUNT];
     store_fn *store[WIDE_COUNT];

@@ -10,7 +10,7 @@ typedef struct type_row {
     atomic_int_fast32_t count;
 } type_row;
 
-/* Rows below `known` are never renamed, so they are read without the lock. */
+/* Rows below `known` never change their name, so names are read without the lock. */
 static struct {
     lz_lock lock;
     atomic_int_fast16_t known;
@@ -59,7 +59,7 @@ static bool is_name(lz_str s)
     return ok;
 }
 
-/* Under the lock; -1: no room. */
+/* With the lock held; -1: the table is full. */
 static int16_t add(lz_str name)
 {
     int16_t type = lz_device_types();
@@ -92,7 +92,7 @@ lz_err *lz_device_register(lz_str name, int32_t count, int16_t *out)
     return NULL;
 }
 
-/* Digits without a leading zero; -1 otherwise. */
+/* Parses digits without a leading zero; -1 otherwise. */
 static int16_t parse_index(lz_str s)
 {
     int64_t v = -1;

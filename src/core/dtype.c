@@ -34,17 +34,9 @@ static const lz_dtype_info rows[LZ_DTYPE_NUMBERS] = {
     COMPLEX(12, LZ_C128, 16, LZ_F64, "complex128", "ComplexDouble", "c128", "c10::complex<double>", DBL_MAX),
 };
 
-/* In the order that the first column above says. */
+/* In the order of `order` in the table above. */
 const lz_dtype lz_dtypes[LZ_DTYPE_COUNT] = { LZ_BOOL, LZ_U8,  LZ_I8,  LZ_I16, LZ_I32, LZ_I64, LZ_F16,
                                              LZ_BF16, LZ_F32, LZ_F64, LZ_C32, LZ_C64, LZ_C128 };
-
-static const struct {
-    const char *name;
-    lz_dtype dtype;
-} second_names[] = {
-    { "half", LZ_F16 }, { "float", LZ_F32 }, { "double", LZ_F64 }, { "short", LZ_I16 },    { "int", LZ_I32 },
-    { "long", LZ_I64 }, { "chalf", LZ_C32 }, { "cfloat", LZ_C64 }, { "cdouble", LZ_C128 },
-};
 
 const lz_dtype_info *lz_dtype_get(lz_dtype d)
 {
@@ -52,37 +44,12 @@ const lz_dtype_info *lz_dtype_get(lz_dtype d)
     return known ? &rows[d] : &none;
 }
 
-/* The name at the same place in each row. */
-static lz_dtype find(lz_str name, size_t field)
-{
-    for (size_t i = 0; i < LZ_DTYPE_COUNT; i++) {
-        const char *own;
-        memcpy(&own, (const char *)&rows[lz_dtypes[i]] + field, sizeof own);
-        if (lz_str_is(name, own))
-            return lz_dtypes[i];
-    }
-    return LZ_DTYPE_NONE;
-}
-
-lz_dtype lz_dtype_by_name(lz_str name)
-{
-    if (lz_str_starts(name, LZ_STR("torch.")))
-        name = lz_str_sub(name, sizeof "torch." - 1, name.len);
-    lz_dtype d = find(name, offsetof(lz_dtype_info, name));
-    for (size_t i = 0; d == LZ_DTYPE_NONE && i < sizeof second_names / sizeof *second_names; i++)
-        if (lz_str_is(name, second_names[i].name))
-            d = second_names[i].dtype;
-    return d;
-}
-
-lz_dtype lz_dtype_by_script(lz_str name)
-{
-    return find(name, offsetof(lz_dtype_info, script));
-}
-
 lz_dtype lz_dtype_by_abbr(lz_str name)
 {
-    return find(name, offsetof(lz_dtype_info, abbr));
+    for (size_t i = 0; i < LZ_DTYPE_COUNT; i++)
+        if (lz_str_is(name, rows[lz_dtypes[i]].abbr))
+            return lz_dtypes[i];
+    return LZ_DTYPE_NONE;
 }
 
 lz_dtype lz_dtype_complex_of(lz_dtype part)

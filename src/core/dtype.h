@@ -1,8 +1,7 @@
-/* dtype.h - the element types: what they are called, how large they are, what they
- * can hold.
+/* dtype.h - the element types: names, sizes, ranges.
  *
- * One row each, found by the number that lazuli/value.h gives it. A number without a
- * row finds the one of LZ_CATEGORY_NONE, whose size is 0: a look-up never fails. */
+ * One row each, indexed by the number in lazuli/value.h. A number without a row gets the row of
+ * LZ_CATEGORY_NONE, whose size is 0: a look-up never fails. */
 #ifndef LZ_CORE_DTYPE_H
 #define LZ_CORE_DTYPE_H
 
@@ -21,28 +20,25 @@ typedef struct lz_dtype_info {
     lz_dtype dtype;
     lz_category category;
     uint8_t size;       /* bytes of an element */
-    bool computable;    /* kernels can work on it; the others are only stored, converted and printed */
-    uint8_t order;      /* its place in lz_dtypes */
-    lz_dtype part;      /* of a complex: the dtype of its two parts; otherwise itself */
+    bool computable;    /* kernels support it; the others are only stored, converted and printed */
+    uint8_t order;      /* its index in lz_dtypes */
+    lz_dtype part;      /* dtype of the two parts of a complex; otherwise itself */
     const char *name;   /* "float32", as users and files write it */
     const char *script; /* "Float", as in the types of TorchScript */
     const char *abbr;   /* "f32" */
-    const char *c_name; /* "int8_t", as messages about values name it */
-    int64_t min, max;   /* of bool and integers */
-    double largest;     /* finite number, of floats; of a complex, in each part */
+    const char *c_name; /* "int8_t", as used in messages about values */
+    int64_t min, max;   /* for bool and integers */
+    double largest;     /* largest finite number of floats; for complex, of each part */
 } lz_dtype_info;
 
-enum { LZ_DTYPE_COUNT = 13, LZ_DTYPE_NUMBERS = 16 }; /* rows; numbers are below the second */
+enum { LZ_DTYPE_COUNT = 13, LZ_DTYPE_NUMBERS = 16 }; /* rows; all numbers are below LZ_DTYPE_NUMBERS */
 
 /* Each dtype once: bool, integers, floats, complex; within these by size. */
 extern const lz_dtype lz_dtypes[LZ_DTYPE_COUNT];
 
 const lz_dtype_info *lz_dtype_get(lz_dtype d);
 
-/* By each of its names; LZ_DTYPE_NONE if nobody has it. The first also takes
- * PyTorch's second names (float, long, half, ...) and the prefix "torch.". */
-lz_dtype lz_dtype_by_name(lz_str name);
-lz_dtype lz_dtype_by_script(lz_str name);
+/* LZ_DTYPE_NONE if there is none. */
 lz_dtype lz_dtype_by_abbr(lz_str name);
 
 /* The complex dtype whose parts are the given float; c64 for bf16, which has none. */

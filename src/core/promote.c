@@ -14,7 +14,7 @@
 #define C64  LZ_C64
 #define C128 LZ_C128
 
-/* Rows and columns in the order of lz_dtypes; only from the diagonal on, it is symmetric. */
+/* Rows and columns in the order of lz_dtypes. Symmetric, so only the upper triangle is filled in. */
 static const lz_dtype lattice[LZ_DTYPE_COUNT][LZ_DTYPE_COUNT] = {
     /* clang-format off */
     { B,   U8,  I8,  I16, I32, I64, F16, BF,  F32, F64, C32,  C64,  C128 },
@@ -46,17 +46,7 @@ lz_dtype lz_dtype_promote(lz_dtype a, lz_dtype b)
     return i < j ? lattice[i][j] : lattice[j][i];
 }
 
-lz_arg_type lz_arg_of_scalar(lz_scalar v)
-{
-    static const lz_dtype own[] = { [LZ_SCALAR_NONE] = LZ_DTYPE_NONE,
-                                    [LZ_SCALAR_BOOL] = LZ_BOOL,
-                                    [LZ_SCALAR_INT] = LZ_I64,
-                                    [LZ_SCALAR_FLOAT] = LZ_F64,
-                                    [LZ_SCALAR_COMPLEX] = LZ_C128 };
-    return (lz_arg_type){ own[v.kind], LZ_RANK_NUMBER };
-}
-
-/* Numbers have a category, and no precision of their own. */
+/* A number's category counts, but not its precision. */
 static lz_dtype number_type(lz_dtype d, lz_dtype default_float)
 {
     lz_category category = lz_dtype_category(d);
@@ -65,7 +55,7 @@ static lz_dtype number_type(lz_dtype d, lz_dtype default_float)
     return category == LZ_CATEGORY_FLOAT ? default_float : d;
 }
 
-/* A lower rank adds its category; of the same category it adds nothing, but to bool. */
+/* A lower rank raises the category; within the same category it changes nothing, except bool. */
 static lz_dtype combine(lz_dtype higher, lz_dtype lower)
 {
     lz_category hi = lz_dtype_category(higher), lo = lz_dtype_category(lower);
@@ -134,6 +124,6 @@ lz_err *lz_dtype_check_cast(lz_dtype from, lz_dtype to)
 {
     if (lz_dtype_can_cast(from, to))
         return NULL;
-    return lz_errf(LZ_ERR_ARG, "result type %s can't be cast to the desired output type %s",
-                   lz_dtype_get(from)->script, lz_dtype_get(to)->script);
+    return lz_err_because(LZ_REASON_DTYPE, "result type %s can't be cast to the desired output type %s",
+                          lz_dtype_get(from)->script, lz_dtype_get(to)->script);
 }

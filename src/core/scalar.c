@@ -51,7 +51,7 @@ static lz_err *int_remainder(int64_t a, int64_t b, int64_t *out)
     return NULL;
 }
 
-/* b >= 0 */
+/* Requires b >= 0. */
 static lz_err *int_pow(int64_t a, int64_t b, int64_t *out)
 {
     int64_t power = 1, base = a;
@@ -177,7 +177,7 @@ static lz_scalar complex_mul(lz_scalar a, lz_scalar b)
     return lz_scalar_complex(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
 }
 
-/* Scaled by the larger part of the divisor, so that nothing overflows on the way. */
+/* Scaled by the larger part of the divisor, so that intermediate results do not overflow. */
 static lz_scalar complex_div(lz_scalar a, lz_scalar b)
 {
     if (fabs(b.re) >= fabs(b.im)) {
@@ -188,10 +188,10 @@ static lz_scalar complex_div(lz_scalar a, lz_scalar b)
     return lz_scalar_complex((a.re * ratio + a.im) / down, (a.im * ratio - a.re) / down);
 }
 
-/* NULL: not for that kind. */
+/* NULL: not defined for that kind. */
 static const struct {
     const char *sign;
-    int_fn *of_int; /* NULL where float can: of the floats */
+    int_fn *of_int; /* NULL: ints are converted to floats */
     float_fn *of_float;
     complex_fn *of_complex;
     bool keeps_bool;
@@ -222,7 +222,7 @@ static bool is_int(lz_scalar v)
     return v.kind == LZ_SCALAR_INT || v.kind == LZ_SCALAR_BOOL;
 }
 
-/* What a float or complex operation sees of it. */
+/* The operand as a float or complex operation sees it. */
 static lz_scalar widened(lz_scalar v)
 {
     return is_int(v) ? lz_scalar_complex((double)v.i, 0) : v;
@@ -280,7 +280,7 @@ lz_err *lz_scalar_abs(lz_scalar a, lz_scalar *out)
     return NULL;
 }
 
-/* -1, 0, 1; 2 where there is no order. */
+/* -1, 0, 1; 2 if unordered. */
 static int order_floats(double a, double b)
 {
     return a < b ? -1 : a > b ? 1 : a == b ? 0 : 2;
@@ -336,24 +336,6 @@ lz_err *lz_scalar_compare(lz_scalar_cmp cmp, lz_scalar a, lz_scalar b, bool *out
     else
         *out = order != 2 && (cmps[cmp].holds >> (order + 1) & 1);
     return NULL;
-}
-
-static bool same_bits(double a, double b)
-{
-    uint64_t x, y;
-    memcpy(&x, &a, sizeof x);
-    memcpy(&y, &b, sizeof y);
-    return x == y;
-}
-
-bool lz_scalar_identical(lz_scalar a, lz_scalar b)
-{
-    if (a.kind != b.kind)
-        return false;
-    if (is_int(a))
-        return a.i == b.i;
-    bool re = a.kind == LZ_SCALAR_NONE || same_bits(a.re, b.re);
-    return re && (a.kind != LZ_SCALAR_COMPLEX || same_bits(a.im, b.im));
 }
 
 static bool int_fits(int64_t v, const lz_dtype_info *d)
@@ -418,7 +400,7 @@ bool lz_scalar_is_true(lz_scalar v)
     return v.kind != LZ_SCALAR_NONE && (v.re != 0 || (v.kind == LZ_SCALAR_COMPLEX && v.im != 0));
 }
 
-/* Python leaves ".0" out of the parts of a complex number. */
+/* Python omits ".0" in the parts of a complex number. */
 static void print_part(double v, lz_text *out)
 {
     char buf[LZ_DOUBLE_CHARS];

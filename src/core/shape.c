@@ -1,5 +1,6 @@
 #include "core/shape.h"
 #include "base/number.h"
+#include <assert.h>
 #include <string.h>
 
 const char *lz_shape_print(lz_ints sizes, char buf[LZ_SHAPE_CHARS])
@@ -52,7 +53,7 @@ lz_err *lz_shape_copy(lz_ints sizes, lz_shape *out)
     return NULL;
 }
 
-/* false on overflow */
+/* False on overflow. */
 static bool product(lz_ints sizes, int64_t *out)
 {
     bool fits = true, zero = false;
@@ -86,7 +87,7 @@ lz_err *lz_shape_bytes(lz_ints sizes, size_t element, size_t *out)
                    lz_shape_print(sizes, text));
 }
 
-/* Of dimension d among rank many, all aligned at the last. */
+/* Size of dimension d of a shape aligned at the last of `rank` dimensions. */
 static int64_t size_at(lz_ints sizes, int64_t rank, int64_t d)
 {
     int64_t i = d - (rank - sizes.n);
@@ -100,19 +101,21 @@ static lz_err *mismatch(const lz_ints *shapes, size_t n, size_t a, size_t b, int
     lz_shape_print(shapes[a], ta);
     lz_shape_print(shapes[b], tb);
     if (n == 2)
-        return lz_errf(LZ_ERR_ARG,
-                       "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton "
-                       "dimension %lld: shapes %s and %s",
-                       sa, sb, (long long)d, ta, tb);
-    return lz_errf(LZ_ERR_ARG,
-                   "The size of tensor %zu (%lld) must match the size of tensor %zu (%lld) at non-singleton "
-                   "dimension %lld: shapes %s and %s",
-                   a, sa, b, sb, (long long)d, ta, tb);
+        return lz_err_because(
+            LZ_REASON_SHAPE,
+            "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton "
+            "dimension %lld: shapes %s and %s",
+            sa, sb, (long long)d, ta, tb);
+    return lz_err_because(
+        LZ_REASON_SHAPE,
+        "The size of tensor %zu (%lld) must match the size of tensor %zu (%lld) at non-singleton "
+        "dimension %lld: shapes %s and %s",
+        a, sa, b, sb, (long long)d, ta, tb);
 }
 
 static lz_err *broadcast_dim(const lz_ints *shapes, size_t n, int64_t d, lz_shape *out)
 {
-    size_t first = n; /* that is not 1 */
+    size_t first = n; /* the first shape whose size is not 1 */
     out->v[d] = 1;
     for (size_t i = 0; i < n; i++) {
         int64_t size = size_at(shapes[i], out->n, d);
@@ -142,9 +145,9 @@ lz_err *lz_wrap_dim(int64_t dim, int64_t rank, int64_t *out)
 {
     int64_t n = rank > 0 ? rank : 1;
     if (dim < -n || dim >= n)
-        return lz_errf(LZ_ERR_ARG,
-                       "Dimension out of range (expected to be in range of [%lld, %lld], but got %lld)",
-                       (long long)-n, (long long)n - 1, (long long)dim);
+        return lz_err_because(
+            LZ_REASON_INDEX, "Dimension out of range (expected to be in range of [%lld, %lld], but got %lld)",
+            (long long)-n, (long long)n - 1, (long long)dim);
     *out = dim < 0 ? dim + n : dim;
     return NULL;
 }
@@ -155,7 +158,7 @@ lz_err *lz_wrap_dims(lz_ints dims, int64_t rank, uint64_t *out)
     if (rank > LZ_MAX_DIMS)
         return too_many(rank);
     for (int64_t i = 0; i < dims.n; i++) {
-        int64_t d;
+        int64_t d = 0;
         LZ_TRY(lz_wrap_dim(dims.v[i], rank, &d));
         if (*out >> d & 1)
             return lz_errf(LZ_ERR_ARG, "dim %lld appears multiple times in the list of dims", (long long)d);
@@ -164,7 +167,7 @@ lz_err *lz_wrap_dims(lz_ints dims, int64_t rank, uint64_t *out)
     return NULL;
 }
 
-/* The place of the only -1, or -1. */
+/* *out: the index of the only -1, or -1. */
 static lz_err *find_open(lz_ints asked, int64_t *out)
 {
     *out = -1;
@@ -196,8 +199,8 @@ lz_err *lz_shape_infer(lz_ints asked, int64_t numel, lz_shape *out)
             "-1 can be any value and is ambiguous",
             lz_shape_print(asked, text));
     if (!fits || (open < 0 ? rest != numel : rest == 0 || numel % rest != 0))
-        return lz_errf(LZ_ERR_ARG, "shape '%s' is invalid for input of size %lld",
-                       lz_shape_print(asked, text), (long long)numel);
+        return lz_err_because(LZ_REASON_SHAPE, "shape '%s' is invalid for input of size %lld",
+                              lz_shape_print(asked, text), (long long)numel);
     if (open >= 0)
         out->v[open] = numel / rest;
     return NULL;
@@ -205,6 +208,7 @@ lz_err *lz_shape_infer(lz_ints asked, int64_t numel, lz_shape *out)
 
 void lz_shape_reduce(lz_ints sizes, uint64_t dims, bool keep, lz_shape *out)
 {
+    assert(sizes.n <= LZ_MAX_DIMS);
     int64_t n = 0;
     for (int64_t d = 0; d < sizes.n; d++) {
         bool gone = dims >> d & 1;

@@ -1,7 +1,8 @@
 #include "core/strides.h"
+#include <assert.h>
 #include <stdlib.h>
 
-/* The dimensions of channels last, innermost first; n 0: row-major. */
+/* The dimensions of channels-last formats, innermost first; n 0: row-major. */
 typedef struct order {
     const char *name;
     int n;
@@ -26,8 +27,8 @@ static int64_t inner(const order *o, int64_t rank, int64_t i)
     return o->n ? o->dim[i] : rank - 1 - i;
 }
 
-/* A size of 0 counts as 1; beside it the others may be so large that a stride would not
- * fit, but none of these is ever walked: then it stays as it is. */
+/* A size of 0 counts as 1. Beside it other sizes may be so large that a stride would overflow. Such a stride
+ * is never walked: it keeps the last value that fits. */
 static void fill(lz_ints sizes, const order *o, lz_shape *out)
 {
     int64_t stride = 1, next;
@@ -84,6 +85,7 @@ bool lz_strides_are_format(lz_ints sizes, lz_ints strides, lz_memory_format form
 
 bool lz_strides_are_contiguous(lz_ints sizes, lz_ints strides)
 {
+    assert(sizes.n == strides.n);
     return lz_strides_are_format(sizes, strides, LZ_CONTIGUOUS);
 }
 
@@ -92,7 +94,7 @@ typedef struct dim {
     uint64_t stride; /* its magnitude */
 } dim;
 
-/* Those with more than one index, by ascending stride. */
+/* The dimensions of size 2 and more, by ascending stride. */
 static int64_t sorted_dims(lz_ints sizes, lz_ints strides, dim *out)
 {
     int64_t n = 0;
@@ -112,6 +114,7 @@ static int64_t sorted_dims(lz_ints sizes, lz_ints strides, dim *out)
 
 bool lz_strides_are_dense(lz_ints sizes, lz_ints strides)
 {
+    assert(sizes.n == strides.n);
     dim dims[LZ_MAX_DIMS];
     int64_t n = sorted_dims(sizes, strides, dims);
     uint64_t expected = 1;
@@ -123,8 +126,8 @@ bool lz_strides_are_dense(lz_ints sizes, lz_ints strides)
     return dense || has_zero(sizes);
 }
 
-/* Ascending along the order, each not below what the last one spans. Where all that tells
- * channels last from row-major are sizes of 1, it is row-major. */
+/* Strides ascend along the order, each at least the span of the previous dimension. If only sizes of 1
+ * distinguish channels last from row-major, it is row-major. */
 static bool looks_like(lz_ints sizes, lz_ints strides, const order *o)
 {
     int64_t least = 0;
@@ -146,7 +149,7 @@ lz_memory_format lz_strides_suggest(lz_ints sizes, lz_ints strides)
     return looks_like(sizes, strides, &orders[LZ_CHANNELS_LAST_3D]) ? LZ_CHANNELS_LAST_3D : LZ_CONTIGUOUS;
 }
 
-/* Above 0: a has to lie outside b; 0: no operand can tell. */
+/* Above 0: a belongs outside b; 0: no operand decides. */
 static int compare_dims(lz_ints sizes, const lz_ints *operands, size_t n, int64_t a, int64_t b)
 {
     for (size_t i = 0; i < n; i++) {
@@ -160,7 +163,7 @@ static int compare_dims(lz_ints sizes, const lz_ints *operands, size_t n, int64_
     return 0;
 }
 
-/* Insertion sort that looks past those it cannot compare with; perm is innermost first. */
+/* Insertion sort that skips dimensions that cannot be compared; perm is innermost first. */
 static void sort_dims(lz_ints sizes, const lz_ints *operands, size_t n, int64_t *perm)
 {
     for (int64_t i = 0; i < sizes.n; i++)
@@ -213,14 +216,14 @@ lz_err *lz_strides_like(lz_ints sizes, const lz_ints *operands, size_t n, lz_sha
     return NULL;
 }
 
-/* Dimension d and what is inside it can be walked as one. */
+/* Can the dimension and those inside it be walked as one? */
 static bool joins(int64_t size, int64_t stride, int64_t chunk, int64_t base)
 {
     int64_t span;
     return size == 1 || (!__builtin_mul_overflow(chunk, base, &span) && stride == span);
 }
 
-/* Gives strides to view dimensions from *v downwards until they hold `chunk` elements. */
+/* Gives strides to view dimensions from *v outwards until they hold `chunk` elements. */
 static bool cover(lz_ints view, int64_t *v, int64_t chunk, int64_t base, lz_shape *out)
 {
     int64_t count = 1;
@@ -242,6 +245,7 @@ static void view_of_nothing(lz_ints sizes, lz_ints strides, lz_ints view, lz_sha
 
 bool lz_strides_view(lz_ints sizes, lz_ints strides, lz_ints view, lz_shape *out)
 {
+    assert(sizes.n == strides.n);
     int64_t v = view.n - 1;
     out->n = view.n;
     if (has_zero(sizes)) {
@@ -267,8 +271,8 @@ static lz_err *check_expand(lz_ints sizes, lz_ints target)
     if (target.n > LZ_MAX_DIMS)
         return lz_shape_check(target);
     if (target.n < sizes.n)
-        return lz_errf(
-            LZ_ERR_ARG,
+        return lz_err_because(
+            LZ_REASON_SHAPE,
             "expand: the number of sizes provided (%lld) must be greater or equal to the number of "
             "dimensions in the tensor (%lld): sizes %s of tensor %s",
             (long long)target.n, (long long)sizes.n, lz_shape_print(target, to), lz_shape_print(sizes, from));
@@ -287,8 +291,8 @@ static lz_err *expand_dim(lz_ints sizes, lz_ints target, int64_t d, int64_t *out
     *out = asked == -1 ? size : asked;
     if (*out >= 0 && (*out == size || size == 1))
         return NULL;
-    return lz_errf(
-        LZ_ERR_ARG,
+    return lz_err_because(
+        LZ_REASON_SHAPE,
         "The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton "
         "dimension %lld.  Target sizes: %s.  Tensor sizes: %s",
         (long long)asked, (long long)size, (long long)d, lz_shape_print(target, to),
@@ -304,7 +308,7 @@ lz_err *lz_strides_expand(lz_ints sizes, lz_ints strides, lz_ints target, lz_sha
     for (int64_t d = target.n - 1; d >= 0; d--) {
         int64_t size;
         LZ_TRY(expand_dim(sizes, target, d, &size));
-        /* A new dimension of size 1 lies as PyTorch's unsqueeze would put it, but for a tensor without
+        /* A new dimension of size 1 gets the stride of PyTorch's unsqueeze, except for a tensor without
          * dimensions. */
         int64_t next = d + 1 < target.n ? out_sizes->v[d + 1] * out_strides->v[d + 1] : 1;
         int64_t had = d >= more ? sizes.v[d - more] : 1;
@@ -325,6 +329,7 @@ static bool mergeable(const int64_t *sizes, int64_t *const *strides, size_t oper
 
 int64_t lz_dims_collapse(int64_t rank, int64_t *sizes, int64_t *const *strides, size_t operands)
 {
+    assert(rank >= 0 && rank <= LZ_MAX_DIMS);
     int64_t n = 0;
     if (has_zero((lz_ints){ sizes, rank })) {
         sizes[0] = 0;
@@ -342,7 +347,7 @@ int64_t lz_dims_collapse(int64_t rank, int64_t *sizes, int64_t *const *strides, 
     return n;
 }
 
-/* false on overflow */
+/* False on overflow. */
 static bool extent(lz_ints sizes, lz_ints strides, int64_t offset, int64_t *low, int64_t *high)
 {
     *low = *high = offset;
@@ -355,8 +360,8 @@ static bool extent(lz_ints sizes, lz_ints strides, int64_t offset, int64_t *low,
     return true;
 }
 
-/* Walks add a stride once for each index, also for the only index of a size of 1, and count bytes: all of
- * that together fits. */
+/* Walks add a stride once for each index, even for the only index of a size of 1, and count bytes. This
+ * checks that the total fits. */
 static bool walkable(lz_ints sizes, lz_ints strides)
 {
     enum { LARGEST_ELEMENT = 16 };
@@ -396,17 +401,18 @@ lz_err *lz_strides_check(lz_ints sizes, lz_ints strides, int64_t offset, size_t 
     if (!extent(sizes, strides, offset, &low, &high))
         return overflowed(sizes, strides);
     if (low < 0)
-        return lz_errf(LZ_ERR_ARG,
-                       "sizes %s, strides %s and storage offset %lld reach %llu elements before the storage",
-                       lz_shape_print(sizes, a), lz_shape_print(strides, b), (long long)offset,
-                       0 - (unsigned long long)low);
+        return lz_err_because(
+            LZ_REASON_STORAGE,
+            "sizes %s, strides %s and storage offset %lld reach %llu elements before the storage",
+            lz_shape_print(sizes, a), lz_shape_print(strides, b), (long long)offset,
+            0 - (unsigned long long)low);
     bool fits =
         !__builtin_add_overflow(high, 1, &need) && !__builtin_mul_overflow(need, (int64_t)element, &need);
     if (fits && (uint64_t)need <= bytes)
         return walkable(sizes, strides) ? NULL : overflowed(sizes, strides);
     need = fits ? need : INT64_MAX;
-    return lz_errf(
-        LZ_ERR_ARG,
+    return lz_err_because(
+        LZ_REASON_STORAGE,
         "setStorage: sizes %s, strides %s, storage offset %lld, and itemsize %zu requiring a storage "
         "size of %lld are out of bounds for storage of size %zu",
         lz_shape_print(sizes, a), lz_shape_print(strides, b), (long long)offset, element, (long long)need,
@@ -423,7 +429,7 @@ static uint64_t gcd(uint64_t a, uint64_t b)
     return a;
 }
 
-/* No stride can be reached by all smaller ones together. */
+/* True if no stride can be reached by all smaller strides together. */
 static bool nested(const dim *dims, int64_t n)
 {
     uint64_t reach = 0, span;
@@ -437,7 +443,7 @@ static bool nested(const dim *dims, int64_t n)
     return ok;
 }
 
-/* As many steps of one as lead to the same place by the other, both within the sizes. */
+/* Do multiples of both strides meet within the sizes? */
 static bool meet(dim a, dim b)
 {
     uint64_t g = gcd(a.stride, b.stride);
@@ -446,6 +452,7 @@ static bool meet(dim a, dim b)
 
 lz_overlap lz_strides_overlap(lz_ints sizes, lz_ints strides)
 {
+    assert(sizes.n == strides.n);
     dim dims[LZ_MAX_DIMS];
     int64_t n = sorted_dims(sizes, strides, dims);
     if (has_zero(sizes) || nested(dims, n))
@@ -467,7 +474,7 @@ static bool same_walk(const lz_extent *a, const lz_extent *b)
     return same;
 }
 
-/* What all distances between two elements are multiples of. */
+/* A common divisor of all distances between two elements. */
 static uint64_t pitch(const lz_extent *x, uint64_t g)
 {
     dim dims[LZ_MAX_DIMS];

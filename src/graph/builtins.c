@@ -5,7 +5,7 @@ const lz_builtin_table *const lz_builtin_tables[LZ_BUILTIN_TABLES] = {
     &lz_builtins_list,   &lz_builtins_dict, &lz_builtins_tensor,
 };
 
-/* The first row with that name, or where it would be. */
+/* The first row with that name, or where it would be inserted. */
 static size_t lower_bound(const lz_builtin_table *t, lz_str name)
 {
     size_t lo = 0, hi = t->n;

@@ -1,11 +1,11 @@
-/* The functions of Python's math module, on floats; ints are taken as floats. As in
- * TorchScript a function outside of its domain gives nan or an infinity and no error. */
+/* The functions of Python's math module, on floats; ints are converted to floats. As in TorchScript, a
+ * function outside its domain returns nan or an infinity and no error. */
 #include "graph/builtins.h"
 #include <math.h>
 
-static double real(lz_gv v)
+static double real(lz_script_value v)
 {
-    return v.kind == LZ_GV_FLOAT ? v.f : v.kind == LZ_GV_INT ? (double)v.i : (double)v.b;
+    return v.kind == LZ_SCRIPT_VALUE_FLOAT ? v.f : v.kind == LZ_SCRIPT_VALUE_INT ? (double)v.i : (double)v.b;
 }
 
 static double degrees(double v)
@@ -29,24 +29,24 @@ static double log_base(double v, double base)
 }
 
 #define UNARY(name, fn)                                                                                      \
-    static lz_err *name(const lz_gv *in, size_t nin, lz_gv *out)                                             \
+    static lz_err *name(const lz_script_value *in, size_t nin, lz_script_value *out)                         \
     {                                                                                                        \
         (void)nin;                                                                                           \
-        *out = lz_gv_float(fn(real(*in)));                                                                   \
+        *out = lz_script_value_float(fn(real(*in)));                                                         \
         return NULL;                                                                                         \
     }
 #define BINARY(name, fn)                                                                                     \
-    static lz_err *name(const lz_gv *in, size_t nin, lz_gv *out)                                             \
+    static lz_err *name(const lz_script_value *in, size_t nin, lz_script_value *out)                         \
     {                                                                                                        \
         (void)nin;                                                                                           \
-        *out = lz_gv_float(fn(real(in[0]), real(in[1])));                                                    \
+        *out = lz_script_value_float(fn(real(in[0]), real(in[1])));                                          \
         return NULL;                                                                                         \
     }
 #define TEST(name, fn)                                                                                       \
-    static lz_err *name(const lz_gv *in, size_t nin, lz_gv *out)                                             \
+    static lz_err *name(const lz_script_value *in, size_t nin, lz_script_value *out)                         \
     {                                                                                                        \
         (void)nin;                                                                                           \
-        *out = lz_gv_bool(fn(real(*in)) != 0);                                                               \
+        *out = lz_script_value_bool(fn(real(*in)) != 0);                                                     \
         return NULL;                                                                                         \
     }
 
@@ -84,7 +84,7 @@ TEST(m_isfinite, isfinite)
 TEST(m_isinf, isinf)
 TEST(m_isnan, isnan)
 
-static lz_err *m_factorial(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *m_factorial(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     int64_t r = 1;
     (void)nin;
@@ -93,11 +93,11 @@ static lz_err *m_factorial(const lz_gv *in, size_t nin, lz_gv *out)
     for (int64_t i = 2; i <= in->i; i++)
         if (__builtin_mul_overflow(r, i, &r))
             return lz_errf(LZ_ERR_LIMIT, "OverflowError: the factorial does not fit in 64 bits");
-    *out = lz_gv_int(r);
+    *out = lz_script_value_int(r);
     return NULL;
 }
 
-static lz_err *m_gcd(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *m_gcd(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     uint64_t a = in[0].i < 0 ? 0 - (uint64_t)in[0].i : (uint64_t)in[0].i;
     uint64_t b = in[1].i < 0 ? 0 - (uint64_t)in[1].i : (uint64_t)in[1].i;
@@ -109,33 +109,33 @@ static lz_err *m_gcd(const lz_gv *in, size_t nin, lz_gv *out)
     }
     if (a > INT64_MAX)
         return lz_errf(LZ_ERR_LIMIT, "OverflowError: the result does not fit in 64 bits");
-    *out = lz_gv_int((int64_t)a);
+    *out = lz_script_value_int((int64_t)a);
     return NULL;
 }
 
-static lz_err *m_frexp(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *m_frexp(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     int exponent = 0;
     (void)nin;
-    out[0] = lz_gv_float(frexp(in->f, &exponent));
-    out[1] = lz_gv_int(exponent);
+    out[0] = lz_script_value_float(frexp(in->f, &exponent));
+    out[1] = lz_script_value_int(exponent);
     return NULL;
 }
 
-static lz_err *m_ldexp(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *m_ldexp(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
-    int64_t e = in[1].i < -100000 ? -100000 : in[1].i > 100000 ? 100000 : in[1].i; /* 0 or infinite by then */
+    int64_t e = in[1].i < -100000 ? -100000 : in[1].i > 100000 ? 100000 : in[1].i; /* 0 or infinite */
     (void)nin;
-    *out = lz_gv_float(ldexp(in[0].f, (int)e));
+    *out = lz_script_value_float(ldexp(in[0].f, (int)e));
     return NULL;
 }
 
-static lz_err *m_modf(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *m_modf(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     double whole_part;
     (void)nin;
-    out[0] = lz_gv_float(modf(in->f, &whole_part));
-    out[1] = lz_gv_float(whole_part);
+    out[0] = lz_script_value_float(modf(in->f, &whole_part));
+    out[1] = lz_script_value_float(whole_part);
     return NULL;
 }
 

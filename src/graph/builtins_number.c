@@ -1,23 +1,23 @@
-/* Numbers: arithmetic, comparison, conversion. Ints never wrap; floats follow IEEE 754, a
- * division by zero included. What is int and what is float decides as in TorchScript: a
- * function looks at the values it gets, so that one serves every overload. */
+/* Built-ins on numbers: arithmetic, comparison, conversion. Ints never wrap; floats follow IEEE 754,
+ * including division by zero. As in TorchScript, the kinds of the arguments decide between int and float at
+ * run time, so one function serves every overload. */
 #include "base/number.h"
 #include "graph/builtins.h"
 #include <math.h>
 
-static bool both_whole(const lz_gv *in)
+static bool both_whole(const lz_script_value *in)
 {
-    return in[0].kind != LZ_GV_FLOAT && in[1].kind != LZ_GV_FLOAT;
+    return in[0].kind != LZ_SCRIPT_VALUE_FLOAT && in[1].kind != LZ_SCRIPT_VALUE_FLOAT;
 }
 
-static int64_t whole(lz_gv v)
+static int64_t whole(lz_script_value v)
 {
-    return v.kind == LZ_GV_BOOL ? v.b : v.i;
+    return v.kind == LZ_SCRIPT_VALUE_BOOL ? v.b : v.i;
 }
 
-static double real(lz_gv v)
+static double real(lz_script_value v)
 {
-    return v.kind == LZ_GV_FLOAT ? v.f : (double)whole(v);
+    return v.kind == LZ_SCRIPT_VALUE_FLOAT ? v.f : (double)whole(v);
 }
 
 static const double two_to_63 = 9223372036854775808.0;
@@ -35,16 +35,16 @@ static lz_err *division_by_zero(void)
 /* ---- arithmetic ---- */
 
 #define ARITHMETIC(name, checked, op)                                                                        \
-    static lz_err *name(const lz_gv *in, size_t nin, lz_gv *out)                                             \
+    static lz_err *name(const lz_script_value *in, size_t nin, lz_script_value *out)                         \
     {                                                                                                        \
         int64_t r;                                                                                           \
         (void)nin;                                                                                           \
-        *out = lz_gv_float(real(in[0]) op real(in[1]));                                                      \
+        *out = lz_script_value_float(real(in[0]) op real(in[1]));                                            \
         if (!both_whole(in))                                                                                 \
             return NULL;                                                                                     \
         if (checked(whole(in[0]), whole(in[1]), &r))                                                         \
             return overflow();                                                                               \
-        *out = lz_gv_int(r);                                                                                 \
+        *out = lz_script_value_int(r);                                                                       \
         return NULL;                                                                                         \
     }
 
@@ -52,10 +52,10 @@ ARITHMETIC(add, __builtin_add_overflow, +)
 ARITHMETIC(sub, __builtin_sub_overflow, -)
 ARITHMETIC(mul, __builtin_mul_overflow, *)
 
-static lz_err *divide(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *divide(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
-    *out = lz_gv_float(real(in[0]) / real(in[1]));
+    *out = lz_script_value_float(real(in[0]) / real(in[1]));
     return NULL;
 }
 
@@ -69,64 +69,64 @@ static lz_err *refuse_division(int64_t b)
     return b ? overflow() : division_by_zero();
 }
 
-static lz_err *floordiv(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *floordiv(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     int64_t a = whole(in[0]), b = whole(in[1]);
     (void)nin;
-    *out = lz_gv_float(floor(real(in[0]) / real(in[1])));
+    *out = lz_script_value_float(floor(real(in[0]) / real(in[1])));
     if (!both_whole(in))
         return NULL;
     if (!divides(a, b))
         return refuse_division(b);
-    *out = lz_gv_int(a / b - (a % b != 0 && (a % b < 0) != (b < 0)));
+    *out = lz_script_value_int(a / b - (a % b != 0 && (a % b < 0) != (b < 0)));
     return NULL;
 }
 
-static lz_err *remainder_of(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *remainder_of(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     double x = real(in[0]), y = real(in[1]);
     int64_t a = whole(in[0]), b = whole(in[1]);
     (void)nin;
-    *out = lz_gv_float(fmod(y + fmod(x, y), y));
+    *out = lz_script_value_float(fmod(y + fmod(x, y), y));
     if (!both_whole(in))
         return NULL;
     if (b == 0)
         return division_by_zero();
     int64_t r = b == -1 ? 0 : a % b;
-    *out = lz_gv_int(r != 0 && (r < 0) != (b < 0) ? r + b : r);
+    *out = lz_script_value_int(r != 0 && (r < 0) != (b < 0) ? r + b : r);
     return NULL;
 }
 
-static lz_err *truncdiv(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *truncdiv(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
     if (!divides(in[0].i, in[1].i))
         return refuse_division(in[1].i);
-    *out = lz_gv_int(in[0].i / in[1].i);
+    *out = lz_script_value_int(in[0].i / in[1].i);
     return NULL;
 }
 
-static lz_err *fmod_of(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *fmod_of(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
-    *out = lz_gv_float(fmod(real(in[0]), real(in[1])));
+    *out = lz_script_value_float(fmod(real(in[0]), real(in[1])));
     return NULL;
 }
 
-static lz_err *divmod(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *divmod(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     LZ_TRY(floordiv(in, nin, &out[0]));
     return remainder_of(in, nin, &out[1]);
 }
 
-static lz_err *power(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *power(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
-    *out = lz_gv_float(pow(real(in[0]), real(in[1])));
+    *out = lz_script_value_float(pow(real(in[0]), real(in[1])));
     return NULL;
 }
 
-static lz_err *power_int(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *power_int(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     int64_t base = in[0].i, r = 1;
     (void)nin;
@@ -138,43 +138,44 @@ static lz_err *power_int(const lz_gv *in, size_t nin, lz_gv *out)
         if (e > 1 && __builtin_mul_overflow(base, base, &base))
             return overflow();
     }
-    *out = lz_gv_int(r);
+    *out = lz_script_value_int(r);
     return NULL;
 }
 
-static lz_err *neg(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *neg(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
-    if (in->kind != LZ_GV_FLOAT && whole(*in) == INT64_MIN)
+    if (in->kind != LZ_SCRIPT_VALUE_FLOAT && whole(*in) == INT64_MIN)
         return overflow();
-    *out = in->kind == LZ_GV_FLOAT ? lz_gv_float(-in->f) : lz_gv_int(-whole(*in));
+    *out =
+        in->kind == LZ_SCRIPT_VALUE_FLOAT ? lz_script_value_float(-in->f) : lz_script_value_int(-whole(*in));
     return NULL;
 }
 
-static lz_err *absolute(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *absolute(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
-    if (in->kind == LZ_GV_FLOAT ? signbit(in->f) != 0 : whole(*in) < 0)
+    if (in->kind == LZ_SCRIPT_VALUE_FLOAT ? signbit(in->f) != 0 : whole(*in) < 0)
         return neg(in, nin, out);
-    *out = in->kind == LZ_GV_FLOAT ? *in : lz_gv_int(whole(*in));
+    *out = in->kind == LZ_SCRIPT_VALUE_FLOAT ? *in : lz_script_value_int(whole(*in));
     return NULL;
 }
 
-/* Of an int and a float a float, whichever it is. */
-static lz_err *pick(const lz_gv *in, bool second, lz_gv *out)
+/* With an int and a float the result is a float, whichever is picked. */
+static lz_err *pick(const lz_script_value *in, bool second, lz_script_value *out)
 {
-    lz_gv v = in[second];
-    *out = both_whole(in) ? lz_gv_int(whole(v)) : lz_gv_float(real(v));
+    lz_script_value v = in[second];
+    *out = both_whole(in) ? lz_script_value_int(whole(v)) : lz_script_value_float(real(v));
     return NULL;
 }
 
-/* With a nan among them the second, as TorchScript's comparison gives it. */
-static lz_err *least(const lz_gv *in, size_t nin, lz_gv *out)
+/* If one is nan, the second is returned, as in TorchScript. */
+static lz_err *least(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
     return pick(in, !(both_whole(in) ? whole(in[0]) < whole(in[1]) : real(in[0]) < real(in[1])), out);
 }
 
-static lz_err *greatest(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *greatest(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
     return pick(in, !(both_whole(in) ? whole(in[0]) > whole(in[1]) : real(in[0]) > real(in[1])), out);
@@ -183,10 +184,11 @@ static lz_err *greatest(const lz_gv *in, size_t nin, lz_gv *out)
 /* ---- comparison ---- */
 
 #define COMPARE(name, op)                                                                                    \
-    static lz_err *name(const lz_gv *in, size_t nin, lz_gv *out)                                             \
+    static lz_err *name(const lz_script_value *in, size_t nin, lz_script_value *out)                         \
     {                                                                                                        \
         (void)nin;                                                                                           \
-        *out = lz_gv_bool(both_whole(in) ? whole(in[0]) op whole(in[1]) : real(in[0]) op real(in[1]));       \
+        *out = lz_script_value_bool(both_whole(in) ? whole(in[0]) op whole(in[1])                            \
+                                                   : real(in[0]) op real(in[1]));                            \
         return NULL;                                                                                         \
     }
 
@@ -200,11 +202,13 @@ COMPARE(ge, >=)
 /* ---- bits and truth ---- */
 
 #define BITS(name, op)                                                                                       \
-    static lz_err *name(const lz_gv *in, size_t nin, lz_gv *out)                                             \
+    static lz_err *name(const lz_script_value *in, size_t nin, lz_script_value *out)                         \
     {                                                                                                        \
         int64_t r = whole(in[0]) op whole(in[1]);                                                            \
         (void)nin;                                                                                           \
-        *out = in[0].kind == LZ_GV_BOOL && in[1].kind == LZ_GV_BOOL ? lz_gv_bool(r != 0) : lz_gv_int(r);     \
+        *out = in[0].kind == LZ_SCRIPT_VALUE_BOOL && in[1].kind == LZ_SCRIPT_VALUE_BOOL                      \
+                   ? lz_script_value_bool(r != 0)                                                            \
+                   : lz_script_value_int(r);                                                                 \
         return NULL;                                                                                         \
     }
 
@@ -217,7 +221,7 @@ static lz_err *bad_shift(void)
     return lz_errf(LZ_ERR_ARG, "ValueError: negative shift count");
 }
 
-static lz_err *shift_left(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *shift_left(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     int64_t v = in[0].i, by = in[1].i, r;
     (void)nin;
@@ -225,87 +229,88 @@ static lz_err *shift_left(const lz_gv *in, size_t nin, lz_gv *out)
         return bad_shift();
     if (v && (by > 62 || __builtin_mul_overflow(v, INT64_C(1) << by, &r)))
         return overflow();
-    *out = lz_gv_int(v ? r : 0);
+    *out = lz_script_value_int(v ? r : 0);
     return NULL;
 }
 
-static lz_err *shift_right(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *shift_right(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     int64_t by = in[1].i > 63 ? 63 : in[1].i;
     (void)nin;
     if (by < 0)
         return bad_shift();
-    *out = lz_gv_int(in[0].i >= 0 ? in[0].i >> by : ~(~in[0].i >> by));
+    *out = lz_script_value_int(in[0].i >= 0 ? in[0].i >> by : ~(~in[0].i >> by));
     return NULL;
 }
 
-static lz_err *bit_not(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *bit_not(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
-    *out = lz_gv_int(~in->i);
+    *out = lz_script_value_int(~in->i);
     return NULL;
 }
 
-static lz_err *logical_not(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *logical_not(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
-    *out = lz_gv_bool(!in->b);
+    *out = lz_script_value_bool(!in->b);
     return NULL;
 }
 
-/* Python's `is`: the same box; None and numbers by what they are. */
-static bool same_object(const lz_gv *in)
+/* Python's `is`: boxed values by identity; None and numbers by kind and value. */
+static bool same_object(const lz_script_value *in)
 {
-    return in[0].kind >= LZ_GV_BOXED && in[1].kind >= LZ_GV_BOXED ? in[0].box == in[1].box
-                                                                  : lz_gv_identical(in[0], in[1]);
+    return in[0].kind >= LZ_SCRIPT_VALUE_BOXED && in[1].kind >= LZ_SCRIPT_VALUE_BOXED
+               ? in[0].box == in[1].box
+               : lz_script_value_identical(in[0], in[1]);
 }
 
-static lz_err *is(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *is(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
-    *out = lz_gv_bool(same_object(in));
+    *out = lz_script_value_bool(same_object(in));
     return NULL;
 }
 
-static lz_err *is_not(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *is_not(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
-    *out = lz_gv_bool(!same_object(in));
+    *out = lz_script_value_bool(!same_object(in));
     return NULL;
 }
 
 /* ---- conversion ---- */
 
-static lz_err *float_to_int(double v, lz_gv *out)
+static lz_err *float_to_int(double v, lz_script_value *out)
 {
     if (isnan(v))
         return lz_errf(LZ_ERR_ARG, "ValueError: cannot convert float NaN to integer");
     if (v < -two_to_63 || v >= two_to_63)
         return overflow();
-    *out = lz_gv_int((int64_t)v);
+    *out = lz_script_value_int((int64_t)v);
     return NULL;
 }
 
-static lz_err *to_int(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *to_int(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
-    if (in->kind == LZ_GV_FLOAT)
+    if (in->kind == LZ_SCRIPT_VALUE_FLOAT)
         return float_to_int(in->f, out);
-    *out = lz_gv_int(whole(*in));
+    *out = lz_script_value_int(whole(*in));
     return NULL;
 }
 
-static lz_err *to_float(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *to_float(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
-    *out = lz_gv_float(real(*in));
+    *out = lz_script_value_float(real(*in));
     return NULL;
 }
 
-static lz_err *to_bool(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *to_bool(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
-    *out = lz_gv_bool(in->kind == LZ_GV_FLOAT ? in->f != 0 : whole(*in) != 0);
+    *out = lz_script_value_bool(in->kind == LZ_SCRIPT_VALUE_FLOAT ? in->f != 0 : whole(*in) != 0);
     return NULL;
 }
 
@@ -314,30 +319,30 @@ static lz_err *not_a_number(const char *function, lz_str s)
     return lz_errf(LZ_ERR_ARG, "ValueError: %s: '%.*s' is no such number", function, LZ_FMT(s));
 }
 
-static lz_err *str_to_int(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *str_to_int(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     int64_t v;
     (void)nin;
-    if (!lz_int64_parse(lz_str_trim(lz_gv_text(*in)), &v))
-        return not_a_number("int", lz_gv_text(*in));
-    *out = lz_gv_int(v);
+    if (!lz_int64_parse(lz_str_trim(lz_script_value_text(*in)), &v))
+        return not_a_number("int", lz_script_value_text(*in));
+    *out = lz_script_value_int(v);
     return NULL;
 }
 
-static lz_err *str_to_float(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *str_to_float(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     double v;
     (void)nin;
-    if (!lz_double_parse(lz_str_trim(lz_gv_text(*in)), &v))
-        return not_a_number("float", lz_gv_text(*in));
-    *out = lz_gv_float(v);
+    if (!lz_double_parse(lz_str_trim(lz_script_value_text(*in)), &v))
+        return not_a_number("float", lz_script_value_text(*in));
+    *out = lz_script_value_float(v);
     return NULL;
 }
 
 #define TO_WHOLE(name, fn)                                                                                   \
-    static lz_err *name(const lz_gv *in, size_t nin, lz_gv *out)                                             \
+    static lz_err *name(const lz_script_value *in, size_t nin, lz_script_value *out)                         \
     {                                                                                                        \
-        return in->kind == LZ_GV_FLOAT ? float_to_int(fn(in->f), out) : to_int(in, nin, out);                \
+        return in->kind == LZ_SCRIPT_VALUE_FLOAT ? float_to_int(fn(in->f), out) : to_int(in, nin, out);      \
     }
 
 TO_WHOLE(floor_of, floor)
@@ -345,17 +350,17 @@ TO_WHOLE(ceil_of, ceil)
 TO_WHOLE(trunc_of, trunc)
 
 /* Half to even. */
-static lz_err *round_of(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *round_of(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
-    *out = lz_gv_float(rint(real(*in)));
+    *out = lz_script_value_float(rint(real(*in)));
     return NULL;
 }
 
 /* ---- loops ---- */
 
-/* How often range(lo, hi, step) runs. */
-static lz_err *range_length(const lz_gv *in, size_t nin, lz_gv *out)
+/* The number of iterations of range(lo, hi, step). */
+static lz_err *range_length(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     int64_t lo = in[0].i, hi = in[1].i, step = in[2].i;
     (void)nin;
@@ -367,17 +372,17 @@ static lz_err *range_length(const lz_gv *in, size_t nin, lz_gv *out)
     uint64_t n = runs ? (span - 1) / by + 1 : 0;
     if (n > INT64_MAX)
         return overflow();
-    *out = lz_gv_int((int64_t)n);
+    *out = lz_script_value_int((int64_t)n);
     return NULL;
 }
 
-static lz_err *derive_index(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *derive_index(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     int64_t r;
     (void)nin;
     if (__builtin_mul_overflow(in[0].i, in[2].i, &r) || __builtin_add_overflow(in[1].i, r, &r))
         return overflow();
-    *out = lz_gv_int(r);
+    *out = lz_script_value_int(r);
     return NULL;
 }
 

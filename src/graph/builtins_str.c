@@ -1,4 +1,4 @@
-/* Strings. They are bytes, as in TorchScript; letters are ASCII's. */
+/* Built-ins on strings. Strings are bytes, as in TorchScript; letters are ASCII only. */
 #include "graph/builtins.h"
 #include "graph/builtins_util.h"
 
@@ -56,35 +56,36 @@ static char swap(char c)
 
 /* ---- whole strings ---- */
 
-static lz_err *give(lz_text *t, lz_gv *out)
+static lz_err *give(lz_text *t, lz_script_value *out)
 {
     lz_err *e = lz_text_check(t);
-    e = e ? e : lz_gv_str(lz_text_view(t), out);
+    e = e ? e : lz_script_value_str(lz_text_view(t), out);
     lz_text_deinit(t);
     return e;
 }
 
-static lz_err *join_two(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *join_two(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     lz_text t = { 0 };
     (void)nin;
-    lz_text_add(&t, lz_gv_text(in[0]));
-    lz_text_add(&t, lz_gv_text(in[1]));
+    lz_text_add(&t, lz_script_value_text(in[0]));
+    lz_text_add(&t, lz_script_value_text(in[1]));
     return give(&t, out);
 }
 
-static lz_err *length(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *length(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
-    *out = lz_gv_int((int64_t)in->str->len);
+    *out = lz_script_value_int((int64_t)in->str->len);
     return NULL;
 }
 
 #define COMPARE(name, op)                                                                                    \
-    static lz_err *name(const lz_gv *in, size_t nin, lz_gv *out)                                             \
+    static lz_err *name(const lz_script_value *in, size_t nin, lz_script_value *out)                         \
     {                                                                                                        \
         (void)nin;                                                                                           \
-        *out = lz_gv_bool(lz_str_cmp(lz_gv_text(in[0]), lz_gv_text(in[1])) op 0);                            \
+        *out =                                                                                               \
+            lz_script_value_bool(lz_str_cmp(lz_script_value_text(in[0]), lz_script_value_text(in[1])) op 0); \
         return NULL;                                                                                         \
     }
 
@@ -95,16 +96,16 @@ COMPARE(s_le, <=)
 COMPARE(s_gt, >)
 COMPARE(s_ge, >=)
 
-static lz_err *get_item(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *get_item(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     size_t at;
     (void)nin;
     if (!lz_index_wrap(in[1].i, in[0].str->len, &at))
-        return lz_errf(LZ_ERR_ARG, "IndexError: string index out of range");
-    return lz_gv_str((lz_str){ in[0].str->text + at, 1 }, out);
+        return lz_err_because(LZ_REASON_INDEX, "IndexError: string index out of range");
+    return lz_script_value_str((lz_str){ in[0].str->text + at, 1 }, out);
 }
 
-static lz_err *slice(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *slice(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     size_t first, count;
     lz_text t = { 0 };
@@ -117,23 +118,23 @@ static lz_err *slice(const lz_gv *in, size_t nin, lz_gv *out)
     return give(&t, out);
 }
 
-static lz_err *repeat(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *repeat(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     lz_text t = { 0 };
     (void)nin;
     LZ_TRY(lz_builtin_room(in[0].str->len, in[1].i));
     for (int64_t i = 0; i < in[1].i && in[0].str->len; i++)
-        lz_text_add(&t, lz_gv_text(in[0]));
+        lz_text_add(&t, lz_script_value_text(in[0]));
     return give(&t, out);
 }
 
-static lz_err *repeat_right(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *repeat_right(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
-    const lz_gv turned[] = { in[1], in[0] };
-    return repeat(turned, nin, out);
+    const lz_script_value swapped[] = { in[1], in[0] };
+    return repeat(swapped, nin, out);
 }
 
-static lz_err *each(lz_str s, char fn(char), lz_gv *out)
+static lz_err *each(lz_str s, char fn(char), lz_script_value *out)
 {
     lz_text t = { 0 };
     for (size_t i = 0; i < s.len; i++)
@@ -142,24 +143,24 @@ static lz_err *each(lz_str s, char fn(char), lz_gv *out)
 }
 
 #define EACH(name, fn)                                                                                       \
-    static lz_err *name(const lz_gv *in, size_t nin, lz_gv *out)                                             \
+    static lz_err *name(const lz_script_value *in, size_t nin, lz_script_value *out)                         \
     {                                                                                                        \
         (void)nin;                                                                                           \
-        return each(lz_gv_text(*in), fn, out);                                                               \
+        return each(lz_script_value_text(*in), fn, out);                                                     \
     }
 
 EACH(s_upper, upper)
 EACH(s_lower, lower)
 EACH(s_swapcase, swap)
 
-static lz_err *capitalize(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *capitalize(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     LZ_TRY(s_lower(in, nin, out));
     out->str->text[0] = upper(out->str->text[0]);
     return NULL;
 }
 
-static lz_err *title(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *title(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     bool inside = false;
     LZ_TRY(s_lower(in, nin, out));
@@ -171,10 +172,10 @@ static lz_err *title(const lz_gv *in, size_t nin, lz_gv *out)
     return NULL;
 }
 
-/* Letters behind letters are small, others are capital; there is one. */
-static lz_err *istitle(const lz_gv *in, size_t nin, lz_gv *out)
+/* Letters after a letter are lower case, all others upper case, and there is at least one letter. */
+static lz_err *istitle(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
-    lz_str s = lz_gv_text(*in);
+    lz_str s = lz_script_value_text(*in);
     bool inside = false, any = false, ok = true;
     (void)nin;
     for (size_t i = 0; ok && i < s.len; i++) {
@@ -183,7 +184,7 @@ static lz_err *istitle(const lz_gv *in, size_t nin, lz_gv *out)
         inside = letter;
         any = any || letter;
     }
-    *out = lz_gv_bool(ok && any);
+    *out = lz_script_value_bool(ok && any);
     return NULL;
 }
 
@@ -196,10 +197,10 @@ static bool all_are(lz_str s, bool fn(char))
 }
 
 #define ALL_ARE(name, fn)                                                                                    \
-    static lz_err *name(const lz_gv *in, size_t nin, lz_gv *out)                                             \
+    static lz_err *name(const lz_script_value *in, size_t nin, lz_script_value *out)                         \
     {                                                                                                        \
         (void)nin;                                                                                           \
-        *out = lz_gv_bool(all_are(lz_gv_text(*in), fn));                                                     \
+        *out = lz_script_value_bool(all_are(lz_script_value_text(*in), fn));                                 \
         return NULL;                                                                                         \
     }
 
@@ -208,99 +209,99 @@ ALL_ARE(s_isdigit, is_digit)
 ALL_ARE(s_isalnum, is_alnum)
 ALL_ARE(s_isspace, is_space)
 
-static lz_err *isprintable(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *isprintable(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
-    lz_str s = lz_gv_text(*in);
+    lz_str s = lz_script_value_text(*in);
     (void)nin;
-    *out = lz_gv_bool(s.len == 0 || all_are(s, is_print));
+    *out = lz_script_value_bool(s.len == 0 || all_are(s, is_print));
     return NULL;
 }
 
-/* Some letter, and none of the other case. */
-static lz_err *one_case(lz_str s, bool wanted(char), bool other(char), lz_gv *out)
+/* At least one letter of the wanted case, and none of the other case. */
+static lz_err *one_case(lz_str s, bool wanted(char), bool other(char), lz_script_value *out)
 {
     bool some = false, none = true;
     for (size_t i = 0; i < s.len; i++) {
         some = some || wanted(s.ptr[i]);
         none = none && !other(s.ptr[i]);
     }
-    *out = lz_gv_bool(some && none);
+    *out = lz_script_value_bool(some && none);
     return NULL;
 }
 
-static lz_err *s_isupper(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *s_isupper(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
-    return one_case(lz_gv_text(*in), is_upper, is_lower, out);
+    return one_case(lz_script_value_text(*in), is_upper, is_lower, out);
 }
 
-static lz_err *s_islower(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *s_islower(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
-    return one_case(lz_gv_text(*in), is_lower, is_upper, out);
+    return one_case(lz_script_value_text(*in), is_lower, is_upper, out);
 }
 
-static lz_err *isidentifier(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *isidentifier(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
-    lz_str s = lz_gv_text(*in);
+    lz_str s = lz_script_value_text(*in);
     bool ok = s.len > 0 && !is_digit(s.ptr[0]);
     (void)nin;
     for (size_t i = 0; ok && i < s.len; i++)
         ok = is_alnum(s.ptr[i]) || s.ptr[i] == '_';
-    *out = lz_gv_bool(ok);
+    *out = lz_script_value_bool(ok);
     return NULL;
 }
 
 /* ---- finding ---- */
 
-/* The part between two positions that are given as in a slice. */
-static lz_str part(const lz_gv *in)
+/* The part between two positions, which are given as in a slice. */
+static lz_str part(const lz_script_value *in)
 {
     size_t len = in[0].str->len, from = lz_index_clamp(in[2].i, len);
     /* an end of -1 is TorchScript's default and means the whole string */
     size_t to = in[3].i == -1 ? len : lz_index_clamp(in[3].i, len);
-    return lz_str_sub(lz_gv_text(in[0]), from, to);
+    return lz_str_sub(lz_script_value_text(in[0]), from, to);
 }
 
-static lz_err *found(const lz_gv *in, size_t at, lz_gv *out)
+static lz_err *found(const lz_script_value *in, size_t at, lz_script_value *out)
 {
     size_t from = lz_index_clamp(in[2].i, in[0].str->len);
-    *out = lz_gv_int(at == SIZE_MAX ? -1 : (int64_t)(from + at));
+    *out = lz_script_value_int(at == SIZE_MAX ? -1 : (int64_t)(from + at));
     return NULL;
 }
 
-static lz_err *find(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *find(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
-    return found(in, lz_str_find(part(in), lz_gv_text(in[1])), out);
+    return found(in, lz_str_find(part(in), lz_script_value_text(in[1])), out);
 }
 
-static lz_err *rfind(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *rfind(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
-    return found(in, lz_str_rfind(part(in), lz_gv_text(in[1])), out);
+    return found(in, lz_str_rfind(part(in), lz_script_value_text(in[1])), out);
 }
 
-static lz_err *must_be_there(lz_gv at)
+static lz_err *must_be_there(lz_script_value at)
 {
     return at.i < 0 ? lz_errf(LZ_ERR_ARG, "ValueError: substring not found") : NULL;
 }
 
-static lz_err *index_of(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *index_of(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     LZ_TRY(find(in, nin, out));
     return must_be_there(*out);
 }
 
-static lz_err *rindex_of(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *rindex_of(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     LZ_TRY(rfind(in, nin, out));
     return must_be_there(*out);
 }
 
-static lz_err *count(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *count(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
-    lz_str s = part(in), needle = lz_gv_text(in[1]);
+    lz_str s = part(in), needle = lz_script_value_text(in[1]);
     int64_t n = needle.len ? 0 : (int64_t)s.len + 1;
     (void)nin;
     for (size_t at = needle.len ? lz_str_find(s, needle) : SIZE_MAX; at != SIZE_MAX;
@@ -308,34 +309,38 @@ static lz_err *count(const lz_gv *in, size_t nin, lz_gv *out)
         s = lz_str_sub(s, at + needle.len, s.len);
         n++;
     }
-    *out = lz_gv_int(n);
+    *out = lz_script_value_int(n);
     return NULL;
 }
 
-static lz_err *contains(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *contains(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
-    *out = lz_gv_bool(lz_str_find(lz_gv_text(in[0]), lz_gv_text(in[1])) != SIZE_MAX);
+    *out = lz_script_value_bool(lz_str_find(lz_script_value_text(in[0]), lz_script_value_text(in[1]))
+                                != SIZE_MAX);
     return NULL;
 }
 
-static lz_err *startswith(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *startswith(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
-    *out = lz_gv_bool(lz_str_starts(nin == 4 ? part(in) : lz_gv_text(in[0]), lz_gv_text(in[1])));
+    *out = lz_script_value_bool(
+        lz_str_starts(nin == 4 ? part(in) : lz_script_value_text(in[0]), lz_script_value_text(in[1])));
     return NULL;
 }
 
-static lz_err *endswith(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *endswith(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
-    *out = lz_gv_bool(lz_str_ends(nin == 4 ? part(in) : lz_gv_text(in[0]), lz_gv_text(in[1])));
+    *out = lz_script_value_bool(
+        lz_str_ends(nin == 4 ? part(in) : lz_script_value_text(in[0]), lz_script_value_text(in[1])));
     return NULL;
 }
 
-static lz_err *replace(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *replace(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
-    lz_str s = lz_gv_text(in[0]), old = lz_gv_text(in[1]), now = lz_gv_text(in[2]);
+    lz_str s = lz_script_value_text(in[0]), old = lz_script_value_text(in[1]),
+           now = lz_script_value_text(in[2]);
     int64_t left = in[3].i < 0 ? INT64_MAX : in[3].i;
     lz_text t = { 0 };
     (void)nin;
@@ -362,42 +367,42 @@ static bool among(lz_str chars, char c)
     return lz_str_find_char(chars, c) != SIZE_MAX;
 }
 
-static lz_err *strip_ends(const lz_gv *in, bool left, bool right, lz_gv *out)
+static lz_err *strip_ends(const lz_script_value *in, bool left, bool right, lz_script_value *out)
 {
-    lz_str s = lz_gv_text(in[0]), chars = lz_gv_text(in[1]);
+    lz_str s = lz_script_value_text(in[0]), chars = lz_script_value_text(in[1]);
     while (left && s.len && among(chars, s.ptr[0]))
         s = lz_str_sub(s, 1, s.len);
     while (right && s.len && among(chars, s.ptr[s.len - 1]))
         s.len--;
-    return lz_gv_str(s, out);
+    return lz_script_value_str(s, out);
 }
 
-static lz_err *strip(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *strip(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
     return strip_ends(in, true, true, out);
 }
 
-static lz_err *lstrip(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *lstrip(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
     return strip_ends(in, true, false, out);
 }
 
-static lz_err *rstrip(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *rstrip(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
     return strip_ends(in, false, true, out);
 }
 
-static lz_err *push_str(lz_gv list, lz_str s)
+static lz_err *push_str(lz_script_value list, lz_str s)
 {
-    lz_gv v;
-    LZ_TRY(lz_gv_str(s, &v));
-    return lz_gv_push(list, v);
+    lz_script_value v;
+    LZ_TRY(lz_script_value_str(s, &v));
+    return lz_script_value_push(list, v);
 }
 
-static lz_err *split_spaces(lz_str s, int64_t most, lz_gv list)
+static lz_err *split_spaces(lz_str s, int64_t most, lz_script_value list)
 {
     lz_err *e = NULL;
     for (s = lz_str_trim(s); !e && s.len; most--) {
@@ -412,7 +417,7 @@ static lz_err *split_spaces(lz_str s, int64_t most, lz_gv list)
     return e;
 }
 
-static lz_err *split_at(lz_str s, lz_str separator, int64_t most, lz_gv list)
+static lz_err *split_at(lz_str s, lz_str separator, int64_t most, lz_script_value list)
 {
     lz_err *e = NULL;
     for (size_t at = 0; !e && at != SIZE_MAX; most--) {
@@ -424,26 +429,26 @@ static lz_err *split_at(lz_str s, lz_str separator, int64_t most, lz_gv list)
     return e;
 }
 
-static lz_err *split(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *split(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
-    lz_str s = lz_gv_text(in[0]);
+    lz_str s = lz_script_value_text(in[0]);
     (void)nin;
-    if (in[1].kind == LZ_GV_STR && in[1].str->len == 0)
+    if (in[1].kind == LZ_SCRIPT_VALUE_STR && in[1].str->len == 0)
         return lz_errf(LZ_ERR_ARG, "ValueError: empty separator");
-    LZ_TRY(lz_gv_list_make(0, out));
-    lz_err *e = in[1].kind == LZ_GV_NONE ? split_spaces(s, in[2].i, *out)
-                                         : split_at(s, lz_gv_text(in[1]), in[2].i, *out);
+    LZ_TRY(lz_script_value_list_make(0, out));
+    lz_err *e = in[1].kind == LZ_SCRIPT_VALUE_NONE ? split_spaces(s, in[2].i, *out)
+                                                   : split_at(s, lz_script_value_text(in[1]), in[2].i, *out);
     if (e)
-        lz_gv_release(*out);
+        lz_script_value_release(*out);
     return e;
 }
 
-static lz_err *splitlines(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *splitlines(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
-    lz_str s = lz_gv_text(in[0]);
+    lz_str s = lz_script_value_text(in[0]);
     lz_err *e = NULL;
     (void)nin;
-    LZ_TRY(lz_gv_list_make(0, out));
+    LZ_TRY(lz_script_value_list_make(0, out));
     while (!e && s.len) {
         size_t end = 0, next;
         while (end < s.len && s.ptr[end] != '\n' && s.ptr[end] != '\r')
@@ -454,12 +459,12 @@ static lz_err *splitlines(const lz_gv *in, size_t nin, lz_gv *out)
         s = lz_str_sub(s, next, s.len);
     }
     if (e)
-        lz_gv_release(*out);
+        lz_script_value_release(*out);
     return e;
 }
 
-/* The pieces from the end; the list is turned round when all are found. */
-static lz_err *rsplit_at(lz_str s, lz_str separator, int64_t most, lz_gv list)
+/* Finds the pieces from the end, then reverses the list. */
+static lz_err *rsplit_at(lz_str s, lz_str separator, int64_t most, lz_script_value list)
 {
     lz_err *e = NULL;
     for (size_t at = 0; !e && at != SIZE_MAX; most--) {
@@ -467,44 +472,44 @@ static lz_err *rsplit_at(lz_str s, lz_str separator, int64_t most, lz_gv list)
         e = push_str(list, at == SIZE_MAX ? s : lz_str_sub(s, at + separator.len, s.len));
         s = lz_str_sub(s, 0, at == SIZE_MAX ? s.len : at);
     }
-    lz_gv *v = list.list->data;
+    lz_script_value *v = list.list->data;
     for (size_t i = 0, n = list.list->len; i < n / 2; i++) {
-        lz_gv kept = v[i];
+        lz_script_value kept = v[i];
         v[i] = v[n - 1 - i];
         v[n - 1 - i] = kept;
     }
     return e;
 }
 
-static lz_err *rsplit(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *rsplit(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     (void)nin;
     if (in[1].str->len == 0)
         return lz_errf(LZ_ERR_ARG, "ValueError: empty separator");
-    LZ_TRY(lz_gv_list_make(0, out));
-    lz_err *e = rsplit_at(lz_gv_text(in[0]), lz_gv_text(in[1]), in[2].i, *out);
+    LZ_TRY(lz_script_value_list_make(0, out));
+    lz_err *e = rsplit_at(lz_script_value_text(in[0]), lz_script_value_text(in[1]), in[2].i, *out);
     if (e)
-        lz_gv_release(*out);
+        lz_script_value_release(*out);
     return e;
 }
 
-static lz_err *three_parts(lz_str a, lz_str b, lz_str c, lz_gv out[3])
+static lz_err *three_parts(lz_str a, lz_str b, lz_str c, lz_script_value out[3])
 {
-    LZ_TRY(lz_gv_str(a, &out[0]));
-    lz_err *e = lz_gv_str(b, &out[1]);
+    LZ_TRY(lz_script_value_str(a, &out[0]));
+    lz_err *e = lz_script_value_str(b, &out[1]);
     if (!e) {
-        e = lz_gv_str(c, &out[2]);
+        e = lz_script_value_str(c, &out[2]);
         if (!e)
             return NULL;
-        lz_gv_release(out[1]);
+        lz_script_value_release(out[1]);
     }
-    lz_gv_release(out[0]);
+    lz_script_value_release(out[0]);
     return e;
 }
 
-static lz_err *partition(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *partition(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
-    lz_str s = lz_gv_text(in[0]), sep = lz_gv_text(in[1]);
+    lz_str s = lz_script_value_text(in[0]), sep = lz_script_value_text(in[1]);
     size_t at = lz_str_find(s, sep);
     (void)nin;
     if (at == SIZE_MAX)
@@ -512,9 +517,9 @@ static lz_err *partition(const lz_gv *in, size_t nin, lz_gv *out)
     return three_parts(lz_str_sub(s, 0, at), sep, lz_str_sub(s, at + sep.len, s.len), out);
 }
 
-static lz_err *rpartition(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *rpartition(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
-    lz_str s = lz_gv_text(in[0]), sep = lz_gv_text(in[1]);
+    lz_str s = lz_script_value_text(in[0]), sep = lz_script_value_text(in[1]);
     size_t at = lz_str_rfind(s, sep);
     (void)nin;
     if (at == SIZE_MAX)
@@ -522,15 +527,15 @@ static lz_err *rpartition(const lz_gv *in, size_t nin, lz_gv *out)
     return three_parts(lz_str_sub(s, 0, at), sep, lz_str_sub(s, at + sep.len, s.len), out);
 }
 
-static lz_err *to_list(const lz_gv *in, size_t nin, lz_gv *out)
+static lz_err *to_list(const lz_script_value *in, size_t nin, lz_script_value *out)
 {
     lz_err *e = NULL;
     (void)nin;
-    LZ_TRY(lz_gv_list_make(in->str->len, out));
+    LZ_TRY(lz_script_value_list_make(in->str->len, out));
     for (size_t i = 0; !e && i < in->str->len; i++)
         e = push_str(*out, (lz_str){ in->str->text + i, 1 });
     if (e)
-        lz_gv_release(*out);
+        lz_script_value_release(*out);
     return e;
 }
 
@@ -562,7 +567,7 @@ static const lz_builtin rows[] = {
     { "aten::isupper", "", "s", "b", s_isupper, 0 },
     { "aten::le", "str", "ss", "b", s_le, 0 },
     { "aten::len", "str", "s", "i", length, 0 },
-    { "aten::list", "", "s", "[s", to_list, LZ_BF_FRESH },
+    { "aten::list", "", "s", "[s", to_list, LZ_BUILTIN_FRESH },
     { "aten::lower", "", "s", "s", s_lower, 0 },
     { "aten::lstrip", "", "ss", "s", lstrip, 0 },
     { "aten::lt", "str", "ss", "b", s_lt, 0 },
@@ -575,11 +580,11 @@ static const lz_builtin rows[] = {
     { "aten::rfind", "", "ssii", "i", rfind, 0 },
     { "aten::rindex", "", "ssii", "i", rindex_of, 0 },
     { "aten::rpartition", "", "ss", "sss", rpartition, 0 },
-    { "aten::rsplit", "", "ssi", "[s", rsplit, LZ_BF_FRESH },
+    { "aten::rsplit", "", "ssi", "[s", rsplit, LZ_BUILTIN_FRESH },
     { "aten::rstrip", "", "ss", "s", rstrip, 0 },
     { "aten::slice", "str", "s?i?ii", "s", slice, 0 },
-    { "aten::split", "str", "s?si", "[s", split, LZ_BF_FRESH },
-    { "aten::splitlines", "", "sb", "[s", splitlines, LZ_BF_FRESH },
+    { "aten::split", "str", "s?si", "[s", split, LZ_BUILTIN_FRESH },
+    { "aten::splitlines", "", "sb", "[s", splitlines, LZ_BUILTIN_FRESH },
     { "aten::startswith", "", "ssii", "b", startswith, 0 },
     { "aten::strip", "", "ss", "s", strip, 0 },
     { "aten::swapcase", "", "s", "s", s_swapcase, 0 },

@@ -2,9 +2,9 @@
 #include "graph/ir.h"
 #include "op/op_table.h"
 
-static const lz_ir_ops operators = { .rows = lz_op_table, .by_name = lz_op_by_name, .n = LZ_OP_COUNT };
+static const lz_ssa_ops operators = { .rows = lz_op_table, .by_name = lz_op_by_name, .n = LZ_OP_COUNT };
 
-const lz_ir_ops *lz_ir_operators(void)
+const lz_ssa_ops *lz_ssa_operators(void)
 {
     return &operators;
 }
@@ -26,7 +26,7 @@ lz_err *lz_graph_print(lz_graph *g, lz_graph_form form, lz_str *out)
 {
     lz_text_clear(&g->text);
     if ((unsigned)form > LZ_GRAPH_DOT)
-        return lz_errf(LZ_ERR_ARG, "graphs have no form %d", (int)form);
+        return lz_errf(LZ_ERR_ARG, "%d is no form of a graph", (int)form);
     if (form == LZ_GRAPH_DOT)
         LZ_TRY(lz_graph_dot(g, &g->text));
     else

@@ -31,9 +31,8 @@ lz_err *lz_lexer_locate(const lz_lexer *l, const lz_token *at, lz_err *e)
 {
     if (!e || lz_err_code(e) == LZ_ERR_MEMORY || lz_err_loc(e).line)
         return e;
-    lz_err *placed = lz_lexer_error(l, at, lz_err_code(e), "%s", lz_err_text(e));
-    lz_err_free(e);
-    return placed;
+    lz_loc loc = { l->file, (int32_t)at->line, (int32_t)at->col };
+    return lz_err_reword(e, loc, "%s", lz_err_text(e));
 }
 
 enum { SHOWN = 40 }; /* bytes of a token in a message */
@@ -42,11 +41,11 @@ lz_err *lz_lexer_expected(const lz_lexer *l, const char *what)
 {
     const lz_token *t = &l->tok;
     lz_str text = lz_str_sub(t->text, 0, SHOWN);
-    if (t->kind == LZ_TK_END || t->kind == LZ_TK_LINE)
+    if (t->kind == LZ_TOKEN_END || t->kind == LZ_TOKEN_LINE)
         return lz_lexer_error(l, t, LZ_ERR_SYNTAX, "expected %s, found the end of the %s", what,
-                              t->kind == LZ_TK_END ? "text" : "line");
+                              t->kind == LZ_TOKEN_END ? "text" : "line");
     return lz_lexer_error(l, t, LZ_ERR_SYNTAX, "expected %s, found '%s%.*s'", what,
-                          t->kind == LZ_TK_VALUE ? "%" : "", LZ_FMT(text));
+                          t->kind == LZ_TOKEN_VALUE ? "%" : "", LZ_FMT(text));
 }
 
 /* ---- white space ---- */
@@ -74,7 +73,7 @@ static void skip_blanks(lz_lexer *l)
         skip_comment(l);
 }
 
-/* From the start of a line to the first one that holds something. */
+/* Skips from the start of a line to the first line with a token. */
 static void skip_empty_lines(lz_lexer *l)
 {
     skip_blanks(l);
@@ -106,7 +105,7 @@ static void end(lz_lexer *l, size_t len)
 static void read_name(lz_lexer *l)
 {
     size_t n = 0;
-    begin(l, LZ_TK_NAME);
+    begin(l, LZ_TOKEN_NAME);
     while (is_word(peek(l, n)))
         n++;
     end(l, n);
@@ -132,7 +131,8 @@ static bool is_number(lz_str s)
     return s.len && i == s.len;
 }
 
-/* Words and whole numbers with points between them; behind a number at the beginning only numbers. */
+/* A name is identifiers or integers joined by dots. A name that starts with an integer contains only
+ * integers. */
 static bool is_name(lz_str s)
 {
     bool more = true, ok = true, first = true, number = false;
@@ -149,24 +149,25 @@ static bool is_name(lz_str s)
 static lz_err *read_value(lz_lexer *l)
 {
     size_t n = 1;
-    begin(l, LZ_TK_VALUE);
+    begin(l, LZ_TOKEN_VALUE);
     while (is_word(peek(l, n)) || peek(l, n) == '.')
         n++;
     end(l, n);
     l->tok.text = lz_str_sub(l->tok.text, 1, n);
     if (n == 1)
         return lz_lexer_error(l, &l->tok, LZ_ERR_SYNTAX, "a name follows '%%'");
-    return is_name(l->tok.text) ? NULL
-                                : lz_lexer_error(l, &l->tok, LZ_ERR_SYNTAX,
-                                                 "%%%.*s is no name: it has words and numbers between points",
-                                                 LZ_FMT(lz_str_sub(l->tok.text, 0, SHOWN)));
+    return is_name(l->tok.text)
+               ? NULL
+               : lz_lexer_error(l, &l->tok, LZ_ERR_SYNTAX,
+                                "%%%.*s is no name: expected words and numbers joined by points",
+                                LZ_FMT(lz_str_sub(l->tok.text, 0, SHOWN)));
 }
 
-/* A digit, or a point and a digit, is there. */
+/* Requires a digit, or a point and a digit, at the current position. */
 static void read_number(lz_lexer *l)
 {
     size_t n = 0;
-    begin(l, LZ_TK_NUMBER);
+    begin(l, LZ_TOKEN_NUMBER);
     while (is_digit(peek(l, n)))
         n++;
     if (peek(l, n) == '.')
@@ -185,7 +186,7 @@ static lz_err *read_string(lz_lexer *l)
 {
     char quote = peek(l, 0);
     size_t n = 1;
-    begin(l, LZ_TK_STRING);
+    begin(l, LZ_TOKEN_STRING);
     while (l->at + n < l->text.len && peek(l, n) != quote && peek(l, n) != '\n')
         n += peek(l, n) == '\\' && l->at + n + 1 < l->text.len ? 2 : 1;
     if (peek(l, n) != quote)
@@ -198,7 +199,7 @@ static void read_punct(lz_lexer *l)
 {
     char c = peek(l, 0), d = peek(l, 1);
     bool arrow = c == '-' && d == '>', colons = c == ':' && d == ':';
-    begin(l, arrow ? LZ_TK_ARROW : colons ? LZ_TK_COLONS : LZ_TK_PUNCT);
+    begin(l, arrow ? LZ_TOKEN_ARROW : colons ? LZ_TOKEN_COLONS : LZ_TOKEN_PUNCT);
     l->tok.punct = arrow || colons ? '\0' : c;
     l->open += c == '(' || c == '[' || c == '{';
     l->open -= l->open && (c == ')' || c == ']' || c == '}');
@@ -207,7 +208,7 @@ static void read_punct(lz_lexer *l)
 
 static void read_line_end(lz_lexer *l)
 {
-    begin(l, LZ_TK_LINE);
+    begin(l, LZ_TOKEN_LINE);
     lz_str comment = l->comment;
     next_line(l);
     skip_empty_lines(l);
@@ -216,7 +217,7 @@ static void read_line_end(lz_lexer *l)
 
 lz_err *lz_lexer_next(lz_lexer *l)
 {
-    if (l->tok.kind != LZ_TK_LINE)
+    if (l->tok.kind != LZ_TOKEN_LINE)
         l->comment = (lz_str){ 0 };
     skip_blanks(l);
     while (l->open && peek(l, 0) == '\n') {
@@ -224,7 +225,7 @@ lz_err *lz_lexer_next(lz_lexer *l)
         skip_blanks(l);
     }
     if (l->at >= l->text.len) { /* the last line may lack its newline */
-        begin(l, l->tok.kind == LZ_TK_LINE || l->tok.kind == LZ_TK_END ? LZ_TK_END : LZ_TK_LINE);
+        begin(l, l->tok.kind == LZ_TOKEN_LINE || l->tok.kind == LZ_TOKEN_END ? LZ_TOKEN_END : LZ_TOKEN_LINE);
         return NULL;
     }
     char c = peek(l, 0), d = peek(l, 1);
@@ -247,7 +248,7 @@ lz_err *lz_lexer_init(lz_lexer *l, const char *file, lz_str text)
 {
     *l = (lz_lexer){ .file = file, .text = text, .line = 1 };
     if (text.len >= UINT32_MAX)
-        return lz_errf(LZ_ERR_LIMIT, "a graph's text is shorter than 4 GiB");
+        return lz_errf(LZ_ERR_LIMIT, "a graph's text must be shorter than 4 GiB");
     skip_empty_lines(l);
     return lz_lexer_next(l);
 }

@@ -1,50 +1,50 @@
-/* The reader. One line is one node; indentation makes blocks, as in Python:
+/* The parser of the graph's text. One line is one node; indentation makes blocks, as in Python:
  *
  *     graph(%x : Tensor, %c : bool):
- *       %y : Tensor = prim::If(%c)       nodes stand deeper than their block's head
- *         block0():                      heads stand deeper than their node
+ *       %y : Tensor = prim::If(%c)       nodes are indented more than their block's head
+ *         block0():                      heads are indented more than their node
  *           %1 : Tensor = aten::relu(%x)
  *           -> (%1)
  *         block1():
  *           -> (%x)
  *       return (%y)
  *
- * A name means its last definition above. If that is in a block that has ended, the text
- * is refused, even where an earlier one could be meant. Open blocks are on a stack of
- * LZ_BLOCK_DEPTH; nothing recurses over them. */
+ * A name refers to its last definition above. If that is in a block that has ended, the text is refused, even
+ * if there is an earlier definition. Open blocks are on a stack of LZ_BLOCK_DEPTH; nothing recurses over
+ * them. */
 #include "graph/graph_parse.h"
 #include "base/number.h"
 #include "base/vec.h"
-#include "graph/gvalue_type.h"
 #include "graph/ir.h"
+#include "graph/script_value_type.h"
 #include <assert.h>
 
 typedef struct frame {
-    lz_ir_block *block;
-    uint32_t head; /* where the block's head stands; columns from 0 */
-    uint32_t body; /* where its nodes stand; 0: none has been seen */
-    bool unsure;   /* or one column to the left: only lines that begin with '=' have been seen */
+    lz_ssa_block *block;
+    uint32_t head; /* column of the block's head, from 0 */
+    uint32_t body; /* column of its nodes; 0: not yet known */
+    bool unsure;   /* body may be one less: so far all lines began with '=' */
 } frame;
 
 typedef struct attr {
     lz_token at;
     lz_str name;
     const lz_type *type;
-    lz_gv value;
+    lz_script_value value;
 } attr;
 
 typedef struct parser {
     lz_lexer lex;
     lz_graph *g;
-    lz_map names;                 /* to the last value of that name; keys are the text's */
-    LZ_VEC(lz_ir_value *) hidden; /* earlier values of a name that came again */
+    lz_map names;                  /* from name to the last value of that name; keys point into the text */
+    LZ_VEC(lz_ssa_value *) hidden; /* earlier values whose name was defined again */
     frame stack[LZ_BLOCK_DEPTH + 1];
-    size_t depth;             /* frames in use */
-    LZ_VEC(lz_ir_value *) in; /* of the node being read */
+    size_t depth;              /* frames in use */
+    LZ_VEC(lz_ssa_value *) in; /* of the current node */
     LZ_VEC(const lz_type *) types;
     LZ_VEC(lz_str) outs;
     LZ_VEC(attr) attrs;
-    lz_str file; /* of the last place in the user's program */
+    lz_str file; /* of the last source location in a comment */
 } parser;
 
 static frame *top(parser *p)
@@ -61,7 +61,7 @@ static const lz_token *now(const parser *p)
 
 enum { ID_DIGITS = 9 };
 
-/* A name that is what an id prints as: such values have no other name. */
+/* Is the name the decimal form of an id? Values with such a name have no other name. */
 static bool is_id(lz_str name, uint32_t *out)
 {
     uint64_t v;
@@ -72,7 +72,7 @@ static bool is_id(lz_str name, uint32_t *out)
     return name.ptr[0] != '+';
 }
 
-/* Ids of values that the text does not name begin behind all that it does. */
+/* Values without a name in the text get ids above all ids in the text. */
 static uint32_t first_free_id(lz_str text)
 {
     uint32_t free_id = 0, id;
@@ -87,26 +87,26 @@ static uint32_t first_free_id(lz_str text)
     return free_id;
 }
 
-static lz_err *define(parser *p, lz_ir_value *v, lz_str name)
+static lz_err *define(parser *p, lz_ssa_value *v, lz_str name)
 {
     uint32_t id;
     lz_map_entry *old = lz_map_find(&p->names, name);
     if (old)
-        LZ_TRY(lz_vec_push(&p->hidden, (lz_ir_value *)old->value));
+        LZ_TRY(lz_vec_push(&p->hidden, (lz_ssa_value *)old->value));
     if (is_id(name, &id))
         v->id = id;
     else
-        LZ_TRY(lz_ir_name_set(p->g, v, name));
+        LZ_TRY(lz_ssa_name_set(p->g, v, name));
     return lz_map_put(&p->names, name, v);
 }
 
-static lz_err *look_up(const parser *p, const lz_token *t, lz_ir_value **out)
+static lz_err *look_up(const parser *p, const lz_token *t, lz_ssa_value **out)
 {
-    const lz_ir_block *here = p->stack[p->depth - 1].block;
-    lz_ir_value *v = lz_map_get(&p->names, t->text);
+    const lz_ssa_block *here = p->stack[p->depth - 1].block;
+    lz_ssa_value *v = lz_map_get(&p->names, t->text);
     if (!v)
         return lz_lexer_error(&p->lex, t, LZ_ERR_MODEL, "%%%.*s is not defined", LZ_FMT(t->text));
-    if (!lz_ir_within(here, v->node->block))
+    if (!lz_ssa_within(here, v->node->block))
         return lz_lexer_error(&p->lex, t, LZ_ERR_MODEL,
                               "%%%.*s is not defined here: its block, in line %u, has ended", LZ_FMT(t->text),
                               v->node->line);
@@ -125,9 +125,9 @@ static lz_str stem(lz_str name)
     return i == name.len ? lz_str_sub(name, 0, dot) : name;
 }
 
-/* A new name for a value whose old one came again. Numbers are counted for each stem, so
- * that a name that comes often is not tried from 1 on each time. */
-static lz_err *rename_value(parser *p, lz_map *counts, lz_ir_value *v)
+/* Gives a new name to a value whose name was defined again. Numbers are counted per stem, so that a frequent
+ * name is not tried from 1 each time. */
+static lz_err *rename_value(parser *p, lz_map *counts, lz_ssa_value *v)
 {
     lz_str name, base = v->name;
     uintptr_t n;
@@ -156,11 +156,11 @@ static lz_err *rename_hidden(parser *p)
 
 /* ---- values ---- */
 
-/* %x : Tensor, where the type may be missing; *type NULL then. */
+/* %x : Tensor; the type may be missing, then *type is NULL. */
 static lz_err *read_typed(parser *p, lz_str *name, const lz_type **type)
 {
     bool typed;
-    if (now(p)->kind != LZ_TK_VALUE)
+    if (now(p)->kind != LZ_TOKEN_VALUE)
         return lz_lexer_expected(&p->lex, "a value");
     *name = now(p)->text;
     *type = NULL;
@@ -170,7 +170,7 @@ static lz_err *read_typed(parser *p, lz_str *name, const lz_type **type)
 }
 
 /* (%a : int, %b): parameters of a block. */
-static lz_err *read_params(parser *p, lz_ir_block *b)
+static lz_err *read_params(parser *p, lz_ssa_block *b)
 {
     bool more;
     b->param->line = now(p)->line;
@@ -180,9 +180,9 @@ static lz_err *read_params(parser *p, lz_ir_block *b)
     while (more) {
         lz_str name = { 0 };
         const lz_type *type = NULL;
-        lz_ir_value *v;
+        lz_ssa_value *v;
         LZ_TRY(read_typed(p, &name, &type));
-        LZ_TRY(lz_ir_param_add(p->g, b, type ? type : lz_type_leaf(LZ_TY_TENSOR), &v));
+        LZ_TRY(lz_ssa_param_add(p->g, b, type ? type : lz_type_leaf(LZ_GRAPH_TYPE_TENSOR), &v));
         p->g->next_id--; /* the text names it */
         LZ_TRY(define(p, v, name));
         LZ_TRY(lz_lexer_accept(&p->lex, ',', &more));
@@ -198,8 +198,8 @@ static lz_err *read_inputs(parser *p)
     more = !lz_token_is(now(p), ')');
     while (more) {
         lz_token t = *now(p);
-        lz_ir_value *v = NULL;
-        if (t.kind != LZ_TK_VALUE)
+        lz_ssa_value *v = NULL;
+        if (t.kind != LZ_TOKEN_VALUE)
             return lz_lexer_expected(&p->lex, "a value");
         LZ_TRY(look_up(p, &t, &v));
         LZ_TRY(lz_vec_push(&p->in, v));
@@ -211,15 +211,15 @@ static lz_err *read_inputs(parser *p)
 
 static lz_err *end_line(parser *p)
 {
-    return now(p)->kind == LZ_TK_LINE ? lz_lexer_next(&p->lex)
-                                      : lz_lexer_expected(&p->lex, "the end of the line");
+    return now(p)->kind == LZ_TOKEN_LINE ? lz_lexer_next(&p->lex)
+                                         : lz_lexer_expected(&p->lex, "the end of the line");
 }
 
 /* ---- nodes ---- */
 
 static lz_err *read_outputs(parser *p)
 {
-    bool more = now(p)->kind == LZ_TK_VALUE, some = more;
+    bool more = now(p)->kind == LZ_TOKEN_VALUE, some = more;
     while (more) {
         lz_str name = { 0 };
         const lz_type *type = NULL;
@@ -232,17 +232,17 @@ static lz_err *read_outputs(parser *p)
 }
 
 /* aten::add */
-static lz_err *read_symbol(parser *p, const lz_ir_symbol **out)
+static lz_err *read_symbol(parser *p, const lz_ssa_symbol **out)
 {
     lz_token first = *now(p), last = first;
     size_t len = 0;
     for (bool more = true; more;) {
         last = *now(p);
-        if (last.kind != LZ_TK_NAME || lz_is_keyword(last.text))
+        if (last.kind != LZ_TOKEN_NAME || lz_is_keyword(last.text))
             return lz_lexer_expected(&p->lex, "the name of an operator");
         len += last.text.len;
         LZ_TRY(lz_lexer_next(&p->lex));
-        more = now(p)->kind == LZ_TK_COLONS;
+        more = now(p)->kind == LZ_TOKEN_COLONS;
         len += more ? 2 : 0;
         if (more)
             LZ_TRY(lz_lexer_next(&p->lex));
@@ -251,7 +251,7 @@ static lz_err *read_symbol(parser *p, const lz_ir_symbol **out)
     if (name.len != len || len == first.text.len)
         return lz_lexer_error(&p->lex, &first, LZ_ERR_SYNTAX,
                               "the name of an operator is written namespace::name");
-    LZ_TRY(lz_ir_symbol_get(p->g, name, out));
+    LZ_TRY(lz_ssa_symbol_get(p->g, name, out));
     if ((*out)->prim == LZ_PRIM_PARAM || (*out)->prim == LZ_PRIM_RETURN)
         return lz_lexer_error(&p->lex, &first, LZ_ERR_MODEL, "%.*s is no node of its own", LZ_FMT(name));
     return NULL;
@@ -260,14 +260,14 @@ static lz_err *read_symbol(parser *p, const lz_ir_symbol **out)
 static lz_err *read_attr(parser *p)
 {
     attr a = { .name = now(p)->text, .at = *now(p) };
-    if (now(p)->kind != LZ_TK_NAME)
+    if (now(p)->kind != LZ_TOKEN_NAME)
         return lz_lexer_expected(&p->lex, "the name of an attribute");
     LZ_TRY(lz_lexer_next(&p->lex));
     LZ_TRY(lz_lexer_expect(&p->lex, '='));
     LZ_TRY(lz_parse_literal(&p->lex, &p->g->types, &a.value, &a.type));
     lz_err *e = lz_vec_push(&p->attrs, a);
     if (e)
-        lz_gv_release(a.value);
+        lz_script_value_release(a.value);
     return e;
 }
 
@@ -285,14 +285,14 @@ static lz_err *read_attrs(parser *p)
     return lz_lexer_expect(&p->lex, ']');
 }
 
-/* ", scope: Net/Linear[fc]": where a tracer was. It is not kept. */
+/* ", scope: Net/Linear[fc]", the scope of a tracer, is ignored. */
 static lz_err *skip_scope(parser *p)
 {
     bool scope;
     LZ_TRY(lz_lexer_accept(&p->lex, ',', &scope));
     if (scope && !lz_token_names(now(p), "scope"))
         return lz_lexer_expected(&p->lex, "scope");
-    while (scope && now(p)->kind != LZ_TK_LINE && now(p)->kind != LZ_TK_END)
+    while (scope && now(p)->kind != LZ_TOKEN_LINE && now(p)->kind != LZ_TOKEN_END)
         LZ_TRY(lz_lexer_next(&p->lex));
     return NULL;
 }
@@ -305,7 +305,7 @@ static bool is_plain(lz_str s)
     return ok;
 }
 
-/* "net.py:3:8" behind a node: the place in the user's program, with columns from 0. */
+/* "net.py:3:8" after a node: the location in the user's program, with columns from 0. */
 static lz_err *read_place(parser *p, lz_loc *out)
 {
     lz_str s = p->lex.comment;
@@ -325,26 +325,27 @@ static lz_err *read_place(parser *p, lz_loc *out)
     return NULL;
 }
 
-/* A constant's literal is of the type of its output. */
-static lz_err *add_attrs(parser *p, lz_ir_node *n)
+/* The literal of a constant has the type of the constant's output. */
+static lz_err *add_attrs(parser *p, lz_ssa_node *n)
 {
-    bool constant = lz_ir_is(n, LZ_PRIM_CONSTANT) && n->nout == 1;
+    bool constant = lz_ssa_is(n, LZ_PRIM_CONSTANT) && n->nout == 1;
     const lz_type *type = constant ? p->types.data[0] : NULL;
     for (size_t i = 0; i < p->attrs.len; i++) {
         attr *a = &p->attrs.data[i];
-        lz_gv v = a->value;
-        a->value = lz_gv_none();
+        lz_script_value v = a->value;
+        a->value = lz_script_value_none();
         if (constant && !a->type)
-            LZ_TRY(lz_lexer_locate(&p->lex, &a->at,
-                                   lz_gv_coerce(v, type ? type : lz_type_leaf(LZ_TY_TENSOR), &v)));
-        LZ_TRY(lz_ir_attr_add(p->g, n, a->name, a->type, v));
+            LZ_TRY(lz_lexer_locate(
+                &p->lex, &a->at,
+                lz_script_value_coerce(v, type ? type : lz_type_leaf(LZ_GRAPH_TYPE_TENSOR), &v)));
+        LZ_TRY(lz_ssa_attr_add(p->g, n, a->name, a->type, v));
     }
     return NULL;
 }
 
-static lz_err *make_node(parser *p, const lz_ir_symbol *sym, const lz_token *at, lz_ir_node **out)
+static lz_err *make_node(parser *p, const lz_ssa_symbol *sym, const lz_token *at, lz_ssa_node **out)
 {
-    lz_ir_spec spec = {
+    lz_ssa_spec spec = {
         .sym = sym,
         .in = p->in.data,
         .types = p->types.data,
@@ -353,45 +354,45 @@ static lz_err *make_node(parser *p, const lz_ir_symbol *sym, const lz_token *at,
     };
     uint32_t free_id = p->g->next_id;
     LZ_TRY(read_place(p, &spec.loc));
-    LZ_TRY(lz_ir_node_make(p->g, &spec, out));
+    LZ_TRY(lz_ssa_node_make(p->g, &spec, out));
     p->g->next_id = free_id; /* the text names them */
-    lz_ir_node *n = *out;
+    lz_ssa_node *n = *out;
     n->line = at->line;
     n->col = at->col;
     for (uint32_t i = 0; i < n->nout; i++)
-        n->out[i]->name = p->outs.data[i]; /* the text's, until it is defined */
-    lz_ir_append(n, top(p)->block);
+        n->out[i]->name = p->outs.data[i]; /* points into the text until define() is called */
+    lz_ssa_append(n, top(p)->block);
     LZ_TRY(add_attrs(p, n));
-    return lz_ir_resolve(p->g, n);
+    return lz_ssa_resolve(p->g, n);
 }
 
-/* Up to the end of its line, which is passed. Its outputs are not defined yet. */
-static lz_err *read_node(parser *p, lz_ir_node **out)
+/* Reads a node up to and including the end of its line. Does not define its outputs yet. */
+static lz_err *read_node(parser *p, lz_ssa_node **out)
 {
     lz_token start = *now(p);
-    const lz_ir_symbol *sym = NULL;
+    const lz_ssa_symbol *sym = NULL;
     p->in.len = p->types.len = p->outs.len = p->attrs.len = 0;
     LZ_TRY(read_outputs(p));
     LZ_TRY(read_symbol(p, &sym));
     LZ_TRY(read_attrs(p));
     LZ_TRY(read_inputs(p));
     LZ_TRY(skip_scope(p));
-    if (now(p)->kind != LZ_TK_LINE)
+    if (now(p)->kind != LZ_TOKEN_LINE)
         return lz_lexer_expected(&p->lex, "the end of the line");
     LZ_TRY(make_node(p, sym, &start, out));
     return lz_lexer_next(&p->lex);
 }
 
-/* The node is complete, with its blocks: from here on its outputs can be used. */
-static lz_err *finish_node(parser *p, lz_ir_node *n)
+/* Called when the node and its blocks are complete: its outputs become visible. */
+static lz_err *finish_node(parser *p, lz_ssa_node *n)
 {
     const char *rule = lz_prim_check(n);
     if (rule)
-        return lz_ir_error(p->g, n, LZ_ERR_MODEL, "%s", rule);
+        return lz_ssa_error(p->g, n, LZ_ERR_MODEL, "%s", rule);
     for (uint32_t i = 0; i < n->nout; i++) {
         lz_str name = n->out[i]->name;
         n->out[i]->name = (lz_str){ 0 };
-        if (name.len) /* an output that the text leaves out has none */
+        if (name.len) /* an output that the text omits has no name */
             LZ_TRY(define(p, n->out[i], name));
     }
     return NULL;
@@ -399,7 +400,7 @@ static lz_err *finish_node(parser *p, lz_ir_node *n)
 
 /* ---- blocks ---- */
 
-static lz_err *push(parser *p, lz_ir_block *b, uint32_t head)
+static lz_err *push(parser *p, lz_ssa_block *b, uint32_t head)
 {
     if (p->depth == LZ_BLOCK_DEPTH + 1)
         return lz_lexer_error(&p->lex, now(p), LZ_ERR_LIMIT, "blocks are nested more than %d deep",
@@ -411,7 +412,7 @@ static lz_err *push(parser *p, lz_ir_block *b, uint32_t head)
 static bool is_block_name(const lz_token *t)
 {
     size_t i = 5;
-    if (t->kind != LZ_TK_NAME || !lz_str_starts(t->text, LZ_STR("block")))
+    if (t->kind != LZ_TOKEN_NAME || !lz_str_starts(t->text, LZ_STR("block")))
         return false;
     while (i < t->text.len && t->text.ptr[i] >= '0' && t->text.ptr[i] <= '9')
         i++;
@@ -419,13 +420,13 @@ static bool is_block_name(const lz_token *t)
 }
 
 /* block0(%i : int): */
-static lz_err *read_head(parser *p, lz_ir_node *owner)
+static lz_err *read_head(parser *p, lz_ssa_node *owner)
 {
     uint32_t head = now(p)->indent;
-    lz_ir_block *b;
+    lz_ssa_block *b;
     if (!is_block_name(now(p)))
         return lz_lexer_expected(&p->lex, "the head of a block");
-    LZ_TRY(lz_ir_block_add(p->g, owner, &b));
+    LZ_TRY(lz_ssa_block_add(p->g, owner, &b));
     LZ_TRY(push(p, b, head));
     LZ_TRY(lz_lexer_next(&p->lex));
     LZ_TRY(read_params(p, b));
@@ -433,27 +434,28 @@ static lz_err *read_head(parser *p, lz_ir_node *owner)
     return end_line(p);
 }
 
-/* -> (%a, %b), or return (%a): what a block gives. */
+/* -> (%a, %b), or return (%a): the results of a block. */
 static lz_err *read_results(parser *p)
 {
-    lz_ir_node *ret = top(p)->block->ret;
+    lz_ssa_node *ret = top(p)->block->ret;
     ret->line = now(p)->line;
     ret->col = now(p)->col;
     p->in.len = 0;
     LZ_TRY(lz_lexer_next(&p->lex));
     LZ_TRY(read_inputs(p));
     for (size_t i = 0; i < p->in.len; i++)
-        LZ_TRY(lz_ir_input_add(p->g, ret, p->in.data[i]));
+        LZ_TRY(lz_ssa_input_add(p->g, ret, p->in.data[i]));
     return end_line(p);
 }
 
-/* PyTorch prints a blank before the '=' of a node without outputs. */
+/* PyTorch prints a blank before the '=' of a node without outputs, so the line of a node without outputs is
+ * indented by one more. */
 static bool begins_with_equals(const parser *p)
 {
     return lz_token_is(now(p), '=');
 }
 
-/* Whether the line begins where those of the block do, which the first ones show. */
+/* Does the line begin in the column of the block's lines? The first lines determine that column. */
 static bool stands_in(const parser *p, frame *f)
 {
     uint32_t indent = now(p)->indent;
@@ -468,13 +470,13 @@ static bool stands_in(const parser *p, frame *f)
     return f->body && (indent == f->body || (equals && indent == f->body + 1));
 }
 
-/* Every line of a block begins in the same column. */
+/* Every line of a block must begin in the same column. */
 static lz_err *check_indent(parser *p)
 {
     frame *f = top(p);
     const lz_token *t = now(p);
     bool first = !f->body;
-    if (t->kind == LZ_TK_END)
+    if (t->kind == LZ_TOKEN_END)
         return lz_lexer_expected(&p->lex, p->depth == 1 ? "return" : "->");
     if (stands_in(p, f))
         return NULL;
@@ -484,11 +486,11 @@ static lz_err *check_indent(parser *p)
               : "this line is indented neither as its block nor as a block of the node before");
 }
 
-/* Heads of the blocks of `owner` stand at column `head`; there may be no more. */
-static lz_err *next_head(parser *p, lz_ir_node *owner, uint32_t head)
+/* Continues after a block: the next head of `owner`, expected at column `head`, or the end of the owner. */
+static lz_err *next_head(parser *p, lz_ssa_node *owner, uint32_t head)
 {
     const lz_token *t = now(p);
-    bool line = t->kind != LZ_TK_END && !begins_with_equals(p);
+    bool line = t->kind != LZ_TOKEN_END && !begins_with_equals(p);
     if (line && t->indent == head)
         return read_head(p, owner);
     if (line && t->indent > head)
@@ -496,14 +498,14 @@ static lz_err *next_head(parser *p, lz_ir_node *owner, uint32_t head)
     return finish_node(p, owner);
 }
 
-/* One line: a node and, if blocks follow, the head of the first; or a block's results and
- * what comes then. */
+/* Reads one line: a node and, if blocks follow, the head of the first; or a block's results and what follows
+ * the block. */
 static lz_err *read_line(parser *p, bool *done)
 {
     frame *f = top(p);
-    lz_ir_node *n = NULL;
+    lz_ssa_node *n = NULL;
     LZ_TRY(check_indent(p));
-    if (now(p)->kind == LZ_TK_ARROW && p->depth > 1) {
+    if (now(p)->kind == LZ_TOKEN_ARROW && p->depth > 1) {
         LZ_TRY(read_results(p));
         p->depth--;
         return next_head(p, f->block->owner, f->head);
@@ -513,7 +515,7 @@ static lz_err *read_line(parser *p, bool *done)
         return read_results(p);
     LZ_TRY(read_node(p, &n));
     assert(n);
-    bool deeper = now(p)->kind != LZ_TK_END && !begins_with_equals(p) && now(p)->indent > f->body;
+    bool deeper = now(p)->kind != LZ_TOKEN_END && !begins_with_equals(p) && now(p)->indent > f->body;
     return deeper ? read_head(p, n) : finish_node(p, n);
 }
 
@@ -530,12 +532,12 @@ static lz_err *read_graph(parser *p)
     LZ_TRY(end_line(p));
     while (!done)
         LZ_TRY(read_line(p, &done));
-    if (now(p)->kind != LZ_TK_END)
+    if (now(p)->kind != LZ_TOKEN_END)
         return lz_lexer_expected(&p->lex, "the end of the text");
     return rename_hidden(p);
 }
 
-/* ---- from outside ---- */
+/* ---- interface ---- */
 
 static lz_err *set_file(lz_graph *g, const char *name)
 {
@@ -550,7 +552,7 @@ static lz_err *set_file(lz_graph *g, const char *name)
 static void forget(parser *p)
 {
     for (size_t i = 0; i < p->attrs.len; i++)
-        lz_gv_release(p->attrs.data[i].value);
+        lz_script_value_release(p->attrs.data[i].value);
     lz_map_deinit(&p->names);
     lz_vec_deinit(&p->hidden);
     lz_vec_deinit(&p->in);

@@ -1,9 +1,9 @@
-/* The graph as TorchScript prints it, so that its parser reads what is written here: a
- * node without outputs has no "=" before it. */
+/* Prints the graph as TorchScript does, so that its parser can read it; but a node without outputs has no
+ * "=". */
 #include "graph/ir.h"
 #include <stdarg.h>
 
-void lz_ir_print_name(const lz_ir_value *v, lz_text *out)
+void lz_ssa_print_name(const lz_ssa_value *v, lz_text *out)
 {
     lz_text_putc(out, '%');
     if (v->name.len)
@@ -12,16 +12,16 @@ void lz_ir_print_name(const lz_ir_value *v, lz_text *out)
         lz_text_int(out, v->id);
 }
 
-static void print_typed(const lz_ir_value *v, lz_text *out)
+static void print_typed(const lz_ssa_value *v, lz_text *out)
 {
-    lz_ir_print_name(v, out);
+    lz_ssa_print_name(v, out);
     if (v->type) {
         lz_text_puts(out, " : ");
         lz_type_print(v->type, out);
     }
 }
 
-static void print_outputs(const lz_ir_node *n, const char *between, lz_text *out)
+static void print_outputs(const lz_ssa_node *n, const char *between, lz_text *out)
 {
     for (uint32_t i = 0; i < n->nout; i++) {
         lz_text_puts(out, i ? between : "");
@@ -29,35 +29,35 @@ static void print_outputs(const lz_ir_node *n, const char *between, lz_text *out
     }
 }
 
-static void print_inputs(const lz_ir_node *n, lz_text *out)
+static void print_inputs(const lz_ssa_node *n, lz_text *out)
 {
     lz_text_putc(out, '(');
     for (uint32_t i = 0; i < n->nin; i++) {
         lz_text_puts(out, i ? ", " : "");
-        lz_ir_print_name(lz_ir_in(n, i), out);
+        lz_ssa_print_name(lz_ssa_in(n, i), out);
     }
     lz_text_putc(out, ')');
 }
 
 /* ---- attributes ---- */
 
-static const char *const python_names[LZ_TY_LEAVES] = {
-    [LZ_TY_TENSOR] = "Tensor", [LZ_TY_INT] = "int", [LZ_TY_FLOAT] = "float",
-    [LZ_TY_BOOL] = "bool",     [LZ_TY_STR] = "str", [LZ_TY_SCALAR] = "number",
+static const char *const python_names[LZ_GRAPH_TYPE_LEAVES] = {
+    [LZ_GRAPH_TYPE_TENSOR] = "Tensor", [LZ_GRAPH_TYPE_INT] = "int", [LZ_GRAPH_TYPE_FLOAT] = "float",
+    [LZ_GRAPH_TYPE_BOOL] = "bool",     [LZ_GRAPH_TYPE_STR] = "str", [LZ_GRAPH_TYPE_SCALAR] = "number",
 };
 
-/* "List[int]": TorchScript says so of an empty list, and asks for no more. */
+/* "List[int]", which TorchScript prints for an empty list only. */
 /* NOLINTNEXTLINE(misc-no-recursion): LZ_TYPE_DEPTH deep at most */
 static void print_python_type(const lz_type *t, lz_text *out)
 {
-    static const char *const names[LZ_TY_COUNT] = {
-        [LZ_TY_LIST] = "List",
-        [LZ_TY_OPTIONAL] = "Optional",
-        [LZ_TY_DICT] = "Dict",
-        [LZ_TY_TUPLE] = "Tuple",
+    static const char *const names[LZ_GRAPH_TYPE_COUNT] = {
+        [LZ_GRAPH_TYPE_LIST] = "List",
+        [LZ_GRAPH_TYPE_OPTIONAL] = "Optional",
+        [LZ_GRAPH_TYPE_DICT] = "Dict",
+        [LZ_GRAPH_TYPE_TUPLE] = "Tuple",
     };
     if (!names[t->kind]) {
-        const char *leaf = t->kind < LZ_TY_LEAVES ? python_names[t->kind] : NULL;
+        const char *leaf = t->kind < LZ_GRAPH_TYPE_LEAVES ? python_names[t->kind] : NULL;
         lz_text_puts(out, leaf ? leaf : "Any");
         return;
     }
@@ -70,35 +70,36 @@ static void print_python_type(const lz_type *t, lz_text *out)
     lz_text_putc(out, ']');
 }
 
-static bool is_empty(lz_gv v)
+static bool is_empty(lz_script_value v)
 {
-    return (v.kind == LZ_GV_LIST && !v.list->len) || (v.kind == LZ_GV_DICT && !lz_gv_dict_count(v));
+    return (v.kind == LZ_SCRIPT_VALUE_LIST && !v.list->len)
+           || (v.kind == LZ_SCRIPT_VALUE_DICT && !lz_script_value_dict_count(v));
 }
 
-/* Bools are 0 and 1 where the type tells, as it does of constants. */
-static lz_err *print_value(const lz_ir_node *n, lz_gv v, lz_text *out)
+/* Bools of constants are printed as 0 and 1, because the type is printed with them. */
+static lz_err *print_value(const lz_ssa_node *n, lz_script_value v, lz_text *out)
 {
-    bool constant = lz_ir_is(n, LZ_PRIM_CONSTANT) && n->nout == 1;
+    bool constant = lz_ssa_is(n, LZ_PRIM_CONSTANT) && n->nout == 1;
     const lz_type *t = constant ? n->out[0]->type : NULL;
-    if (constant && v.kind == LZ_GV_BOOL) {
+    if (constant && v.kind == LZ_SCRIPT_VALUE_BOOL) {
         lz_text_putc(out, v.b ? '1' : '0');
         return NULL;
     }
     if (!constant || !is_empty(v))
-        return lz_gv_repr(v, out);
+        return lz_script_value_repr(v, out);
     lz_text_puts(out, "annotate(");
-    print_python_type(t->kind == LZ_TY_OPTIONAL ? t->elem[0] : t, out);
-    lz_text_puts(out, v.kind == LZ_GV_LIST ? ", [])" : ", {})");
+    print_python_type(t->kind == LZ_GRAPH_TYPE_OPTIONAL ? t->elem[0] : t, out);
+    lz_text_puts(out, v.kind == LZ_SCRIPT_VALUE_LIST ? ", [])" : ", {})");
     return NULL;
 }
 
-static lz_err *print_attrs(const lz_ir_node *n, lz_text *out)
+static lz_err *print_attrs(const lz_ssa_node *n, lz_text *out)
 {
     if (!n->nattrs)
         return NULL;
     lz_text_putc(out, '[');
     for (uint32_t i = 0; i < n->nattrs; i++) {
-        const lz_ir_attr *a = n->attrs[i];
+        const lz_ssa_attr *a = n->attrs[i];
         lz_text_printf(out, "%s%.*s=", i ? ", " : "", LZ_FMT(a->name));
         if (a->type)
             lz_type_print(a->type, out);
@@ -111,7 +112,7 @@ static lz_err *print_attrs(const lz_ir_node *n, lz_text *out)
 
 /* ---- nodes and blocks ---- */
 
-static lz_err *print_node(const lz_ir_node *n, lz_text *out)
+static lz_err *print_node(const lz_ssa_node *n, lz_text *out)
 {
     print_outputs(n, ", ", out);
     lz_text_puts(out, n->nout ? " = " : "");
@@ -121,9 +122,9 @@ static lz_err *print_node(const lz_ir_node *n, lz_text *out)
     return NULL;
 }
 
-void lz_ir_print_node(const lz_ir_node *n, lz_text *out)
+void lz_ssa_print_node(const lz_ssa_node *n, lz_text *out)
 {
-    if (lz_ir_is(n, LZ_PRIM_RETURN)) {
+    if (lz_ssa_is(n, LZ_PRIM_RETURN)) {
         lz_text_puts(out, n->block && n->block->owner ? "-> " : "return ");
         print_inputs(n, out);
         return;
@@ -131,17 +132,17 @@ void lz_ir_print_node(const lz_ir_node *n, lz_text *out)
     lz_err *e = print_node(n, out);
     if (e)
         lz_text_puts(out, "...");
-    lz_err_free(e);
+    lz_err_drop(e);
 }
 
-/* Columns count from 1 here and from 0 there. */
+/* lz_loc counts columns from 1, the text from 0. */
 static void print_place(const lz_loc *l, lz_text *out)
 {
     if (l->file && l->line)
         lz_text_printf(out, " # %s:%d:%d", l->file, l->line, l->col > 0 ? l->col - 1 : 0);
 }
 
-static void print_block_head(const lz_ir_block *b, uint32_t depth, lz_text *out)
+static void print_block_head(const lz_ssa_block *b, uint32_t depth, lz_text *out)
 {
     lz_text_fill(out, ' ', 4 * (size_t)depth);
     lz_text_printf(out, "block%u(", b->index);
@@ -149,13 +150,13 @@ static void print_block_head(const lz_ir_block *b, uint32_t depth, lz_text *out)
     lz_text_puts(out, "):\n");
 }
 
-/* Depth 0 is the graph's own block: its nodes stand two columns in. */
-static lz_err *print_line(const lz_ir_node *n, uint32_t depth, unsigned flags, lz_text *out)
+/* Depth 0 is the graph's own block: its nodes are indented by two columns. */
+static lz_err *print_line(const lz_ssa_node *n, uint32_t depth, unsigned flags, lz_text *out)
 {
-    bool ret = lz_ir_is(n, LZ_PRIM_RETURN);
+    bool ret = lz_ssa_is(n, LZ_PRIM_RETURN);
     lz_text_fill(out, ' ', 4 * (size_t)depth + 2);
     if (ret)
-        lz_ir_print_node(n, out);
+        lz_ssa_print_node(n, out);
     else
         LZ_TRY(print_node(n, out));
     if (!ret && (flags & LZ_PRINT_PLACES))
@@ -164,9 +165,9 @@ static lz_err *print_line(const lz_ir_node *n, uint32_t depth, unsigned flags, l
     return NULL;
 }
 
-static bool ends_last_block(const lz_ir_node *n)
+static bool ends_last_block(const lz_ssa_node *n)
 {
-    const lz_ir_node *owner = n->next ? NULL : n->block->owner;
+    const lz_ssa_node *owner = n->next ? NULL : n->block->owner;
     return owner && n->block->index + 1 == owner->nblocks;
 }
 
@@ -176,8 +177,8 @@ lz_err *lz_graph_write(const lz_graph *g, unsigned flags, lz_text *out)
     lz_text_puts(out, "graph(");
     print_outputs(g->block->param, ",\n      ", out);
     lz_text_puts(out, "):\n");
-    for (const lz_ir_node *n = lz_ir_first(g->block); n; n = lz_ir_next(n)) {
-        if (n->block->owner && lz_ir_first(n->block) == n)
+    for (const lz_ssa_node *n = lz_ssa_first(g->block); n; n = lz_ssa_next(n)) {
+        if (n->block->owner && lz_ssa_first(n->block) == n)
             print_block_head(n->block, depth, out);
         LZ_TRY(print_line(n, depth, flags, out));
         depth += n->nblocks > 0;
@@ -188,15 +189,25 @@ lz_err *lz_graph_write(const lz_graph *g, unsigned flags, lz_text *out)
 
 /* ---- errors ---- */
 
-static void print_error(const lz_ir_node *n, lz_text *out, const char *fmt, va_list ap)
+static void print_error(const lz_ssa_node *n, lz_text *out, const char *fmt, va_list ap)
 {
     lz_text_vprintf(out, fmt, ap);
     lz_text_puts(out, "\n    in ");
-    lz_ir_print_node(n, out);
+    lz_ssa_print_node(n, out);
     print_place(&n->loc, out);
 }
 
-lz_err *lz_ir_error(const lz_graph *g, const lz_ir_node *n, lz_code code, const char *fmt, ...)
+lz_err *lz_ssa_locate(const lz_graph *g, const lz_ssa_node *n, lz_err *e)
+{
+    if (!e || lz_err_code(e) == LZ_ERR_MEMORY)
+        return e;
+    lz_err *located = lz_ssa_error(g, n, lz_err_code(e), "%s", lz_err_text(e));
+    lz_err_set_reason(located, lz_err_reason(e));
+    lz_err_free(e);
+    return located;
+}
+
+lz_err *lz_ssa_error(const lz_graph *g, const lz_ssa_node *n, lz_code code, const char *fmt, ...)
 {
     lz_loc at = n->line ? (lz_loc){ g->file, (int32_t)n->line, (int32_t)n->col } : n->loc;
     lz_text t = { 0 };

@@ -1,38 +1,39 @@
 #include "graph/graph_type.h"
 
-static const lz_type leaves[LZ_TY_LEAVES] = {
-    [LZ_TY_TENSOR] = { .kind = LZ_TY_TENSOR, .depth = 1 },
-    [LZ_TY_INT] = { .kind = LZ_TY_INT, .depth = 1 },
-    [LZ_TY_FLOAT] = { .kind = LZ_TY_FLOAT, .depth = 1 },
-    [LZ_TY_COMPLEX] = { .kind = LZ_TY_COMPLEX, .depth = 1 },
-    [LZ_TY_BOOL] = { .kind = LZ_TY_BOOL, .depth = 1 },
-    [LZ_TY_STR] = { .kind = LZ_TY_STR, .depth = 1 },
-    [LZ_TY_NONE] = { .kind = LZ_TY_NONE, .depth = 1 },
-    [LZ_TY_SCALAR] = { .kind = LZ_TY_SCALAR, .depth = 1 },
-    [LZ_TY_DEVICE] = { .kind = LZ_TY_DEVICE, .depth = 1 },
-    [LZ_TY_GENERATOR] = { .kind = LZ_TY_GENERATOR, .depth = 1 },
-    [LZ_TY_STREAM] = { .kind = LZ_TY_STREAM, .depth = 1 },
-    [LZ_TY_STORAGE] = { .kind = LZ_TY_STORAGE, .depth = 1 },
-    [LZ_TY_ANY] = { .kind = LZ_TY_ANY, .depth = 1 },
+static const lz_type leaves[LZ_GRAPH_TYPE_LEAVES] = {
+    [LZ_GRAPH_TYPE_TENSOR] = { .kind = LZ_GRAPH_TYPE_TENSOR, .depth = 1 },
+    [LZ_GRAPH_TYPE_INT] = { .kind = LZ_GRAPH_TYPE_INT, .depth = 1 },
+    [LZ_GRAPH_TYPE_FLOAT] = { .kind = LZ_GRAPH_TYPE_FLOAT, .depth = 1 },
+    [LZ_GRAPH_TYPE_COMPLEX] = { .kind = LZ_GRAPH_TYPE_COMPLEX, .depth = 1 },
+    [LZ_GRAPH_TYPE_BOOL] = { .kind = LZ_GRAPH_TYPE_BOOL, .depth = 1 },
+    [LZ_GRAPH_TYPE_STR] = { .kind = LZ_GRAPH_TYPE_STR, .depth = 1 },
+    [LZ_GRAPH_TYPE_NONE] = { .kind = LZ_GRAPH_TYPE_NONE, .depth = 1 },
+    [LZ_GRAPH_TYPE_SCALAR] = { .kind = LZ_GRAPH_TYPE_SCALAR, .depth = 1 },
+    [LZ_GRAPH_TYPE_DEVICE] = { .kind = LZ_GRAPH_TYPE_DEVICE, .depth = 1 },
+    [LZ_GRAPH_TYPE_GENERATOR] = { .kind = LZ_GRAPH_TYPE_GENERATOR, .depth = 1 },
+    [LZ_GRAPH_TYPE_STREAM] = { .kind = LZ_GRAPH_TYPE_STREAM, .depth = 1 },
+    [LZ_GRAPH_TYPE_STORAGE] = { .kind = LZ_GRAPH_TYPE_STORAGE, .depth = 1 },
+    [LZ_GRAPH_TYPE_ANY] = { .kind = LZ_GRAPH_TYPE_ANY, .depth = 1 },
 };
 
-static const char *const leaf_names[LZ_TY_LEAVES] = {
-    [LZ_TY_TENSOR] = "Tensor", [LZ_TY_INT] = "int",
-    [LZ_TY_FLOAT] = "float",   [LZ_TY_COMPLEX] = "complex",
-    [LZ_TY_BOOL] = "bool",     [LZ_TY_STR] = "str",
-    [LZ_TY_NONE] = "NoneType", [LZ_TY_SCALAR] = "Scalar",
-    [LZ_TY_DEVICE] = "Device", [LZ_TY_GENERATOR] = "Generator",
-    [LZ_TY_STREAM] = "Stream", [LZ_TY_STORAGE] = "Storage",
-    [LZ_TY_ANY] = "Any",
+static const char *const leaf_names[LZ_GRAPH_TYPE_LEAVES] = {
+    [LZ_GRAPH_TYPE_TENSOR] = "Tensor", [LZ_GRAPH_TYPE_INT] = "int",
+    [LZ_GRAPH_TYPE_FLOAT] = "float",   [LZ_GRAPH_TYPE_COMPLEX] = "complex",
+    [LZ_GRAPH_TYPE_BOOL] = "bool",     [LZ_GRAPH_TYPE_STR] = "str",
+    [LZ_GRAPH_TYPE_NONE] = "NoneType", [LZ_GRAPH_TYPE_SCALAR] = "Scalar",
+    [LZ_GRAPH_TYPE_DEVICE] = "Device", [LZ_GRAPH_TYPE_GENERATOR] = "Generator",
+    [LZ_GRAPH_TYPE_STREAM] = "Stream", [LZ_GRAPH_TYPE_STORAGE] = "Storage",
+    [LZ_GRAPH_TYPE_ANY] = "Any",
 };
 
-/* Names that TorchScript reads but never writes: these are ints to it. */
+/* Aliases that TorchScript reads but never prints; all but None are ints. */
 static const struct {
     const char *name;
     lz_type_kind kind;
 } second_names[] = {
-    { "None", LZ_TY_NONE },        { "Layout", LZ_TY_INT },  { "ScalarType", LZ_TY_INT },
-    { "MemoryFormat", LZ_TY_INT }, { "QScheme", LZ_TY_INT }, { "SymInt", LZ_TY_INT },
+    { "None", LZ_GRAPH_TYPE_NONE },      { "Layout", LZ_GRAPH_TYPE_INT },
+    { "ScalarType", LZ_GRAPH_TYPE_INT }, { "MemoryFormat", LZ_GRAPH_TYPE_INT },
+    { "QScheme", LZ_GRAPH_TYPE_INT },    { "SymInt", LZ_GRAPH_TYPE_INT },
 };
 
 static const struct {
@@ -54,7 +55,7 @@ const lz_type *lz_type_leaf(lz_type_kind kind)
 
 const lz_type *lz_type_leaf_by_name(lz_str name)
 {
-    for (size_t i = 0; i < LZ_TY_LEAVES; i++)
+    for (size_t i = 0; i < LZ_GRAPH_TYPE_LEAVES; i++)
         if (lz_str_is(name, leaf_names[i]))
             return &leaves[i];
     for (size_t i = 0; i < COUNT(second_names); i++)
@@ -135,10 +136,11 @@ static void print_elements(const lz_type *t, lz_text *out)
     }
 }
 
-/* Before and after the elements. */
-static const char *const brackets[LZ_TY_COUNT][2] = {
-    [LZ_TY_LIST] = { "", "[]" },     [LZ_TY_OPTIONAL] = { "", "?" }, [LZ_TY_FUTURE] = { "Future[", "]" },
-    [LZ_TY_DICT] = { "Dict(", ")" }, [LZ_TY_TUPLE] = { "(", ")" },   [LZ_TY_UNION] = { "Union[", "]" },
+/* Printed before and after the elements. */
+static const char *const brackets[LZ_GRAPH_TYPE_COUNT][2] = {
+    [LZ_GRAPH_TYPE_LIST] = { "", "[]" },         [LZ_GRAPH_TYPE_OPTIONAL] = { "", "?" },
+    [LZ_GRAPH_TYPE_FUTURE] = { "Future[", "]" }, [LZ_GRAPH_TYPE_DICT] = { "Dict(", ")" },
+    [LZ_GRAPH_TYPE_TUPLE] = { "(", ")" },        [LZ_GRAPH_TYPE_UNION] = { "Union[", "]" },
 };
 
 /* NOLINTNEXTLINE(misc-no-recursion): LZ_TYPE_DEPTH deep at most */
@@ -146,12 +148,12 @@ void lz_type_print(const lz_type *t, lz_text *out)
 {
     if (t->tensor) {
         print_tensor(t->tensor, out);
-    } else if (t->kind < LZ_TY_LEAVES) {
+    } else if (t->kind < LZ_GRAPH_TYPE_LEAVES) {
         lz_text_puts(out, leaf_names[t->kind]);
-    } else if (t->kind == LZ_TY_CLASS) {
+    } else if (t->kind == LZ_GRAPH_TYPE_CLASS) {
         lz_text_add(out, t->names[0]);
     } else {
-        lz_text_puts(out, t->kind == LZ_TY_TUPLE && t->names ? "NamedTuple" : "");
+        lz_text_puts(out, t->kind == LZ_GRAPH_TYPE_TUPLE && t->names ? "NamedTuple" : "");
         lz_text_puts(out, brackets[t->kind][0]);
         print_elements(t, out);
         lz_text_puts(out, brackets[t->kind][1]);
@@ -214,7 +216,7 @@ static lz_err *copy_elements(lz_arena *a, const lz_type *const *elem, size_t n, 
     return NULL;
 }
 
-/* A copy of what was put together on the stack, with all it points to. */
+/* Copies a type that was built on the stack, with everything it points to. */
 static lz_err *add(lz_type_table *t, const lz_type *made, const lz_type **out)
 {
     lz_type *type;
@@ -224,7 +226,8 @@ static lz_err *add(lz_type_table *t, const lz_type *made, const lz_type **out)
     if (made->tensor)
         LZ_TRY(copy_tensor(t->arena, made->tensor, &type->tensor));
     if (made->names)
-        LZ_TRY(copy_names(t->arena, made->names, made->kind == LZ_TY_CLASS ? 1 : made->n, &type->names));
+        LZ_TRY(
+            copy_names(t->arena, made->names, made->kind == LZ_GRAPH_TYPE_CLASS ? 1 : made->n, &type->names));
     LZ_TRY(copy_elements(t->arena, made->elem, made->n, &type->elem));
     LZ_TRY(lz_text_save(&t->text, t->arena, &text));
     *out = type;
@@ -256,26 +259,27 @@ lz_err *lz_type_compound(lz_type_table *t, lz_type_kind kind, const lz_type *con
 
 lz_err *lz_type_list(lz_type_table *t, const lz_type *elem, const lz_type **out)
 {
-    return lz_type_compound(t, LZ_TY_LIST, &elem, NULL, 1, out);
+    return lz_type_compound(t, LZ_GRAPH_TYPE_LIST, &elem, NULL, 1, out);
 }
 
 lz_err *lz_type_optional(lz_type_table *t, const lz_type *elem, const lz_type **out)
 {
     *out = elem;
-    if (elem->kind == LZ_TY_OPTIONAL || elem->kind == LZ_TY_NONE || elem->kind == LZ_TY_ANY)
+    if (elem->kind == LZ_GRAPH_TYPE_OPTIONAL || elem->kind == LZ_GRAPH_TYPE_NONE
+        || elem->kind == LZ_GRAPH_TYPE_ANY)
         return NULL;
-    return lz_type_compound(t, LZ_TY_OPTIONAL, &elem, NULL, 1, out);
+    return lz_type_compound(t, LZ_GRAPH_TYPE_OPTIONAL, &elem, NULL, 1, out);
 }
 
 lz_err *lz_type_dict(lz_type_table *t, const lz_type *key, const lz_type *value, const lz_type **out)
 {
     const lz_type *elem[] = { key, value };
-    return lz_type_compound(t, LZ_TY_DICT, elem, NULL, 2, out);
+    return lz_type_compound(t, LZ_GRAPH_TYPE_DICT, elem, NULL, 2, out);
 }
 
 lz_err *lz_type_class(lz_type_table *t, lz_str name, const lz_type **out)
 {
-    lz_type made = { .kind = LZ_TY_CLASS, .names = &name };
+    lz_type made = { .kind = LZ_GRAPH_TYPE_CLASS, .names = &name };
     return intern(t, &made, out);
 }
 
@@ -287,9 +291,9 @@ lz_err *lz_type_tensor(lz_type_table *t, const lz_tensor_facts *facts, const lz_
     if (f.rank <= 0)
         f.strides = NULL;
     if (f.rank == 0 && !lz_type_dtype_name(f.dtype) && (f.requires_grad >= 0 || f.device.len))
-        f.rank = -1; /* "Tensor(device=cpu)" cannot say both */
-    lz_type made = { .kind = LZ_TY_TENSOR, .tensor = &f };
-    *out = &leaves[LZ_TY_TENSOR];
+        f.rank = -1; /* "Tensor(device=cpu)" cannot express both */
+    lz_type made = { .kind = LZ_GRAPH_TYPE_TENSOR, .tensor = &f };
+    *out = &leaves[LZ_GRAPH_TYPE_TENSOR];
     if (f.rank < 0 && !lz_type_dtype_name(f.dtype) && f.requires_grad < 0 && !f.device.len)
         return NULL;
     return intern(t, &made, out);
@@ -300,11 +304,11 @@ lz_err *lz_type_copy(lz_type_table *t, const lz_type *type, const lz_type **out)
 {
     const lz_type **elem;
     *out = type;
-    if (type->kind < LZ_TY_LEAVES && !type->tensor)
+    if (type->kind < LZ_GRAPH_TYPE_LEAVES && !type->tensor)
         return NULL;
     if (type->tensor)
         return lz_type_tensor(t, type->tensor, out);
-    if (type->kind == LZ_TY_CLASS)
+    if (type->kind == LZ_GRAPH_TYPE_CLASS)
         return lz_type_class(t, type->names[0], out);
     LZ_TRY(lz_arena_new(t->arena, &elem, type->n + 1));
     for (size_t i = 0; i < type->n; i++)
@@ -330,7 +334,7 @@ static bool same_facts(const lz_tensor_facts *a, const lz_tensor_facts *b)
 
 static bool same_names(const lz_type *a, const lz_type *b)
 {
-    size_t n = a->kind == LZ_TY_CLASS ? 1 : a->n;
+    size_t n = a->kind == LZ_GRAPH_TYPE_CLASS ? 1 : a->n;
     bool eq = !a->names == !b->names;
     for (size_t i = 0; eq && a->names && i < n; i++)
         eq = lz_str_eq(a->names[i], b->names[i]);
@@ -351,7 +355,7 @@ bool lz_type_equal(const lz_type *a, const lz_type *b)
 static bool same(const lz_type *a, const lz_type *b)
 {
     bool eq = a == b || (a->kind == b->kind && a->n == b->n);
-    if (eq && a != b && a->kind == LZ_TY_CLASS)
+    if (eq && a != b && a->kind == LZ_GRAPH_TYPE_CLASS)
         eq = lz_str_eq(a->names[0], b->names[0]);
     for (size_t i = 0; eq && a != b && i < a->n; i++)
         eq = same(a->elem[i], b->elem[i]);
@@ -381,23 +385,23 @@ static bool fits_one_of(const lz_type *is, const lz_type *wanted)
 /* NOLINTNEXTLINE(misc-no-recursion): LZ_TYPE_DEPTH deep at most */
 bool lz_type_fits(const lz_type *is, const lz_type *wanted)
 {
-    if (is == wanted || wanted->kind == LZ_TY_ANY)
+    if (is == wanted || wanted->kind == LZ_GRAPH_TYPE_ANY)
         return true;
-    if (is->kind == LZ_TY_UNION) {
+    if (is->kind == LZ_GRAPH_TYPE_UNION) {
         bool fit = is->n > 0;
         for (size_t i = 0; fit && i < is->n; i++)
             fit = lz_type_fits(is->elem[i], wanted);
         return fit;
     }
-    if (wanted->kind == LZ_TY_UNION)
+    if (wanted->kind == LZ_GRAPH_TYPE_UNION)
         return fits_one_of(is, wanted);
-    if (wanted->kind == LZ_TY_OPTIONAL)
-        return is->kind == LZ_TY_NONE
-               || lz_type_fits(is->kind == LZ_TY_OPTIONAL ? is->elem[0] : is, wanted->elem[0]);
-    if (wanted->kind == LZ_TY_SCALAR)
-        return is->kind == LZ_TY_SCALAR || is->kind == LZ_TY_INT || is->kind == LZ_TY_FLOAT
-               || is->kind == LZ_TY_COMPLEX;
-    if (wanted->kind == LZ_TY_TUPLE && is->kind == LZ_TY_TUPLE)
+    if (wanted->kind == LZ_GRAPH_TYPE_OPTIONAL)
+        return is->kind == LZ_GRAPH_TYPE_NONE
+               || lz_type_fits(is->kind == LZ_GRAPH_TYPE_OPTIONAL ? is->elem[0] : is, wanted->elem[0]);
+    if (wanted->kind == LZ_GRAPH_TYPE_SCALAR)
+        return is->kind == LZ_GRAPH_TYPE_SCALAR || is->kind == LZ_GRAPH_TYPE_INT
+               || is->kind == LZ_GRAPH_TYPE_FLOAT || is->kind == LZ_GRAPH_TYPE_COMPLEX;
+    if (wanted->kind == LZ_GRAPH_TYPE_TUPLE && is->kind == LZ_GRAPH_TYPE_TUPLE)
         return all_fit(is, wanted);
     return same(is, wanted);
 }
@@ -406,19 +410,19 @@ bool lz_type_fits(const lz_type *is, const lz_type *wanted)
 bool lz_type_is_mutable(const lz_type *t)
 {
     switch (t->kind) {
-    case LZ_TY_OPTIONAL:
-    case LZ_TY_TUPLE:
-    case LZ_TY_UNION:
+    case LZ_GRAPH_TYPE_OPTIONAL:
+    case LZ_GRAPH_TYPE_TUPLE:
+    case LZ_GRAPH_TYPE_UNION:
         for (size_t i = 0; i < t->n; i++)
             if (lz_type_is_mutable(t->elem[i]))
                 return true;
         return false;
-    case LZ_TY_TENSOR:
-    case LZ_TY_GENERATOR:
-    case LZ_TY_STORAGE:
-    case LZ_TY_ANY:
+    case LZ_GRAPH_TYPE_TENSOR:
+    case LZ_GRAPH_TYPE_GENERATOR:
+    case LZ_GRAPH_TYPE_STORAGE:
+    case LZ_GRAPH_TYPE_ANY:
         return true;
     default:
-        return t->kind >= LZ_TY_LEAVES;
+        return t->kind >= LZ_GRAPH_TYPE_LEAVES;
     }
 }

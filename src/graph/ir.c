@@ -5,9 +5,9 @@
 
 /* ---- the graph ---- */
 
-static lz_err *make_block(lz_graph *g, lz_ir_node *owner, uint32_t index, lz_ir_block **out);
+static lz_err *make_block(lz_graph *g, lz_ssa_node *owner, uint32_t index, lz_ssa_block **out);
 
-static lz_err *set_up(lz_graph *g, const lz_ir_ops *ops)
+static lz_err *set_up(lz_graph *g, const lz_ssa_ops *ops)
 {
     atomic_init(&g->count, 1);
     lz_arena_init(&g->arena);
@@ -16,7 +16,7 @@ static lz_err *set_up(lz_graph *g, const lz_ir_ops *ops)
     return make_block(g, NULL, 0, &g->block);
 }
 
-lz_err *lz_graph_create(const lz_ir_ops *ops, lz_graph **out)
+lz_err *lz_graph_create(const lz_ssa_ops *ops, lz_graph **out)
 {
     lz_graph *g = lz_mem_zalloc(1, sizeof *g);
     if (!g)
@@ -39,8 +39,8 @@ void lz_graph_release(lz_graph *g)
 {
     if (!g || atomic_fetch_sub_explicit(&g->count, 1, memory_order_acq_rel) != 1)
         return;
-    for (lz_ir_attr *a = g->attrs; a; a = a->next)
-        lz_gv_release(a->value);
+    for (lz_ssa_attr *a = g->attrs; a; a = a->next)
+        lz_script_value_release(a->value);
     lz_text_deinit(&g->text);
     lz_map_deinit(&g->symbols);
     lz_type_table_deinit(&g->types);
@@ -61,9 +61,9 @@ void lz_graph_swap(lz_graph *a, lz_graph *b)
 
 /* ---- symbols ---- */
 
-enum { FEW = 64 }; /* overloads of one name, looked up on the stack */
+enum { FEW = 64 }; /* most overloads of one name */
 
-static lz_err *keep_builtins(lz_graph *g, lz_ir_symbol *s)
+static lz_err *keep_builtins(lz_graph *g, lz_ssa_symbol *s)
 {
     const lz_builtin *found[FEW], **kept;
     size_t n = lz_builtins_find(s->name, found, FEW);
@@ -77,9 +77,9 @@ static lz_err *keep_builtins(lz_graph *g, lz_ir_symbol *s)
     return NULL;
 }
 
-/* Rows are sorted by full name, and '.' comes before every character of a name: the
- * overloads of one base stand together. */
-static size_t first_row(const lz_ir_ops *ops, lz_str base)
+/* Rows are sorted by full name, and '.' sorts before every character of a name, so the overloads of one base
+ * name are consecutive. */
+static size_t first_row(const lz_ssa_ops *ops, lz_str base)
 {
     size_t lo = 0, hi = ops->n;
     while (lo < hi) {
@@ -93,7 +93,7 @@ static size_t first_row(const lz_ir_ops *ops, lz_str base)
     return lo;
 }
 
-static lz_err *keep_ops(lz_graph *g, lz_ir_symbol *s)
+static lz_err *keep_ops(lz_graph *g, lz_ssa_symbol *s)
 {
     size_t colon = lz_str_find(s->name, LZ_STR("::")), n = 0;
     lz_str ns = lz_str_sub(s->name, 0, colon), base = lz_str_sub(s->name, colon + 2, s->name.len);
@@ -116,9 +116,9 @@ static lz_err *keep_ops(lz_graph *g, lz_ir_symbol *s)
     return NULL;
 }
 
-lz_err *lz_ir_symbol_get(lz_graph *g, lz_str name, const lz_ir_symbol **out)
+lz_err *lz_ssa_symbol_get(lz_graph *g, lz_str name, const lz_ssa_symbol **out)
 {
-    lz_ir_symbol *s = lz_map_get(&g->symbols, name);
+    lz_ssa_symbol *s = lz_map_get(&g->symbols, name);
     *out = s;
     if (s)
         return NULL;
@@ -133,7 +133,7 @@ lz_err *lz_ir_symbol_get(lz_graph *g, lz_str name, const lz_ir_symbol **out)
 
 /* ---- uses ---- */
 
-static void link_use(lz_ir_use *u, lz_ir_value *v)
+static void link_use(lz_ssa_use *u, lz_ssa_value *v)
 {
     u->value = v;
     u->prev = NULL;
@@ -144,7 +144,7 @@ static void link_use(lz_ir_use *u, lz_ir_value *v)
     v->nuses++;
 }
 
-static void unlink_use(lz_ir_use *u)
+static void unlink_use(lz_ssa_use *u)
 {
     if (u->prev)
         u->prev->next = u->next;
@@ -155,8 +155,8 @@ static void unlink_use(lz_ir_use *u)
     u->value->nuses--;
 }
 
-/* The record has a new address. */
-static void moved_use(lz_ir_use *u)
+/* Repairs the links after the record has moved. */
+static void moved_use(lz_ssa_use *u)
 {
     if (u->prev)
         u->prev->next = u;
@@ -168,18 +168,19 @@ static void moved_use(lz_ir_use *u)
 
 /* ---- nodes ---- */
 
-static lz_err *make_value(lz_graph *g, lz_ir_node *n, uint32_t index, const lz_type *type, lz_ir_value **out)
+static lz_err *make_value(lz_graph *g, lz_ssa_node *n, uint32_t index, const lz_type *type,
+                          lz_ssa_value **out)
 {
-    lz_ir_value *v;
+    lz_ssa_value *v;
     LZ_TRY(lz_arena_new(&g->arena, &v, 1));
     if (g->next_id == UINT32_MAX)
         return lz_errf(LZ_ERR_LIMIT, "a graph has at most %u values", UINT32_MAX);
-    *v = (lz_ir_value){ .type = type, .node = n, .index = index, .id = g->next_id++ };
+    *v = (lz_ssa_value){ .type = type, .node = n, .index = index, .id = g->next_id++ };
     *out = v;
     return NULL;
 }
 
-static lz_err *make_inputs(lz_graph *g, lz_ir_node *n, const lz_ir_spec *s)
+static lz_err *make_inputs(lz_graph *g, lz_ssa_node *n, const lz_ssa_spec *s)
 {
     if (!s->nin)
         return NULL;
@@ -192,7 +193,7 @@ static lz_err *make_inputs(lz_graph *g, lz_ir_node *n, const lz_ir_spec *s)
     return NULL;
 }
 
-static lz_err *make_outputs(lz_graph *g, lz_ir_node *n, const lz_ir_spec *s)
+static lz_err *make_outputs(lz_graph *g, lz_ssa_node *n, const lz_ssa_spec *s)
 {
     if (!s->nout)
         return NULL;
@@ -202,53 +203,42 @@ static lz_err *make_outputs(lz_graph *g, lz_ir_node *n, const lz_ir_spec *s)
     return NULL;
 }
 
-static lz_err *make_bare(lz_graph *g, const lz_ir_symbol *sym, lz_ir_node **out)
+static lz_err *make_bare(lz_graph *g, const lz_ssa_symbol *sym, lz_ssa_node **out)
 {
     LZ_TRY(lz_arena_new(&g->arena, out, 1));
     (*out)->sym = sym;
     return NULL;
 }
 
-/* Inputs come last: nothing fails once a value knows of its use. */
-lz_err *lz_ir_node_make(lz_graph *g, const lz_ir_spec *s, lz_ir_node **out)
+/* Links the inputs last: nothing can fail once a value's use list is changed. */
+lz_err *lz_ssa_node_make(lz_graph *g, const lz_ssa_spec *s, lz_ssa_node **out)
 {
-    lz_ir_node *n;
+    lz_ssa_node *n;
     LZ_TRY(make_bare(g, s->sym, &n));
     n->loc = s->loc;
     LZ_TRY(make_outputs(g, n, s));
     for (uint32_t i = 0; i < s->nblocks; i++) {
-        lz_ir_block *b;
-        LZ_TRY(lz_ir_block_add(g, n, &b));
+        lz_ssa_block *b;
+        LZ_TRY(lz_ssa_block_add(g, n, &b));
     }
     *out = n;
     return make_inputs(g, n, s);
 }
 
-lz_err *lz_ir_constant_make(lz_graph *g, lz_gv value, const lz_type *type, lz_loc loc, lz_ir_node **out)
+lz_err *lz_ssa_constant_make(lz_graph *g, lz_script_value value, const lz_type *type, lz_loc loc,
+                             lz_ssa_node **out)
 {
-    lz_ir_spec spec = { .types = &type, .nout = 1, .loc = loc };
-    lz_err *e = lz_ir_symbol_get(g, LZ_STR("prim::Constant"), &spec.sym);
-    e = e ? e : lz_ir_node_make(g, &spec, out);
-    if (e || value.kind == LZ_GV_NONE) {
-        lz_gv_release(value);
+    lz_ssa_spec spec = { .types = &type, .nout = 1, .loc = loc };
+    lz_err *e = lz_ssa_symbol_get(g, LZ_STR("prim::Constant"), &spec.sym);
+    e = e ? e : lz_ssa_node_make(g, &spec, out);
+    if (e || value.kind == LZ_SCRIPT_VALUE_NONE) {
+        lz_script_value_release(value);
         return e;
     }
-    return lz_ir_attr_add(g, *out, LZ_STR("value"), NULL, value);
+    return lz_ssa_attr_add(g, *out, LZ_STR("value"), NULL, value);
 }
 
-lz_err *lz_ir_call(lz_graph *g, lz_ir_block *block, const char *name, lz_ir_value *const *in, uint32_t nin,
-                   lz_ir_node **out)
-{
-    lz_ir_spec spec = { .in = in, .nin = nin };
-    lz_ir_node *n;
-    LZ_TRY(lz_ir_symbol_get(g, lz_str_of(name), &spec.sym));
-    LZ_TRY(lz_ir_node_make(g, &spec, &n));
-    lz_ir_append(n, block);
-    *out = n;
-    return lz_ir_resolve(g, n);
-}
-
-/* An array that grows by doubling: full when its count is a power of two. */
+/* Grows an array by doubling: it is full when its count is a power of two. */
 static lz_err *grow(lz_graph *g, void *array, uint32_t n, size_t size)
 {
     void *old, *now;
@@ -264,20 +254,20 @@ static lz_err *grow(lz_graph *g, void *array, uint32_t n, size_t size)
     return NULL;
 }
 
-lz_err *lz_ir_output_add(lz_graph *g, lz_ir_node *n, const lz_type *type, lz_ir_value **out)
+lz_err *lz_ssa_output_add(lz_graph *g, lz_ssa_node *n, const lz_type *type, lz_ssa_value **out)
 {
-    LZ_TRY(grow(g, &n->out, n->nout, sizeof(lz_ir_value *)));
+    LZ_TRY(grow(g, &n->out, n->nout, sizeof(lz_ssa_value *)));
     LZ_TRY(make_value(g, n, n->nout, type, out));
     n->out[n->nout++] = *out;
     return NULL;
 }
 
-lz_err *lz_ir_input_add(lz_graph *g, lz_ir_node *n, lz_ir_value *v)
+lz_err *lz_ssa_input_add(lz_graph *g, lz_ssa_node *n, lz_ssa_value *v)
 {
-    const lz_ir_use *old = n->in;
+    const lz_ssa_use *old = n->in;
     LZ_TRY(grow(g, &n->in, n->nin, sizeof *n->in));
     for (uint32_t i = 0; n->in != old && i < n->nin; i++) {
-        n->in[i] = old[i]; /* as it is by now: its neighbours may have moved too */
+        n->in[i] = old[i]; /* copied one by one: neighbours in the use list may have moved too */
         moved_use(&n->in[i]);
     }
     n->in[n->nin].user = n;
@@ -285,14 +275,14 @@ lz_err *lz_ir_input_add(lz_graph *g, lz_ir_node *n, lz_ir_value *v)
     return NULL;
 }
 
-lz_err *lz_ir_attr_add(lz_graph *g, lz_ir_node *n, lz_str name, const lz_type *type, lz_gv value)
+lz_err *lz_ssa_attr_add(lz_graph *g, lz_ssa_node *n, lz_str name, const lz_type *type, lz_script_value value)
 {
-    lz_ir_attr *a = NULL;
+    lz_ssa_attr *a = NULL;
     lz_err *e = lz_arena_new(&g->arena, &a, 1);
     e = e ? e : lz_arena_copy(&g->arena, name, &a->name);
-    e = e ? e : grow(g, &n->attrs, n->nattrs, sizeof(lz_ir_attr *));
+    e = e ? e : grow(g, &n->attrs, n->nattrs, sizeof(lz_ssa_attr *));
     if (e) {
-        lz_gv_release(value);
+        lz_script_value_release(value);
         return e;
     }
     a->type = type;
@@ -303,27 +293,27 @@ lz_err *lz_ir_attr_add(lz_graph *g, lz_ir_node *n, lz_str name, const lz_type *t
     return NULL;
 }
 
-lz_err *lz_ir_name_set(lz_graph *g, lz_ir_value *v, lz_str name)
+lz_err *lz_ssa_name_set(lz_graph *g, lz_ssa_value *v, lz_str name)
 {
     return lz_arena_copy(&g->arena, name, &v->name);
 }
 
 /* ---- blocks ---- */
 
-static lz_err *make_edge(lz_graph *g, const char *name, lz_ir_block *b, lz_ir_node **out)
+static lz_err *make_edge(lz_graph *g, const char *name, lz_ssa_block *b, lz_ssa_node **out)
 {
-    const lz_ir_symbol *sym;
-    LZ_TRY(lz_ir_symbol_get(g, lz_str_of(name), &sym));
+    const lz_ssa_symbol *sym;
+    LZ_TRY(lz_ssa_symbol_get(g, lz_str_of(name), &sym));
     LZ_TRY(make_bare(g, sym, out));
     (*out)->block = b;
     return NULL;
 }
 
-static lz_err *make_block(lz_graph *g, lz_ir_node *owner, uint32_t index, lz_ir_block **out)
+static lz_err *make_block(lz_graph *g, lz_ssa_node *owner, uint32_t index, lz_ssa_block **out)
 {
-    lz_ir_block *b;
+    lz_ssa_block *b;
     LZ_TRY(lz_arena_new(&g->arena, &b, 1));
-    *b = (lz_ir_block){ .owner = owner, .index = index };
+    *b = (lz_ssa_block){ .owner = owner, .index = index };
     LZ_TRY(make_edge(g, lz_prim_name(LZ_PRIM_PARAM), b, &b->param));
     LZ_TRY(make_edge(g, lz_prim_name(LZ_PRIM_RETURN), b, &b->ret));
     b->param->next = b->ret;
@@ -332,20 +322,20 @@ static lz_err *make_block(lz_graph *g, lz_ir_node *owner, uint32_t index, lz_ir_
     return NULL;
 }
 
-lz_err *lz_ir_block_add(lz_graph *g, lz_ir_node *owner, lz_ir_block **out)
+lz_err *lz_ssa_block_add(lz_graph *g, lz_ssa_node *owner, lz_ssa_block **out)
 {
-    LZ_TRY(grow(g, &owner->blocks, owner->nblocks, sizeof(lz_ir_block *)));
+    LZ_TRY(grow(g, &owner->blocks, owner->nblocks, sizeof(lz_ssa_block *)));
     LZ_TRY(make_block(g, owner, owner->nblocks, out));
     owner->blocks[owner->nblocks++] = *out;
     return NULL;
 }
 
-lz_err *lz_ir_param_add(lz_graph *g, lz_ir_block *b, const lz_type *type, lz_ir_value **out)
+lz_err *lz_ssa_param_add(lz_graph *g, lz_ssa_block *b, const lz_type *type, lz_ssa_value **out)
 {
-    return lz_ir_output_add(g, b->param, type, out);
+    return lz_ssa_output_add(g, b->param, type, out);
 }
 
-uint32_t lz_ir_depth(const lz_ir_block *b)
+uint32_t lz_ssa_depth(const lz_ssa_block *b)
 {
     uint32_t depth = 0;
     for (; b->owner; b = b->owner->block)
@@ -353,7 +343,7 @@ uint32_t lz_ir_depth(const lz_ir_block *b)
     return depth;
 }
 
-void lz_ir_insert_before(lz_ir_node *n, lz_ir_node *at)
+void lz_ssa_insert_before(lz_ssa_node *n, lz_ssa_node *at)
 {
     assert(!n->block && at->prev);
     n->block = at->block;
@@ -363,19 +353,19 @@ void lz_ir_insert_before(lz_ir_node *n, lz_ir_node *at)
     at->prev = n;
 }
 
-void lz_ir_append(lz_ir_node *n, lz_ir_block *b)
+void lz_ssa_append(lz_ssa_node *n, lz_ssa_block *b)
 {
-    lz_ir_insert_before(n, b->ret);
+    lz_ssa_insert_before(n, b->ret);
 }
 
-/* ---- looking ---- */
+/* ---- reading ---- */
 
-bool lz_ir_named(const lz_ir_node *n, const char *name)
+bool lz_ssa_named(const lz_ssa_node *n, const char *name)
 {
     return lz_str_is(n->sym->name, name);
 }
 
-const lz_ir_attr *lz_ir_attr_find(const lz_ir_node *n, const char *name)
+const lz_ssa_attr *lz_ssa_attr_find(const lz_ssa_node *n, const char *name)
 {
     for (uint32_t i = 0; i < n->nattrs; i++)
         if (lz_str_is(n->attrs[i]->name, name))
@@ -383,58 +373,52 @@ const lz_ir_attr *lz_ir_attr_find(const lz_ir_node *n, const char *name)
     return NULL;
 }
 
-bool lz_ir_const(const lz_ir_value *v, lz_gv *out)
+bool lz_ssa_const(const lz_ssa_value *v, lz_script_value *out)
 {
-    if (!lz_ir_is(v->node, LZ_PRIM_CONSTANT))
+    if (!lz_ssa_is(v->node, LZ_PRIM_CONSTANT))
         return false;
-    const lz_ir_attr *a = lz_ir_attr_find(v->node, "value");
-    *out = a ? a->value : lz_gv_none();
+    const lz_ssa_attr *a = lz_ssa_attr_find(v->node, "value");
+    *out = a ? a->value : lz_script_value_none();
     return true;
 }
 
-bool lz_ir_const_int(const lz_ir_value *v, int64_t *out)
+bool lz_ssa_const_int(const lz_ssa_value *v, int64_t *out)
 {
-    lz_gv c;
-    bool ok = lz_ir_const(v, &c) && c.kind == LZ_GV_INT;
+    lz_script_value c;
+    bool ok = lz_ssa_const(v, &c) && c.kind == LZ_SCRIPT_VALUE_INT;
     if (ok)
         *out = c.i;
     return ok;
 }
 
-lz_ir_node *lz_ir_skip(const lz_ir_node *n)
+lz_ssa_node *lz_ssa_skip(const lz_ssa_node *n)
 {
     while (!n->next) { /* n is the ret of its block */
-        const lz_ir_block *b = n->block;
+        const lz_ssa_block *b = n->block;
         if (!b->owner)
             return NULL;
         if (b->index + 1 < b->owner->nblocks)
-            return lz_ir_first(b->owner->blocks[b->index + 1]);
+            return lz_ssa_first(b->owner->blocks[b->index + 1]);
         n = b->owner;
     }
     return n->next;
 }
 
-lz_ir_node *lz_ir_next(const lz_ir_node *n)
+lz_ssa_node *lz_ssa_next(const lz_ssa_node *n)
 {
-    return n->nblocks ? lz_ir_first(n->blocks[0]) : lz_ir_skip(n);
+    return n->nblocks ? lz_ssa_first(n->blocks[0]) : lz_ssa_skip(n);
 }
 
-bool lz_ir_within(const lz_ir_block *b, const lz_ir_block *outer)
+bool lz_ssa_within(const lz_ssa_block *b, const lz_ssa_block *outer)
 {
     while (b != outer && b->owner)
         b = b->owner->block;
     return b == outer;
 }
 
-/* ---- changing ---- */
+/* ---- changes ---- */
 
-void lz_ir_input_set(lz_ir_node *n, uint32_t i, lz_ir_value *v)
-{
-    unlink_use(&n->in[i]);
-    link_use(&n->in[i], v);
-}
-
-void lz_ir_input_remove(lz_ir_node *n, uint32_t i)
+void lz_ssa_input_remove(lz_ssa_node *n, uint32_t i)
 {
     unlink_use(&n->in[i]);
     for (n->nin--; i < n->nin; i++) {
@@ -443,7 +427,7 @@ void lz_ir_input_remove(lz_ir_node *n, uint32_t i)
     }
 }
 
-void lz_ir_output_remove(lz_ir_node *n, uint32_t i)
+void lz_ssa_output_remove(lz_ssa_node *n, uint32_t i)
 {
     for (n->nout--; i < n->nout; i++) {
         n->out[i] = n->out[i + 1];
@@ -451,9 +435,9 @@ void lz_ir_output_remove(lz_ir_node *n, uint32_t i)
     }
 }
 
-void lz_ir_replace(lz_ir_value *old, lz_ir_value *now)
+void lz_ssa_replace(lz_ssa_value *old, lz_ssa_value *now)
 {
-    lz_ir_use *last = old->uses;
+    lz_ssa_use *last = old->uses;
     if (old == now || !last)
         return;
     for (last->value = now; last->next; last->value = now)
@@ -467,14 +451,14 @@ void lz_ir_replace(lz_ir_value *old, lz_ir_value *now)
     old->nuses = 0;
 }
 
-static void drop_inputs(lz_ir_node *n)
+static void drop_inputs(lz_ssa_node *n)
 {
     for (uint32_t i = 0; i < n->nin; i++)
         unlink_use(&n->in[i]);
     n->nin = 0;
 }
 
-static void take_out(lz_ir_node *n)
+static void take_out(lz_ssa_node *n)
 {
     n->prev->next = n->next;
     n->next->prev = n->prev;
@@ -482,21 +466,21 @@ static void take_out(lz_ir_node *n)
     n->block = NULL;
 }
 
-void lz_ir_erase(lz_ir_node *n)
+void lz_ssa_erase(lz_ssa_node *n)
 {
-    lz_ir_node *end = lz_ir_skip(n);
-    for (lz_ir_node *i = lz_ir_next(n); n->nblocks && i != end; i = lz_ir_next(i))
+    lz_ssa_node *end = lz_ssa_skip(n);
+    for (lz_ssa_node *i = lz_ssa_next(n); n->nblocks && i != end; i = lz_ssa_next(i))
         drop_inputs(i);
     drop_inputs(n);
     take_out(n);
 }
 
-void lz_ir_splice(lz_ir_block *b, lz_ir_node *at)
+void lz_ssa_splice(lz_ssa_block *b, lz_ssa_node *at)
 {
-    lz_ir_node *first = lz_ir_first(b), *last = b->ret->prev;
+    lz_ssa_node *first = lz_ssa_first(b), *last = b->ret->prev;
     if (first == b->ret)
         return;
-    for (lz_ir_node *n = first; n != b->ret; n = n->next)
+    for (lz_ssa_node *n = first; n != b->ret; n = n->next)
         n->block = at->block;
     b->param->next = b->ret;
     b->ret->prev = b->param;
@@ -509,7 +493,7 @@ void lz_ir_splice(lz_ir_block *b, lz_ir_node *at)
 size_t lz_graph_count(const lz_graph *g)
 {
     size_t n = 0;
-    for (const lz_ir_node *i = lz_ir_first(g->block); i; i = lz_ir_next(i))
+    for (const lz_ssa_node *i = lz_ssa_first(g->block); i; i = lz_ssa_next(i))
         n += i->next != NULL;
     return n;
 }

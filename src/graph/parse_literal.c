@@ -1,4 +1,4 @@
-/* Literals in the graph's text: what attributes are made of. */
+/* Parses literals in the graph's text, the values of attributes. */
 #include "base/number.h"
 #include "base/vec.h"
 #include "graph/graph_parse.h"
@@ -9,17 +9,17 @@ typedef struct reader {
     int depth;
 } reader;
 
-static lz_err *read_value(reader *r, lz_gv *out);
+static lz_err *read_value(reader *r, lz_script_value *out);
 
 /* ---- numbers ---- */
 
 static bool is_number(const lz_token *t)
 {
-    return t->kind == LZ_TK_NUMBER || lz_token_names(t, "inf") || lz_token_names(t, "nan");
+    return t->kind == LZ_TOKEN_NUMBER || lz_token_names(t, "inf") || lz_token_names(t, "nan");
 }
 
-/* Without a sign; an int if it has neither point nor exponent. */
-static lz_err *read_unsigned(reader *r, bool negative, lz_gv *out)
+/* A number without its sign; an int if it has neither point nor exponent. */
+static lz_err *read_unsigned(reader *r, bool negative, lz_script_value *out)
 {
     lz_token t = r->l->tok;
     double f;
@@ -27,17 +27,17 @@ static lz_err *read_unsigned(reader *r, bool negative, lz_gv *out)
     if (!is_number(&t) || !lz_double_parse(t.text, &f))
         return lz_lexer_expected(r->l, "a number");
     bool whole = lz_str_find_char(t.text, '.') == SIZE_MAX && lz_str_find_char(t.text, 'e') == SIZE_MAX
-                 && lz_str_find_char(t.text, 'E') == SIZE_MAX && t.kind == LZ_TK_NUMBER;
+                 && lz_str_find_char(t.text, 'E') == SIZE_MAX && t.kind == LZ_TOKEN_NUMBER;
     if (whole && (!lz_uint64_parse(t.text, &i) || i > most))
-        return lz_lexer_error(r->l, &t, LZ_ERR_LIMIT, "an int has 64 bits");
+        return lz_lexer_error(r->l, &t, LZ_ERR_LIMIT, "the int does not fit in 64 bits");
     if (whole)
-        *out = lz_gv_int((int64_t)(negative ? 0 - i : i));
+        *out = lz_script_value_int((int64_t)(negative ? 0 - i : i));
     else
-        *out = lz_gv_float(negative ? -f : f);
+        *out = lz_script_value_float(negative ? -f : f);
     return lz_lexer_next(r->l);
 }
 
-static lz_err *read_number(reader *r, lz_gv *out)
+static lz_err *read_number(reader *r, lz_script_value *out)
 {
     bool negative;
     LZ_TRY(lz_lexer_accept(r->l, '-', &negative));
@@ -54,7 +54,7 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The character behind a backslash and digits; *at moves behind it. false: no such escape. */
+/* Decodes the escape after a backslash and moves *at past it. False: unknown escape. */
 static bool unescape(lz_str s, size_t *at, char *out)
 {
     static const char letters[] = "\\'\"abfnrtv", plain[] = "\\'\"\a\b\f\n\r\t\v";
@@ -76,7 +76,7 @@ static bool unescape(lz_str s, size_t *at, char *out)
     return n > 0 && value < 256 && (!hex || n == 2);
 }
 
-static lz_err *read_string(reader *r, lz_gv *out)
+static lz_err *read_string(reader *r, lz_script_value *out)
 {
     lz_token t = r->l->tok;
     lz_str s = lz_str_sub(t.text, 1, t.text.len - 1);
@@ -88,27 +88,27 @@ static lz_err *read_string(reader *r, lz_gv *out)
         lz_text_putc(&text, c);
     }
     lz_err *e =
-        ok ? lz_text_check(&text) : lz_lexer_error(r->l, &t, LZ_ERR_SYNTAX, "no such escape in a string");
-    e = e ? e : lz_gv_str(lz_text_view(&text), out);
+        ok ? lz_text_check(&text) : lz_lexer_error(r->l, &t, LZ_ERR_SYNTAX, "unknown escape in a string");
+    e = e ? e : lz_script_value_str(lz_text_view(&text), out);
     lz_text_deinit(&text);
     if (e)
         return e;
     e = lz_lexer_next(r->l);
     if (e)
-        lz_gv_release(*out);
+        lz_script_value_release(*out);
     return e;
 }
 
 /* ---- lists, tuples ---- */
 
 /* NOLINTNEXTLINE(misc-no-recursion): LZ_TYPE_DEPTH deep at most */
-static lz_err *read_items(reader *r, char close, lz_gv list)
+static lz_err *read_items(reader *r, char close, lz_script_value list)
 {
     bool more = !lz_token_is(&r->l->tok, close);
     while (more) {
-        lz_gv v;
+        lz_script_value v;
         LZ_TRY(read_value(r, &v));
-        LZ_TRY(lz_gv_push(list, v));
+        LZ_TRY(lz_script_value_push(list, v));
         LZ_TRY(lz_lexer_accept(r->l, ',', &more));
         more = more && !lz_token_is(&r->l->tok, close); /* (1,) */
     }
@@ -116,33 +116,33 @@ static lz_err *read_items(reader *r, char close, lz_gv list)
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): LZ_TYPE_DEPTH deep at most */
-static lz_err *read_sequence(reader *r, bool tuple, lz_gv *out)
+static lz_err *read_sequence(reader *r, bool tuple, lz_script_value *out)
 {
     LZ_TRY(lz_lexer_next(r->l));
-    LZ_TRY(lz_gv_list_make(0, out));
+    LZ_TRY(lz_script_value_list_make(0, out));
     lz_err *e = read_items(r, tuple ? ')' : ']', *out);
     if (e)
-        lz_gv_release(*out);
+        lz_script_value_release(*out);
     else if (tuple)
-        out->list->box.kind = out->kind = LZ_GV_TUPLE;
+        out->list->box.kind = out->kind = LZ_SCRIPT_VALUE_TUPLE;
     return e;
 }
 
 /* ---- braces: a dict, or the elements of a tensor ---- */
 
 /* NOLINTNEXTLINE(misc-no-recursion): LZ_TYPE_DEPTH deep at most */
-static lz_err *read_pairs(reader *r, lz_gv key, lz_gv dict)
+static lz_err *read_pairs(reader *r, lz_script_value key, lz_script_value dict)
 {
     lz_token at = r->l->tok;
     for (bool more = true; more;) {
-        lz_gv value = lz_gv_none();
+        lz_script_value value = lz_script_value_none();
         lz_err *e = lz_lexer_expect(r->l, ':');
         e = e ? e : read_value(r, &value);
         if (e) {
-            lz_gv_release(key);
+            lz_script_value_release(key);
             return e;
         }
-        LZ_TRY(lz_lexer_locate(r->l, &at, lz_gv_dict_put(dict, key, value)));
+        LZ_TRY(lz_lexer_locate(r->l, &at, lz_script_value_dict_put(dict, key, value)));
         LZ_TRY(lz_lexer_accept(r->l, ',', &more));
         at = r->l->tok;
         if (more)
@@ -153,50 +153,50 @@ static lz_err *read_pairs(reader *r, lz_gv key, lz_gv dict)
 
 typedef LZ_VEC(lz_scalar) scalars;
 
-/* 1, -2.5, inf, 1+2j: the first part is read. */
-static lz_err *add_element(reader *r, lz_gv first, bool negative_zero, scalars *out)
+/* 1, -2.5, inf, 1+2j: the first part has been read. */
+static lz_err *add_element(reader *r, lz_script_value first, bool negative_zero, scalars *out)
 {
-    lz_scalar s = first.kind == LZ_GV_INT ? lz_scalar_int(first.i) : lz_scalar_float(first.f);
+    lz_scalar s = first.kind == LZ_SCRIPT_VALUE_INT ? lz_scalar_int(first.i) : lz_scalar_float(first.f);
     char sign = r->l->tok.punct;
     if (negative_zero)
         s = lz_scalar_float(-0.0);
     if (sign == '+' || sign == '-') {
-        lz_gv im = lz_gv_none();
+        lz_script_value im = lz_script_value_none();
         LZ_TRY(lz_lexer_next(r->l));
         LZ_TRY(read_unsigned(r, sign == '-', &im));
         if (!lz_token_names(&r->l->tok, "j"))
             return lz_lexer_expected(r->l, "the j of a complex number");
         LZ_TRY(lz_lexer_next(r->l));
         s = lz_scalar_complex(s.kind == LZ_SCALAR_INT ? (double)s.i : s.re,
-                              im.kind == LZ_GV_INT ? (double)im.i : im.f);
+                              im.kind == LZ_SCRIPT_VALUE_INT ? (double)im.i : im.f);
     }
     return lz_vec_push(out, s);
 }
 
-/* -0 is an int to Python; in an array of floats it has a sign. */
+/* -0 is the int 0 in Python; in an array of floats it is -0.0. */
 static lz_err *read_element(reader *r, scalars *out)
 {
     bool negative;
-    lz_gv v = lz_gv_none();
+    lz_script_value v = lz_script_value_none();
     LZ_TRY(lz_lexer_accept(r->l, '-', &negative));
     LZ_TRY(read_unsigned(r, negative, &v));
-    return add_element(r, v, negative && v.kind == LZ_GV_INT && v.i == 0, out);
+    return add_element(r, v, negative && v.kind == LZ_SCRIPT_VALUE_INT && v.i == 0, out);
 }
 
-static lz_err *make_array(const scalars *v, lz_gv *out)
+static lz_err *make_array(const scalars *v, lz_script_value *out)
 {
     lz_scalar_kind widest = LZ_SCALAR_INT;
     int64_t n = (int64_t)v->len;
     for (size_t i = 0; i < v->len; i++)
         widest = v->data[i].kind > widest ? v->data[i].kind : widest;
     lz_dtype d = widest == LZ_SCALAR_INT ? LZ_I64 : widest == LZ_SCALAR_FLOAT ? LZ_F64 : LZ_C128;
-    LZ_TRY(lz_gv_array_make(d, (lz_ints){ &n, 1 }, false, out));
+    LZ_TRY(lz_script_value_array_make(d, (lz_ints){ &n, 1 }, false, out));
     for (size_t i = 0; i < v->len; i++)
         lz_array_set(&out->array->array, (int64_t)i, v->data[i]);
     return NULL;
 }
 
-static lz_err *read_elements(reader *r, lz_gv *out)
+static lz_err *read_elements(reader *r, lz_script_value *out)
 {
     scalars v = { 0 };
     lz_err *e = NULL;
@@ -210,7 +210,7 @@ static lz_err *read_elements(reader *r, lz_gv *out)
     return e;
 }
 
-/* Whether the number at the current token is the key of a dict: looks ahead. */
+/* Is the number at the current token the key of a dict? Looks ahead. */
 static lz_err *is_key(const reader *r, bool *out)
 {
     lz_lexer ahead = *r->l;
@@ -225,24 +225,24 @@ static lz_err *is_key(const reader *r, bool *out)
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): LZ_TYPE_DEPTH deep at most */
-static lz_err *read_dict(reader *r, lz_gv *out)
+static lz_err *read_dict(reader *r, lz_script_value *out)
 {
     bool empty;
     lz_err *e = NULL;
-    LZ_TRY(lz_gv_dict_make(out));
+    LZ_TRY(lz_script_value_dict_make(out));
     e = lz_lexer_accept(r->l, '}', &empty);
     if (!e && !empty) {
-        lz_gv key;
+        lz_script_value key;
         e = read_value(r, &key);
         e = e ? e : read_pairs(r, key, *out);
     }
     if (e)
-        lz_gv_release(*out);
+        lz_script_value_release(*out);
     return e;
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): LZ_TYPE_DEPTH deep at most */
-static lz_err *read_braces(reader *r, lz_gv *out)
+static lz_err *read_braces(reader *r, lz_script_value *out)
 {
     bool key;
     LZ_TRY(lz_lexer_next(r->l));
@@ -252,10 +252,10 @@ static lz_err *read_braces(reader *r, lz_gv *out)
     return read_dict(r, out);
 }
 
-/* ---- the rest ---- */
+/* ---- other literals ---- */
 
-/* <Tensor>: a tensor whose elements are elsewhere. Its type tells the sizes. */
-static lz_err *read_absent(reader *r, lz_gv *out)
+/* <Tensor>: a tensor whose elements are stored elsewhere. Its type gives the sizes. */
+static lz_err *read_absent(reader *r, lz_script_value *out)
 {
     const int64_t none = 0;
     LZ_TRY(lz_lexer_next(r->l));
@@ -263,17 +263,17 @@ static lz_err *read_absent(reader *r, lz_gv *out)
         return lz_lexer_expected(r->l, "<Tensor>");
     LZ_TRY(lz_lexer_next(r->l));
     LZ_TRY(lz_lexer_expect(r->l, '>'));
-    return lz_gv_array_make(LZ_F64, (lz_ints){ &none, 1 }, true, out);
+    return lz_script_value_array_make(LZ_F64, (lz_ints){ &none, 1 }, true, out);
 }
 
-/* annotate(List[int], []): the type is that of the node's output, and passed over. */
+/* annotate(List[int], []): the type is that of the node's output, so it is skipped. */
 /* NOLINTNEXTLINE(misc-no-recursion): LZ_TYPE_DEPTH deep at most */
-static lz_err *read_annotated(reader *r, lz_gv *out)
+static lz_err *read_annotated(reader *r, lz_script_value *out)
 {
     LZ_TRY(lz_lexer_next(r->l));
     LZ_TRY(lz_lexer_expect(r->l, '('));
     for (uint32_t outside = r->l->open; r->l->open > outside || !lz_token_is(&r->l->tok, ',');) {
-        if (r->l->open < outside || r->l->tok.kind == LZ_TK_LINE || r->l->tok.kind == LZ_TK_END)
+        if (r->l->open < outside || r->l->tok.kind == LZ_TOKEN_LINE || r->l->tok.kind == LZ_TOKEN_END)
             return lz_lexer_expected(r->l, "a type and a value");
         LZ_TRY(lz_lexer_next(r->l));
     }
@@ -281,23 +281,23 @@ static lz_err *read_annotated(reader *r, lz_gv *out)
     LZ_TRY(read_value(r, out));
     lz_err *e = lz_lexer_expect(r->l, ')');
     if (e)
-        lz_gv_release(*out);
+        lz_script_value_release(*out);
     return e;
 }
 
-static lz_err *read_word(reader *r, lz_gv *out)
+static lz_err *read_word(reader *r, lz_script_value *out)
 {
     if (lz_token_names(&r->l->tok, "None"))
-        *out = lz_gv_none();
+        *out = lz_script_value_none();
     else if (lz_token_names(&r->l->tok, "True") || lz_token_names(&r->l->tok, "False"))
-        *out = lz_gv_bool(lz_token_names(&r->l->tok, "True"));
+        *out = lz_script_value_bool(lz_token_names(&r->l->tok, "True"));
     else
         return lz_lexer_expected(r->l, "a value");
     return lz_lexer_next(r->l);
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): LZ_TYPE_DEPTH deep at most */
-static lz_err *read_nested(reader *r, lz_gv *out)
+static lz_err *read_nested(reader *r, lz_script_value *out)
 {
     char c = r->l->tok.punct;
     if (c == '[' || c == '(')
@@ -308,10 +308,10 @@ static lz_err *read_nested(reader *r, lz_gv *out)
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): LZ_TYPE_DEPTH deep at most */
-static lz_err *read_value(reader *r, lz_gv *out)
+static lz_err *read_value(reader *r, lz_script_value *out)
 {
     const lz_token *t = &r->l->tok;
-    if (t->kind == LZ_TK_STRING)
+    if (t->kind == LZ_TOKEN_STRING)
         return read_string(r, out);
     if (is_number(t) || t->punct == '-')
         return read_number(r, out);
@@ -328,16 +328,16 @@ static lz_err *read_value(reader *r, lz_gv *out)
 static bool is_word(const lz_token *t)
 {
     static const char *const words[] = { "None", "True", "False", "annotate", "inf", "nan" };
-    bool found = t->kind != LZ_TK_NAME;
+    bool found = t->kind != LZ_TOKEN_NAME;
     for (size_t i = 0; !found && i < sizeof words / sizeof *words; i++)
         found = lz_token_names(t, words[i]);
     return found;
 }
 
-lz_err *lz_parse_literal(lz_lexer *l, lz_type_table *t, lz_gv *out, const lz_type **type)
+lz_err *lz_parse_literal(lz_lexer *l, lz_type_table *t, lz_script_value *out, const lz_type **type)
 {
     reader r = { .l = l, .t = t };
-    lz_gv v = lz_gv_none();
+    lz_script_value v = lz_script_value_none();
     *type = NULL;
     *out = v;
     LZ_TRY(is_word(&l->tok) ? read_value(&r, &v) : lz_parse_type(l, t, type));

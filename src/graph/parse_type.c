@@ -1,4 +1,4 @@
-/* Types in the graph's text. */
+/* Parses types in the graph's text. */
 #include "base/number.h"
 #include "base/vec.h"
 #include "core/device.h"
@@ -17,7 +17,7 @@ static lz_err *unknown_type(const reader *r, const lz_token *at)
     return lz_lexer_error(r->l, at, LZ_ERR_MODEL, "there is no type '%.*s'", LZ_FMT(at->text));
 }
 
-/* ---- what a tensor type knows ---- */
+/* ---- facts of a tensor type ---- */
 
 typedef struct facts {
     lz_tensor_facts f;
@@ -27,7 +27,7 @@ typedef struct facts {
 
 static lz_err *read_int(reader *r, int64_t *out)
 {
-    if (r->l->tok.kind != LZ_TK_NUMBER || !lz_int64_parse(r->l->tok.text, out))
+    if (r->l->tok.kind != LZ_TOKEN_NUMBER || !lz_int64_parse(r->l->tok.text, out))
         return lz_lexer_expected(r->l, "a whole number");
     return lz_lexer_next(r->l);
 }
@@ -69,7 +69,7 @@ static lz_err *read_requires_grad(reader *r, facts *x)
     return v == 0 || v == 1 ? NULL : lz_lexer_error(r->l, &at, LZ_ERR_MODEL, "requires_grad is 0 or 1");
 }
 
-/* Those of PyTorch, and whoever is registered here. */
+/* PyTorch's device types, and those registered here. */
 static bool is_device_type(lz_str name)
 {
     static const char *const names[] = { "cpu",    "cuda", "ipu",  "xpu",  "mkldnn", "opengl",       "opencl",
@@ -88,7 +88,7 @@ static lz_err *read_device(reader *r, facts *x)
 {
     lz_token first = r->l->tok, last = first;
     bool index;
-    if (first.kind != LZ_TK_NAME || !is_device_type(first.text))
+    if (first.kind != LZ_TOKEN_NAME || !is_device_type(first.text))
         return lz_lexer_expected(r->l, "a device");
     LZ_TRY(lz_lexer_next(r->l));
     LZ_TRY(lz_lexer_accept(r->l, ':', &index));
@@ -121,20 +121,20 @@ static lz_err *read_fact(reader *r, facts *x)
     return lz_lexer_expected(r->l, "a size, strides, requires_grad or device");
 }
 
-/* Behind the opening parenthesis. `sizes`: there may be some, and without any the rank is 0. */
+/* After the opening parenthesis. sizes: sizes are allowed, and without any the rank is 0. */
 static lz_err *read_facts(reader *r, facts *x, bool sizes)
 {
     bool more = !lz_token_is(&r->l->tok, ')'), named = false;
     x->f.rank = sizes ? 0 : -1;
     while (more) {
-        named = named || !sizes || r->l->tok.kind == LZ_TK_NAME;
+        named = named || !sizes || r->l->tok.kind == LZ_TOKEN_NAME;
         LZ_TRY(named ? read_fact(r, x) : read_size(r, x));
         LZ_TRY(lz_lexer_accept(r->l, ',', &more));
     }
     return lz_lexer_expect(r->l, ')');
 }
 
-/* Tensor, Tensor(*, 3), Float(2, 3, device=cpu), FloatTensor: the name is read. */
+/* Tensor, Tensor(*, 3), Float(2, 3, device=cpu), FloatTensor: the name has been read. */
 static lz_err *read_tensor(reader *r, lz_dtype dtype, bool sizes, const lz_type **out)
 {
     facts x = { .f = { .dtype = dtype, .rank = -1, .requires_grad = -1 } };
@@ -161,7 +161,7 @@ static lz_err *read_part(reader *r, bool named, parts *p)
 {
     const lz_type *elem = NULL;
     if (named) {
-        if (r->l->tok.kind != LZ_TK_NAME)
+        if (r->l->tok.kind != LZ_TOKEN_NAME)
             return lz_lexer_expected(r->l, "the name of a field");
         LZ_TRY(lz_vec_push(&p->names, r->l->tok.text));
         LZ_TRY(lz_lexer_next(r->l));
@@ -194,11 +194,11 @@ typedef struct form {
 } form;
 
 static const form forms[] = {
-    { "", LZ_TY_TUPLE, '(', ')', false, 0, LZ_TYPE_ELEMENTS },
-    { "NamedTuple", LZ_TY_TUPLE, '(', ')', true, 1, LZ_TYPE_ELEMENTS },
-    { "Dict", LZ_TY_DICT, '(', ')', false, 2, 2 },
-    { "Future", LZ_TY_FUTURE, '[', ']', false, 1, 1 },
-    { "Union", LZ_TY_UNION, '[', ']', false, 1, LZ_TYPE_ELEMENTS },
+    { "", LZ_GRAPH_TYPE_TUPLE, '(', ')', false, 0, LZ_TYPE_ELEMENTS },
+    { "NamedTuple", LZ_GRAPH_TYPE_TUPLE, '(', ')', true, 1, LZ_TYPE_ELEMENTS },
+    { "Dict", LZ_GRAPH_TYPE_DICT, '(', ')', false, 2, 2 },
+    { "Future", LZ_GRAPH_TYPE_FUTURE, '[', ']', false, 1, 1 },
+    { "Union", LZ_GRAPH_TYPE_UNION, '[', ']', false, 1, LZ_TYPE_ELEMENTS },
 };
 
 /* NOLINTNEXTLINE(misc-no-recursion): LZ_TYPE_DEPTH deep at most */
@@ -228,7 +228,7 @@ static lz_err *read_class(reader *r, const lz_type **out)
         if (!more)
             break;
         last = r->l->tok;
-        if (last.kind != LZ_TK_NAME)
+        if (last.kind != LZ_TOKEN_NAME)
             return lz_lexer_expected(r->l, "the name of a class");
     }
     lz_str name = { first.text.ptr, (size_t)(last.text.ptr + last.text.len - first.text.ptr) };
@@ -243,7 +243,7 @@ static lz_err *read_class(reader *r, const lz_type **out)
 static lz_err *read_named(reader *r, const lz_type **out)
 {
     lz_token name = r->l->tok;
-    if (name.kind != LZ_TK_NAME)
+    if (name.kind != LZ_TOKEN_NAME)
         return lz_lexer_expected(r->l, "a type");
     if (lz_token_names(&name, "__torch__"))
         return read_class(r, out);

@@ -1,10 +1,10 @@
-/* Which operator or built-in a node calls.
+/* Chooses the operator or built-in that a node calls.
  *
- * The text names no overload: it is the first whose arguments fit, as in TorchScript. All
- * arguments are there and fit by type; only where no overload is left that way may
- * arguments with defaults be missing from the end, then numbers be converted, and last
- * numbers stand for tensors. Built-ins know no lenience. Of overloads
- * that differ in results alone, the one that gives what the node says it gets. */
+ * The text names no overload: the first one whose arguments fit is chosen, as in TorchScript. First all
+ * arguments must be present and fit by type. If no overload does, then in turn arguments with defaults may be
+ * missing from the end, numbers may be converted, and numbers may stand for tensors. Built-ins must fit
+ * without leniency. Of overloads that differ in results alone, the one whose results fit the node's outputs
+ * is chosen. */
 #include "graph/ir.h"
 
 /* ---- schemas as patterns ---- */
@@ -40,7 +40,7 @@ static row_pattern pattern_of(const lz_type_row *t)
 
 /* ---- candidates ---- */
 
-/* From exact to lenient; a node is tried at each in turn. */
+/* From exact to lenient; all candidates are tried at each step. */
 typedef struct lenience {
     bool defaults; /* arguments may be missing */
     lz_match_level level;
@@ -53,36 +53,36 @@ static const lenience steps[] = {
     { true, LZ_MATCH_NUMBERS },
 };
 
-static bool fits_op(const lz_ir_node *n, const lz_op_row *op, lenience l)
+static bool fits_op(const lz_ssa_node *n, const lz_op_row *op, lenience l)
 {
     lz_bindings none = { { NULL } };
     bool ok = n->nin <= op->nargs && (l.defaults || n->nin == op->nargs);
     for (uint32_t i = 0; ok && i < n->nin; i++) {
         row_pattern p = pattern_of(op->args[i].type);
         const char *at = p.text;
-        /* a number may stand for a tensor, but not for the one that the operator is about */
+        /* a number may stand for a tensor, but not for the first argument */
         lz_match_level level = i == 0 && l.level == LZ_MATCH_NUMBERS ? LZ_MATCH_CONVERTS : l.level;
-        ok = lz_pattern_match(&at, lz_ir_in(n, i)->type, level, &none);
+        ok = lz_pattern_match(&at, lz_ssa_in(n, i)->type, level, &none);
     }
     for (uint32_t i = n->nin; ok && i < op->nargs; i++)
         ok = op->args[i].default_text != NULL;
     return ok;
 }
 
-static bool fits_builtin(const lz_ir_node *n, const lz_builtin *b, lz_bindings *bound)
+static bool fits_builtin(const lz_ssa_node *n, const lz_builtin *b, lz_bindings *bound)
 {
     const char *p = b->args;
     bool ok = true;
     *bound = (lz_bindings){ { NULL } };
     for (uint32_t i = 0; ok && i < n->nin; i++)
-        ok = *p == '*' || (*p && lz_pattern_match(&p, lz_ir_in(n, i)->type, LZ_MATCH_FITS, bound));
+        ok = *p == '*' || (*p && lz_pattern_match(&p, lz_ssa_in(n, i)->type, LZ_MATCH_FITS, bound));
     return ok && (!*p || *p == '*');
 }
 
 /* ---- results ---- */
 
-/* Whether the outputs the node has may be what the patterns say, as far as it says. */
-static bool gives_builtin(const lz_ir_node *n, const lz_builtin *b, lz_bindings bound)
+/* Do the node's outputs match the patterns, as far as their types are known? */
+static bool gives_builtin(const lz_ssa_node *n, const lz_builtin *b, lz_bindings bound)
 {
     const char *p = b->rets;
     bool ok = !n->nout || n->nout == lz_pattern_count(b->rets);
@@ -94,7 +94,7 @@ static bool gives_builtin(const lz_ir_node *n, const lz_builtin *b, lz_bindings 
     return ok;
 }
 
-static bool gives_op(const lz_ir_node *n, const lz_op_row *op)
+static bool gives_op(const lz_ssa_node *n, const lz_op_row *op)
 {
     lz_bindings none = { { NULL } };
     bool ok = !n->nout || n->nout == op->nreturns;
@@ -110,7 +110,7 @@ typedef struct choice {
     const lz_builtin *builtin; /* or */
     const lz_op_row *op;
     lz_bindings bound;
-    bool gives; /* also the results fit */
+    bool gives; /* do the results fit, too? */
 } choice;
 
 static void consider(choice *c, const choice *candidate)
@@ -121,9 +121,9 @@ static void consider(choice *c, const choice *candidate)
         *c = *candidate;
 }
 
-static void search(const lz_ir_node *n, lenience l, choice *out)
+static void search(const lz_ssa_node *n, lenience l, choice *out)
 {
-    const lz_ir_symbol *s = n->sym;
+    const lz_ssa_symbol *s = n->sym;
     for (size_t i = 0; i < s->nbuiltins && !out->gives; i++) {
         choice c = { .builtin = s->builtins[i] };
         if (!fits_builtin(n, c.builtin, &c.bound))
@@ -136,21 +136,21 @@ static void search(const lz_ir_node *n, lenience l, choice *out)
             consider(out, &(choice){ .op = s->ops[i], .gives = gives_op(n, s->ops[i]) });
 }
 
-/* ---- what is wrong ---- */
+/* ---- errors ---- */
 
-static void print_inputs(const lz_ir_node *n, lz_text *out)
+static void print_inputs(const lz_ssa_node *n, lz_text *out)
 {
     for (uint32_t i = 0; i < n->nin; i++) {
         lz_text_puts(out, i ? ", " : "");
-        lz_type_print(lz_ir_in(n, i)->type, out);
+        lz_type_print(lz_ssa_in(n, i)->type, out);
     }
 }
 
 enum { SHOWN = 12 }; /* candidates in a message */
 
-static lz_err *no_match(const lz_graph *g, const lz_ir_node *n)
+static lz_err *no_match(const lz_graph *g, const lz_ssa_node *n)
 {
-    const lz_ir_symbol *s = n->sym;
+    const lz_ssa_symbol *s = n->sym;
     lz_text t = { 0 };
     lz_text_printf(&t, "no %.*s takes (", LZ_FMT(s->name));
     print_inputs(n, &t);
@@ -164,12 +164,12 @@ static lz_err *no_match(const lz_graph *g, const lz_ir_node *n)
     if (s->nops + s->nbuiltins > SHOWN)
         lz_text_printf(&t, "\n    and %zu more", s->nops + s->nbuiltins - SHOWN);
     lz_err *e = lz_text_check(&t);
-    e = e ? e : lz_ir_error(g, n, LZ_ERR_MODEL, "%.*s", LZ_FMT(lz_text_view(&t)));
+    e = e ? e : lz_ssa_error(g, n, LZ_ERR_MODEL, "%.*s", LZ_FMT(lz_text_view(&t)));
     lz_text_deinit(&t);
     return e;
 }
 
-static lz_err *wrong_results(const lz_graph *g, const lz_ir_node *n, const choice *c)
+static lz_err *wrong_results(const lz_graph *g, const lz_ssa_node *n, const choice *c)
 {
     lz_text t = { 0 };
     lz_text_puts(&t, "the types of the results contradict ");
@@ -178,23 +178,23 @@ static lz_err *wrong_results(const lz_graph *g, const lz_ir_node *n, const choic
     else
         lz_text_printf(&t, "%s::%s", c->op->ns, c->op->schema);
     lz_err *e = lz_text_check(&t);
-    e = e ? e : lz_ir_error(g, n, LZ_ERR_MODEL, "%.*s", LZ_FMT(lz_text_view(&t)));
+    e = e ? e : lz_ssa_error(g, n, LZ_ERR_MODEL, "%.*s", LZ_FMT(lz_text_view(&t)));
     lz_text_deinit(&t);
     return e;
 }
 
 /* ---- types of outputs ---- */
 
-/* For a node that was made without any. */
-static lz_err *add_outputs(lz_graph *g, lz_ir_node *n, size_t count)
+/* For a node that was made without outputs. */
+static lz_err *add_outputs(lz_graph *g, lz_ssa_node *n, size_t count)
 {
-    lz_ir_value *v;
+    lz_ssa_value *v;
     while (n->nout < count)
-        LZ_TRY(lz_ir_output_add(g, n, NULL, &v));
+        LZ_TRY(lz_ssa_output_add(g, n, NULL, &v));
     return NULL;
 }
 
-static lz_err *fill_types(lz_graph *g, lz_ir_node *n, const choice *c)
+static lz_err *fill_types(lz_graph *g, lz_ssa_node *n, const choice *c)
 {
     const char *p = c->builtin ? c->builtin->rets : "";
     size_t count = c->builtin ? lz_pattern_count(p) : c->op->nreturns;
@@ -208,28 +208,28 @@ static lz_err *fill_types(lz_graph *g, lz_ir_node *n, const choice *c)
         }
         LZ_TRY(lz_pattern_type(&g->types, &p, &c->bound, &type));
         if (!n->out[i]->type)
-            n->out[i]->type = type ? type : lz_type_leaf(LZ_TY_TENSOR);
+            n->out[i]->type = type ? type : lz_type_leaf(LZ_GRAPH_TYPE_TENSOR);
     }
     return NULL;
 }
 
-static void leave_unknown(lz_ir_node *n)
+static void leave_unknown(lz_ssa_node *n)
 {
     for (uint32_t i = 0; i < n->nout; i++)
-        n->out[i]->type = n->out[i]->type ? n->out[i]->type : lz_type_leaf(LZ_TY_TENSOR);
+        n->out[i]->type = n->out[i]->type ? n->out[i]->type : lz_type_leaf(LZ_GRAPH_TYPE_TENSOR);
 }
 
-/* aten::sort on a tensor may be an operator that nobody has written yet, though there is
- * a built-in of that name for lists. */
-static bool may_be_operator(const lz_ir_node *n)
+/* aten::sort on a tensor may be an operator that does not exist yet, although there is a built-in of that
+ * name for lists. */
+static bool may_be_operator(const lz_ssa_node *n)
 {
     bool tensors = false;
     for (uint32_t i = 0; !tensors && i < n->nin; i++)
-        tensors = lz_ir_in(n, i)->type->kind == LZ_TY_TENSOR;
+        tensors = lz_ssa_in(n, i)->type->kind == LZ_GRAPH_TYPE_TENSOR;
     return tensors && !n->sym->nops;
 }
 
-lz_err *lz_ir_resolve(lz_graph *g, lz_ir_node *n)
+lz_err *lz_ssa_resolve(lz_graph *g, lz_ssa_node *n)
 {
     choice c = { 0 };
     n->op = NULL;
@@ -249,7 +249,7 @@ lz_err *lz_ir_resolve(lz_graph *g, lz_ir_node *n)
     return fill_types(g, n, &c);
 }
 
-bool lz_ir_matches(const lz_ir_node *n)
+bool lz_ssa_matches(const lz_ssa_node *n)
 {
     const lenience all = steps[sizeof steps / sizeof *steps - 1];
     lz_bindings bound;

@@ -17,9 +17,13 @@ static const row rows[] = {
     { { "sum0", "sum of an n x n matrix over its rows", false, false }, lz_bench_sum0 },
     { { "sum1", "sum of an n x n matrix over its columns", false, false }, lz_bench_sum1 },
     { { "matmul", "products of n x n matrices in one plan", false, false }, lz_bench_matmul },
+    { { "linalg", "factorisations of an n x n matrix, solution of a system", false, false },
+      lz_bench_linalg },
     { { "ops", "single operators, one a row; matrices are n x n", false, true }, lz_bench_ops },
     { { "start", "the first result of a process", true, false }, lz_bench_start },
     { { "shapes", "two graphs at n batch sizes each", true, false }, lz_bench_shapes },
+    { { "varying", "training and forward passes, each of n steps with another size", true, true },
+      lz_bench_varying },
     { { "compile", "machine code for the kernel of `fused`", true, false }, lz_bench_compile },
     { { "plan", "plan compiles: graphs of n and 4n operators, time per operator", true, false },
       lz_bench_plan },
@@ -27,7 +31,9 @@ static const row rows[] = {
     { { "mlp", "a training step: 784-512-512-10, n rows, SGD", true, false }, lz_bench_mlp },
     { { "lenet", "a training step: two convolutions, n images of 28 x 28, SGD", true, false },
       lz_bench_lenet },
+    { { "adam", "a step of Adam over n small parameters", false, false }, lz_bench_adam },
     { { "gpt", "a training step: 4 layers of width 256, n texts of 128, Adam", true, false }, lz_bench_gpt },
+    { { "gpt_long", "a training step of the same model: n texts of 4,096", true, false }, lz_bench_gpt_long },
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -39,41 +45,41 @@ const lz_bench_suite *lz_bench_suite_at(size_t i)
 
 /* ---- figures ---- */
 
-void lz_bench_tell(const lz_bench *b, lz_bench_figure f)
+void lz_bench_report(const lz_bench *b, lz_bench_figure f)
 {
     f.suite = b->suite;
     f.system = f.system ? f.system : "lazuli";
     f.threads = b->o.threads;
     f.against = f.ratio > 0 ? f.against : NULL;
-    b->tell(b->user, &f);
+    b->report(b->user, &f);
 }
 
-void lz_bench_tell_times(const lz_bench *b, const char *name, const lz_way *ways, const char *against,
-                         double scale, const char *unit)
+void lz_bench_report_times(const lz_bench *b, const char *name, const lz_measured *ways, const char *against,
+                           double scale, const char *unit)
 {
     lz_bench_figure f = { .name = name, .metric = "time", .unit = unit, .value = ways[0].best * scale };
     if (ways[1].best > 0) {
         f.ratio = ways[0].best / ways[1].best;
         f.against = against;
     }
-    lz_bench_tell(b, f);
+    lz_bench_report(b, f);
     if (ways[1].best > 0)
-        lz_bench_tell(b, (lz_bench_figure){ .system = against,
-                                            .name = name,
-                                            .metric = "time",
-                                            .unit = unit,
-                                            .value = ways[1].best * scale });
+        lz_bench_report(b, (lz_bench_figure){ .system = against,
+                                              .name = name,
+                                              .metric = "time",
+                                              .unit = unit,
+                                              .value = ways[1].best * scale });
 }
 
 lz_bench_counts lz_bench_count(void)
 {
     lz_bench_counts c = { 0 };
     lz_counter_value("UncachedCompile", &c.plans);
-    lz_codes_count(&c.codes);
+    lz_native_codes_count(&c.codes);
     return c;
 }
 
-void lz_bench_tell_counts(const lz_bench *b, const char *name, const lz_bench_counts *before)
+void lz_bench_report_counts(const lz_bench *b, const char *name, const lz_bench_counts *before)
 {
     lz_bench_counts c = lz_bench_count();
     const lz_bench_figure figures[] = {
@@ -89,7 +95,7 @@ void lz_bench_tell_counts(const lz_bench *b, const char *name, const lz_bench_co
         lz_bench_figure f = figures[i];
         f.name = name;
         f.unit = f.unit ? f.unit : "";
-        lz_bench_tell(b, f);
+        lz_bench_report(b, f);
     }
 }
 
@@ -105,19 +111,19 @@ lz_err *lz_bench_finish(const lz_bench *b, lz_tensor *y)
     return lz_bench_check(b);
 }
 
-/* What is measured is code that has been made, however soon after the start. */
-static lz_err *settle(const lz_bench *b, lz_way *w)
+/* Runs until the machine code exists, so that the figure does not include interpreted calls. */
+static lz_err *settle(const lz_bench *b, lz_measured *w)
 {
-    static const double seconds = 0.03; /* enough calls for code to be wanted */
+    static const double seconds = 0.03; /* long enough that the kernel counts as hot */
     double start = lz_measure_clock(b->o.threads);
     do
         LZ_TRY(w->run(w->user));
     while (lz_measure_clock(b->o.threads) - start < seconds);
-    lz_codes_wait();
+    lz_native_codes_wait();
     return NULL;
 }
 
-lz_err *lz_bench_measure(const lz_bench *b, lz_way *ways, int n)
+lz_err *lz_bench_measure(const lz_bench *b, lz_measured *ways, int n)
 {
     LZ_TRY(settle(b, &ways[0]));
     return lz_measure(ways, n, b->o.threads, b->o.seconds);
@@ -162,7 +168,7 @@ lz_err *lz_bench_find_loops(lz_bench *b, lz_bench_loops *out)
     return lz_dl_load(b->loops, symbols, sizeof symbols / sizeof *symbols, out);
 }
 
-/* ---- running one ---- */
+/* ---- running a suite ---- */
 
 static lz_err *no_such(const char *suite)
 {
@@ -171,7 +177,8 @@ static lz_err *no_such(const char *suite)
         lz_text_printf(&names, "%s%s", i ? ", " : "", rows[i].suite.name);
     lz_err *e = lz_text_check(&names);
     if (!e)
-        e = lz_errf(LZ_ERR_NOT_FOUND, "there is no suite '%s': %.*s", suite, LZ_FMT(lz_text_view(&names)));
+        e = lz_errf(LZ_ERR_NOT_FOUND, "there is no suite '%s'; the suites are %.*s", suite,
+                    LZ_FMT(lz_text_view(&names)));
     lz_text_deinit(&names);
     return e;
 }
@@ -179,16 +186,17 @@ static lz_err *no_such(const char *suite)
 static lz_err *check_options(const lz_bench_options *o)
 {
     if (o->n < 0 || o->n > INT32_MAX)
-        return lz_errf(LZ_ERR_ARG, "n is from 1 to %d", INT32_MAX);
+        return lz_errf(LZ_ERR_ARG, "n: expected a number from 1 to %d", INT32_MAX);
     if (o->threads < 0 || o->threads > 1024)
-        return lz_errf(LZ_ERR_ARG, "threads are from 1 to 1024");
-    return o->seconds >= 0 && o->seconds < 1e6 ? NULL
-                                               : lz_errf(LZ_ERR_ARG, "seconds are from 0 to a million");
+        return lz_errf(LZ_ERR_ARG, "threads: expected a number from 1 to 1024");
+    return o->seconds >= 0 && o->seconds < 1e6
+               ? NULL
+               : lz_errf(LZ_ERR_ARG, "seconds: expected a number from 0 to a million");
 }
 
 static lz_err *run(lz_bench *b, lz_bench_suite_fn *suite)
 {
-    lz_bench_loops loops; /* of all suites: a file that is not there is one that was meant */
+    lz_bench_loops loops; /* checked for all suites: an explicit file that does not exist is an error */
     LZ_TRY(lz_pool_create(b->o.threads, &b->pool));
     b->c = lz_open(&(lz_options){ .threads = b->o.threads });
     lz_err *e = b->c ? lz_bench_find_loops(b, &loops) : lz_err_oom();
@@ -200,19 +208,20 @@ static lz_err *run(lz_bench *b, lz_bench_suite_fn *suite)
     return e;
 }
 
-lz_err *lz_bench_run(const char *suite, const lz_bench_options *o, lz_bench_fn *tell, void *user)
+lz_err *lz_bench_run(const char *suite, const lz_bench_options *o, lz_bench_fn *report, void *user)
 {
-    lz_bench b = { .o = o ? *o : (lz_bench_options){ 0 }, .tell = tell, .user = user };
+    lz_bench b = { .o = o ? *o : (lz_bench_options){ 0 }, .report = report, .user = user };
     size_t i = 0;
-    if (!suite || !tell)
-        return lz_errf(LZ_ERR_ARG, "a suite and someone to tell its figures are due");
+    if (!suite || !report)
+        return lz_errf(LZ_ERR_ARG, "lz_bench_run: suite and callback must not be NULL");
     while (i < ROWS && strcmp(suite, rows[i].suite.name) != 0)
         i++;
     if (i == ROWS)
         return no_such(suite);
     LZ_TRY(check_options(&b.o));
     if (b.o.only && !rows[i].suite.chooses)
-        return lz_errf(LZ_ERR_ARG, "%s has no rows to choose from: only must be NULL", suite);
+        return lz_errf(LZ_ERR_ARG, "%s: `only` must be NULL, because the suite has no rows to choose from",
+                       suite);
     b.suite = rows[i].suite.name;
     b.o.threads = b.o.threads ? b.o.threads : 1;
     b.o.seconds = b.o.seconds > 0 ? b.o.seconds : 1;

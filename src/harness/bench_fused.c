@@ -1,4 +1,4 @@
-/* gelu_tanh(a*b+c) * sigmoid(d): one kernel, if all goes well. */
+/* gelu_tanh(a*b+c) * sigmoid(d), which becomes one kernel. */
 #include "harness/bench_impl.h"
 #include <stdio.h>
 
@@ -10,10 +10,10 @@ typedef struct fused {
     int64_t n;
     lz_tensor *in[INPUTS];
     float *data[INPUTS];
-    float *y; /* the loop's result */
+    float *y; /* result of the comparison loop */
 } fused;
 
-/* What joins the two halves. */
+/* The operation that joins the two halves of the expression. */
 typedef lz_tensor *join_fn(lz_ctx *c, lz_tensor *x, lz_tensor *y);
 
 static lz_tensor *join_mul(lz_ctx *c, lz_tensor *x, lz_tensor *y)
@@ -61,10 +61,10 @@ static lz_err *run_loop(void *user)
 static lz_err *compare(fused *f)
 {
     char name[32];
-    lz_way ways[] = { { .run = run, .user = f }, { .run = f->loops.gelu ? run_loop : NULL, .user = f } };
+    lz_measured ways[] = { { .run = run, .user = f }, { .run = f->loops.gelu ? run_loop : NULL, .user = f } };
     LZ_TRY(lz_bench_measure(f->b, ways, 2));
     snprintf(name, sizeof name, "n=%lld", (long long)f->n);
-    lz_bench_tell_times(f->b, name, ways, f->loops.gelu ? f->loops.compiler() : NULL, 1e6, "us");
+    lz_bench_report_times(f->b, name, ways, f->loops.gelu ? f->loops.compiler() : NULL, 1e6, "us");
     return NULL;
 }
 
@@ -101,9 +101,9 @@ lz_err *lz_bench_fused(lz_bench *b)
     return NULL;
 }
 
-/* ---- its machine code ---- */
+/* ---- compiling ---- */
 
-/* Kernels of the same size as the expression's, and all different. */
+/* Operations that give kernels of the same size as the expression's, all different. */
 static lz_tensor *join_div(lz_ctx *c, lz_tensor *x, lz_tensor *y)
 {
     return lz_div_Tensor(c, x, y);
@@ -142,7 +142,7 @@ static void add(made *m, int64_t n, double seconds)
         m->least = ms;
 }
 
-static void tell_made(const lz_bench *b, const char *name, const made *m)
+static void report_made(const lz_bench *b, const char *name, const made *m)
 {
     if (m->n == 0)
         return;
@@ -154,7 +154,7 @@ static void tell_made(const lz_bench *b, const char *name, const made *m)
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
         lz_bench_figure f = figures[i];
         f.name = name;
-        lz_bench_tell(b, f);
+        lz_bench_report(b, f);
     }
 }
 
@@ -170,7 +170,8 @@ static lz_err *once(const fused *f, join_fn *join, double *out)
     return NULL;
 }
 
-/* The first call compiles a plan and a kernel, the one of another size a plan, the last nothing. */
+/* Compiles a plan and a kernel (first call), only a plan (another size), and nothing (repeated call). The
+ * differences are the figures. */
 static lz_err *of_join(const fused *small, const fused *large, join_fn *join, compiles *c)
 {
     double both, plan, nothing;
@@ -185,7 +186,7 @@ static lz_err *of_join(const fused *small, const fused *large, join_fn *join, co
     return NULL;
 }
 
-/* The first kernel loads the compiler too, which the least of them shows no more. */
+/* The first kernel also loads the compiler. `least` does not include that. */
 lz_err *lz_bench_compile(lz_bench *b)
 {
     fused small = { .b = b, .n = b->o.n ? b->o.n : 1000 }, large = { .b = b, .n = small.n + 16 };
@@ -194,8 +195,8 @@ lz_err *lz_bench_compile(lz_bench *b)
     LZ_TRY(make_inputs(&large));
     for (int i = 0; i < JOINS; i++)
         LZ_TRY(of_join(&small, &large, joins[i], &c));
-    tell_made(b, "plan_compile", &c.plan);
-    tell_made(b, "kernel_compile", &c.kernel);
-    tell_made(b, "kernel_from_disk", &c.disk);
+    report_made(b, "plan_compile", &c.plan);
+    report_made(b, "kernel_compile", &c.kernel);
+    report_made(b, "kernel_from_disk", &c.disk);
     return NULL;
 }

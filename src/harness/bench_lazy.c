@@ -10,16 +10,16 @@
 
 enum {
     CHAIN = 1000, /* operators of one run */
-    RUNS = 300,   /* in a second, about */
-    DEPTH = 400,  /* views of views */
-    FEW = 100     /* views at that depth in one run */
+    RUNS = 300,   /* approximate runs per second */
+    DEPTH = 400,  /* depth of a chain of views */
+    FEW = 100     /* views of that depth in one run */
 };
 
 typedef struct bench {
     const lz_bench *b;
     lz_ctx *c;
-    lz_tensor *x, *y; /* held; four elements */
-    lz_tensor *deep;  /* a view of a view of ... */
+    lz_tensor *x, *y; /* computed tensors of four elements */
+    lz_tensor *deep;  /* a view at depth DEPTH */
     int chain, runs;
 } bench;
 
@@ -35,9 +35,9 @@ static lz_err *begin(lz_bench *b, bench *out)
 
 static const char plain_name[] = "plain C";
 
-static void tell_plain(const bench *b, double ns)
+static void report_plain(const bench *b, double ns)
 {
-    lz_bench_tell(
+    lz_bench_report(
         b->b,
         (lz_bench_figure){
             .system = plain_name, .name = "alloc_and_hash", .metric = "per_op", .value = ns, .unit = "ns" });
@@ -48,7 +48,7 @@ static void least(uint64_t *best, uint64_t took)
     *best = took < *best ? took : *best;
 }
 
-/* ---- the plain loop ---- */
+/* ---- the loop in plain C ---- */
 
 typedef struct plain_node {
     struct plain_node *in[2];
@@ -135,7 +135,7 @@ static lz_tensor *view(const bench *b, lz_tensor *at)
     return record(b, LZ_OP_transpose_int, in);
 }
 
-/* All tensors go with the scope, and with them the nodes: nothing is ever computed. */
+/* The scope frees all tensors and nodes: nothing is computed. */
 static uint64_t chain_run(const bench *b, step_fn *step)
 {
     uint64_t start = lz_clock_ns();
@@ -169,24 +169,24 @@ static uint64_t view_run(const bench *b)
 
 static const struct {
     const char *name;
-    step_fn *step; /* NULL: views */
+    step_fn *step; /* NULL: a chain of views */
 } chains[] = { { "add", add },      { "mul", mul },           { "relu", relu },
                { "tanh", tanh_of }, { "add_", add_in_place }, { "view_depth_400", NULL } };
 
 enum { CHAINS = sizeof chains / sizeof *chains };
 
-static void tell_recording(const bench *b, const uint64_t best[CHAINS], uint64_t plain)
+static void report_recording(const bench *b, const uint64_t best[CHAINS], uint64_t plain)
 {
     double least_ns = (double)plain / b->chain;
-    tell_plain(b, least_ns);
+    report_plain(b, least_ns);
     for (int k = 0; k < CHAINS; k++) {
         double ns = (double)best[k] / (chains[k].step ? b->chain : FEW);
-        lz_bench_tell(b->b, (lz_bench_figure){ .name = chains[k].name,
-                                               .metric = "per_op",
-                                               .value = ns,
-                                               .unit = "ns",
-                                               .ratio = ns / least_ns,
-                                               .against = plain_name });
+        lz_bench_report(b->b, (lz_bench_figure){ .name = chains[k].name,
+                                                 .metric = "per_op",
+                                                 .value = ns,
+                                                 .unit = "ns",
+                                                 .ratio = ns / least_ns,
+                                                 .against = plain_name });
     }
 }
 
@@ -203,7 +203,7 @@ lz_err *lz_bench_record(lz_bench *all)
             least(&best[k], chains[k].step ? chain_run(&b, chains[k].step) : view_run(&b));
     }
     LZ_TRY(lz_bench_check(all));
-    tell_recording(&b, best, plain);
+    report_recording(&b, best, plain);
     return NULL;
 }
 
@@ -222,13 +222,13 @@ static lz_tensor *mixed_chain(const bench *b)
     return at;
 }
 
-/* Of the sync alone; recording has a suite of its own. */
+/* Time of the sync alone; the suite record measures recording. */
 static uint64_t sync_run(const bench *b)
 {
     lz_scope *s = lz_scope_push(b->c);
     lz_tensor *last = mixed_chain(b);
     lz_retain(last);
-    lz_scope_pop(s); /* what lies between is not asked for */
+    lz_scope_pop(s); /* frees all intermediate results */
     uint64_t start = lz_clock_ns();
     lz_mark_step(b->c);
     lz_wait(b->c);
@@ -237,7 +237,8 @@ static uint64_t sync_run(const bench *b)
     return took;
 }
 
-/* The graph of mixed_chain: x and y are its first inputs, then each sum has its factor. */
+/* The text of the graph that mixed_chain records. x and y are the first inputs, then comes one factor per
+ * sum. */
 static lz_err *bare_text(int chain, lz_text *t)
 {
     lz_text_puts(t, "graph(%x : Tensor, %y : Tensor");
@@ -260,37 +261,37 @@ static lz_err *bare_text(int chain, lz_text *t)
     return lz_text_check(t);
 }
 
-/* As many inputs as the graph has: tensors of four elements, or ones. */
-static lz_err *bare_inputs(const lz_graph *g, lz_arena *a, lz_straight_input **in, lz_straight_arg **args,
-                           lz_buffer *data)
+/* Inputs of the graph: tensors of four elements, and numbers that are 1. */
+static lz_err *bare_inputs(const lz_graph *g, lz_arena *a, lz_static_graph_input **in,
+                           lz_static_graph_arg **args, lz_buffer *data)
 {
     static const int64_t sizes[] = { 4 };
-    const lz_ir_node *param = g->block->param;
+    const lz_ssa_node *param = g->block->param;
     LZ_TRY(lz_arena_new(a, in, param->nout + 1));
     LZ_TRY(lz_arena_new(a, args, param->nout + 1));
     for (uint32_t i = 0; i < param->nout; i++) {
-        bool tensor = param->out[i]->type->kind == LZ_TY_TENSOR;
-        (*in)[i] = (lz_straight_input){ .number = tensor ? LZ_SCALAR_NONE : LZ_SCALAR_INT,
-                                        .dtype = LZ_F32,
-                                        .sizes = { sizes, 1 } };
-        (*args)[i] = (lz_straight_arg){ .buffer = data, .number = lz_scalar_int(1) };
+        bool tensor = param->out[i]->type->kind == LZ_GRAPH_TYPE_TENSOR;
+        (*in)[i] = (lz_static_graph_input){ .number = tensor ? LZ_SCALAR_NONE : LZ_SCALAR_INT,
+                                            .dtype = LZ_F32,
+                                            .sizes = { sizes, 1 } };
+        (*args)[i] = (lz_static_graph_arg){ .buffer = data, .number = lz_scalar_int(1) };
     }
     return NULL;
 }
 
-static lz_err *bare_run(const lz_straight *x, const lz_straight_run_args *run, uint64_t *best)
+static lz_err *bare_run(const lz_static_graph *x, const lz_static_graph_run_args *run, uint64_t *best)
 {
     lz_buffer *out;
     uint64_t start = lz_clock_ns();
-    LZ_TRY(lz_straight_run(x, run, &out));
+    LZ_TRY(lz_static_graph_run(x, run, &out));
     lz_buffer_release(out);
     least(best, lz_clock_ns() - start);
     return NULL;
 }
 
-static lz_err *in_turns(const bench *b, const lz_straight *x, const lz_straight_arg *args, times *t)
+static lz_err *in_turns(const bench *b, const lz_static_graph *x, const lz_static_graph_arg *args, times *t)
 {
-    lz_straight_run_args run = { .in = args, .threads = b->b->pool };
+    lz_static_graph_run_args run = { .in = args, .threads = b->b->pool };
     lz_err *e = lz_buffer_pool_create((size_t)1 << 20, &run.memory);
     for (int i = 0; !e && i < b->runs; i++) {
         least(&t->plain, plain_run(b));
@@ -303,23 +304,23 @@ static lz_err *in_turns(const bench *b, const lz_straight *x, const lz_straight_
 
 static lz_err *run_graph(const bench *b, lz_graph *g, lz_arena *a, times *t)
 {
-    lz_straight_input *in;
-    lz_straight_arg *args;
-    lz_straight *x = NULL;
+    lz_static_graph_input *in;
+    lz_static_graph_arg *args;
+    lz_static_graph *x = NULL;
     lz_buffer *data;
     LZ_TRY(lz_buffer_create(NULL, 64, &data));
     memset(data->data, 0, 64);
     lz_err *e = bare_inputs(g, a, &in, &args, data);
     if (!e)
-        e = lz_straight_create(g, in, NULL, &x);
+        e = lz_static_graph_create(g, in, NULL, &x);
     if (!e)
         e = in_turns(b, x, args, t);
-    lz_straight_destroy(x);
+    lz_static_graph_destroy(x);
     lz_buffer_release(data);
     return e;
 }
 
-/* The same graph beside it, read from a text and run without tensors, contexts and caches. */
+/* Runs the same graph from text, without tensors, contexts and caches. */
 static lz_err *run_text(const bench *b, times *t)
 {
     lz_text text = { 0 };
@@ -345,7 +346,7 @@ lz_err *lz_bench_sync(lz_bench *all)
     LZ_TRY(run_text(&b, &t));
     LZ_TRY(lz_bench_check(all));
     double plain = (double)t.plain / b.chain, over = ((double)t.sync - (double)t.bare) / b.chain;
-    tell_plain(&b, plain);
+    report_plain(&b, plain);
     const lz_bench_figure figures[] = {
         { .metric = "sync", .value = (double)t.sync * 1e-3, .unit = "us" },
         { .metric = "bare_plan", .value = (double)t.bare * 1e-3, .unit = "us" },
@@ -355,7 +356,7 @@ lz_err *lz_bench_sync(lz_bench *all)
         lz_bench_figure f = figures[i];
         f.name = "cached";
         f.against = plain_name;
-        lz_bench_tell(all, f);
+        lz_bench_report(all, f);
     }
     return NULL;
 }

@@ -1,5 +1,6 @@
-/* Products of square matrices, several in one graph so that a launch inside a plan is seen and not
- * a sync; beside them the same products by direct calls of the libraries, where they are found. */
+/* Products of square matrices. Several are in one graph, so that the time of a launch within a plan is
+ * measured, not that of a sync. The same products by direct calls of the libraries, if found, are measured
+ * beside them. */
 #include "harness/bench_impl.h"
 #include <stdio.h>
 
@@ -22,7 +23,7 @@ static const lz_dl_symbol dnnl_symbols[] = {
     { "omp_set_num_threads", false, offsetof(libraries, omp_threads) },
 };
 
-/* They have threads of their own, and so stay loaded to the end of the process. */
+/* The libraries have threads of their own, so they stay loaded until the process ends. */
 static lz_dl *cblas, *dnnl;
 
 static void find_one(const char *const *names, lz_dl **dl, const lz_dl_symbol *symbols, libraries *out)
@@ -31,7 +32,7 @@ static void find_one(const char *const *names, lz_dl **dl, const lz_dl_symbol *s
     lz_err_free(e ? e : lz_dl_load(*dl, symbols, 2, out));
 }
 
-/* What is not there stays NULL. */
+/* Sets the functions that were found; the others are NULL. */
 static void find(libraries *out)
 {
     static const char *const cblas_names[] = { "libopenblas.so.0", "libopenblas.so", NULL };
@@ -84,13 +85,13 @@ static lz_err *run_dnnl(void *user)
         p->lib.omp_threads(p->b->o.threads);
     for (int i = 0; i < p->links; i++) {
         if (p->lib.dnnl('N', 'N', n, n, n, 1, x, n, p->ws, n, 0, p->y[i % 2], n) != 0)
-            return lz_errf(LZ_ERR_INTERNAL, "dnnl_sgemm refuses a product of %d", n);
+            return lz_errf(LZ_ERR_UNSUPPORTED, "dnnl_sgemm failed for matrices of size %d", n);
         x = p->y[i % 2];
     }
     return NULL;
 }
 
-/* A reflection, so that lengths stay what they are, however long the chain is. */
+/* The matrix is a reflection, so that a chain of any length neither grows nor shrinks vectors. */
 static lz_err *make_inputs(product *p)
 {
     int64_t n = p->n;
@@ -117,7 +118,7 @@ enum { OURS, CBLAS, DNNL, WAYS };
 
 static const char *const systems[WAYS] = { "lazuli", "OpenBLAS", "oneDNN" };
 
-static void tell(const product *p, const lz_way ways[WAYS])
+static void report(const product *p, const lz_measured ways[WAYS])
 {
     char name[32];
     double flops = 2.0 * p->n * p->n * p->n * p->links, least = 0;
@@ -128,29 +129,29 @@ static void tell(const product *p, const lz_way ways[WAYS])
         bool ours = i == OURS;
         if (ways[i].best == 0)
             continue;
-        lz_bench_tell(p->b, (lz_bench_figure){ .system = systems[i],
-                                               .name = name,
-                                               .metric = "time",
-                                               .value = ways[i].best / p->links * 1e6,
-                                               .unit = "us",
-                                               .ratio = ours && least > 0 ? ways[i].best / least : 0,
-                                               .against = "the faster library" });
-        lz_bench_tell(p->b, (lz_bench_figure){ .system = systems[i],
-                                               .name = name,
-                                               .metric = "speed",
-                                               .value = flops / ways[i].best * 1e-9,
-                                               .unit = "GFLOP/s" });
+        lz_bench_report(p->b, (lz_bench_figure){ .system = systems[i],
+                                                 .name = name,
+                                                 .metric = "time",
+                                                 .value = ways[i].best / p->links * 1e6,
+                                                 .unit = "us",
+                                                 .ratio = ours && least > 0 ? ways[i].best / least : 0,
+                                                 .against = "the faster library" });
+        lz_bench_report(p->b, (lz_bench_figure){ .system = systems[i],
+                                                 .name = name,
+                                                 .metric = "speed",
+                                                 .value = flops / ways[i].best * 1e-9,
+                                                 .unit = "GFLOP/s" });
     }
 }
 
 static lz_err *compare(product *p)
 {
-    lz_way ways[WAYS] = { { .run = run, .user = p },
-                          { .run = p->lib.cblas ? run_cblas : NULL, .user = p, .spins = true },
-                          { .run = p->lib.dnnl ? run_dnnl : NULL, .user = p, .spins = true } };
+    lz_measured ways[WAYS] = { { .run = run, .user = p },
+                               { .run = p->lib.cblas ? run_cblas : NULL, .user = p, .spins = true },
+                               { .run = p->lib.dnnl ? run_dnnl : NULL, .user = p, .spins = true } };
     LZ_TRY(make_inputs(p));
     LZ_TRY(lz_bench_measure(p->b, ways, WAYS));
-    tell(p, ways);
+    report(p, ways);
     return NULL;
 }
 
@@ -174,7 +175,7 @@ lz_err *lz_bench_matmul(lz_bench *b)
     product p = { .b = b };
     find(&p.lib);
     if (b->o.n > 16384)
-        return lz_errf(LZ_ERR_ARG, "matmul: n is 16384 at most");
+        return lz_errf(LZ_ERR_ARG, "matmul: n must be at most 16384");
     for (int i = 0; i < (b->o.n ? 1 : 4); i++) {
         p.n = b->o.n ? (int)b->o.n : sizes[i];
         p.links = p.n <= 128 ? 64 : p.n <= 512 ? 8 : 2;

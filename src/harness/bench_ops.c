@@ -1,20 +1,21 @@
-/* One operator a row, at one size each: the operators in which libraries differ most. A row is what
- * a user writes: the operator is recorded, run and waited for. bench/compare.py has the same rows. */
+/* One operator per row, at one size: the operators in which libraries differ most. A row is what a user
+ * writes: the operator is recorded, run and waited for. bench/compare.py has the same rows. */
 #include "harness/bench_impl.h"
 #include <string.h>
 
-/* The side of the matrices; vectors have as many elements as a matrix. */
+/* Side of the matrices. Vectors have as many elements as a matrix. */
 enum { SIDE = 1000 };
 
 typedef struct inputs {
     lz_ctx *c;
     int64_t side, n;
-    lz_tensor *x, *sorted, *mask, *u8, *i32;        /* n elements */
-    lz_tensor *ids, *places;                        /* i64: below side, below n */
-    lz_tensor *row_ids, *tokens;                    /* the first of ids */
-    lz_tensor *m, *y, *m_f64, *m_bf16, *matrix_ids; /* side x side */
+    lz_tensor *x, *sorted, *mask, *u8, *i32;               /* n elements */
+    lz_tensor *weights;                                    /* of 1000 categories */
+    lz_tensor *ids, *places;                               /* i64: below side, below n */
+    lz_tensor *row_ids, *tokens;                           /* the first elements of ids */
+    lz_tensor *m, *y, *m_f64, *m_bf16, *m_i8, *matrix_ids; /* side x side */
     lz_tensor *img, *w1, *w3, *w5, *w_depth, *w_transposed;
-    lz_tensor *p, *q, *b1, *b2, *table, *heads;
+    lz_tensor *p, *q, *b1, *b2, *table, *heads, *longs;
 } inputs;
 
 static int64_t at_most(int64_t want, int64_t has)
@@ -112,10 +113,19 @@ static lz_tensor *corner(lz_ctx *c, lz_tensor *m, int64_t want)
     X(u8_to_f32, lz_to_dtype(c, in->u8, LZ_F32))                                                             \
     X(rand_1e6, lz_rand(c, LZ_DIMS(in->n)))                                                                  \
     X(randn_1e6, lz_randn(c, LZ_DIMS(in->n)))                                                                \
+    X(uniform_1e6, lz_uniform(c, in->x, .from = 2, .to = 5))                                                 \
+    X(exponential_1e6, lz_exponential(c, in->x))                                                             \
+    X(bernoulli_1e6, lz_bernoulli_p(c, in->x, 0.3))                                                          \
+    X(randint_1e6, lz_randint(c, 1000, LZ_DIMS(in->n)))                                                      \
+    X(randperm_1e6, lz_randperm(c, in->n))                                                                   \
+    X(multinomial_1e6, lz_multinomial(c, in->weights, in->n, .replacement = true))                           \
+    X(multinomial_rows, lz_multinomial(c, lz_abs(c, in->m), 1))                                              \
+    X(poisson_1e6, lz_poisson(c, lz_full_like(c, in->x, 5)))                                                 \
     X(dropout, lz_dropout(c, in->m, 0.5, true))                                                              \
     X(mm_1000, lz_mm(c, in->m, in->y))                                                                       \
     X(mm_d64_1000, lz_mm(c, in->m_f64, in->m_f64))                                                           \
     X(mm_bf16_1000, lz_mm(c, in->m_bf16, in->m_bf16))                                                        \
+    X(int_mm_1000, lz__int_mm(c, in->m_i8, in->m_i8))                                                        \
     X(mv_1000, lz_mv(c, in->m, lz_select_int(c, in->y, 0, 0)))                                               \
     X(mtv_1000, lz_mv(c, lz_t(c, in->m), lz_select_int(c, in->y, 0, 0)))                                     \
     X(dot_1e6, lz_dot(c, in->x, in->sorted))                                                                 \
@@ -149,6 +159,7 @@ static lz_tensor *corner(lz_ctx *c, lz_tensor *m, int64_t want)
     X(embedding, lz_embedding(c, in->table, in->tokens))                                                     \
     X(layer_norm, lz_layer_norm(c, in->m, LZ_INTS(in->side)))                                                \
     X(sdpa, lz_scaled_dot_product_attention(c, in->heads, in->heads, in->heads))                             \
+    X(sdpa_long, lz_scaled_dot_product_attention(c, in->longs, in->longs, in->longs, .is_causal = true))     \
     X(quantile_rows, lz_quantile_scalar(c, in->m, 0.9, .dim = LZ_SOME(1)))                                   \
     X(kron, lz_kron(c, corner(c, in->m, 30), corner(c, in->m, 30)))                                          \
     X(diff, lz_diff(c, in->m))                                                                               \
@@ -176,7 +187,7 @@ enum { COUNT = sizeof rows / sizeof *rows };
 
 /* ---- inputs ---- */
 
-/* Whole numbers from 0 to `below`, without it. */
+/* Integers from 0 to below - 1. */
 static lz_tensor *whole(const inputs *in, int64_t below, lz_dtype d)
 {
     return lz_to_dtype(in->c, lz_mul_Scalar(in->c, lz_rand(in->c, LZ_DIMS(in->n)), (double)below), d);
@@ -192,6 +203,7 @@ static void make_vectors(inputs *in)
     in->places = whole(in, in->n, LZ_I64);
     in->u8 = whole(in, 255, LZ_U8);
     in->i32 = lz_to_dtype(c, in->ids, LZ_I32);
+    in->weights = lz_rand(c, LZ_DIMS(1000));
     in->row_ids = lz_narrow(c, in->ids, 0, 0, in->side);
     in->tokens = lz_narrow(c, in->ids, 0, 0, at_most(4096, in->n));
 }
@@ -203,6 +215,7 @@ static void make_matrices(inputs *in)
     in->y = lz_randn(c, LZ_DIMS(in->side, in->side));
     in->m_f64 = lz_to_dtype(c, in->m, LZ_F64);
     in->m_bf16 = lz_to_dtype(c, in->m, LZ_BF16);
+    in->m_i8 = lz_to_dtype(c, lz_mul_Scalar(c, in->m, 40), LZ_I8);
     in->matrix_ids = lz_clone(c, lz_reshape(c, in->ids, LZ_DIMS(in->side, in->side)));
     in->table = lz_randn(c, LZ_DIMS(in->side, 256));
     in->p = lz_randn(c, LZ_DIMS(2 * in->side, 16));
@@ -221,6 +234,7 @@ static void make_images(inputs *in)
     in->w_depth = lz_randn(c, LZ_DIMS(16, 1, 3, 3));
     in->w_transposed = lz_randn(c, LZ_DIMS(16, 16, 2, 2));
     in->heads = lz_randn(c, LZ_DIMS(4, 32, 128, 64));
+    in->longs = lz_randn(c, LZ_DIMS(1, 4, 2048, 64));
 }
 
 /* ---- the suite ---- */
@@ -243,9 +257,9 @@ static lz_err *run(void *user)
 static lz_err *measure(const lz_bench *b, const inputs *in, const row *r)
 {
     call k = { b, in, r };
-    lz_way ways[] = { { .run = run, .user = &k }, { 0 } };
+    lz_measured ways[] = { { .run = run, .user = &k }, { 0 } };
     LZ_TRY(lz_bench_measure(b, ways, 1));
-    lz_bench_tell_times(b, r->name, ways, NULL, 1e6, "us");
+    lz_bench_report_times(b, r->name, ways, NULL, 1e6, "us");
     return NULL;
 }
 
@@ -255,7 +269,7 @@ lz_err *lz_bench_ops(lz_bench *b)
     inputs in = { .c = b->c, .side = side, .n = side * side };
     bool any = false;
     if (side > 1 << 15)
-        return lz_errf(LZ_ERR_ARG, "ops: n is at most %d", 1 << 15);
+        return lz_errf(LZ_ERR_ARG, "ops: n must be at most %d", 1 << 15);
     make_vectors(&in);
     make_matrices(&in);
     make_images(&in);

@@ -1,13 +1,13 @@
-/* What it costs to compile graphs: that the time is linear in their operators is seen from the
- * ratio of the time per operator at 4n to that at n. */
+/* Time to compile graphs. The ratio of the time per operator at 4n to that at n shows whether the time is
+ * linear. */
 #include "base/mem.h"
-#include "harness/bench_impl.h"
+#include "harness/train_models.h"
 #include <stdio.h>
 #include <sys/resource.h>
 
 enum { RUNS = 3, EDGE = 8 };
 
-/* A graph of about n operators, on `x` of [width] and `m` of [EDGE, EDGE]; `v` has room for n. */
+/* Makes a graph of about n operators from `x` [width] and `m` [EDGE, EDGE]; `v` has room for n tensors. */
 typedef struct maker {
     lz_ctx *c;
     lz_tensor *x, *m;
@@ -27,7 +27,7 @@ static lz_tensor *make_chain(const maker *k, int n)
     return a;
 }
 
-/* All of them are results. */
+/* A graph in which all nodes are results. */
 static lz_tensor *make_outputs(const maker *k, int n)
 {
     lz_tensor *a = k->x;
@@ -100,7 +100,7 @@ static lz_tensor *make_scan(const maker *k, int n)
 static const struct {
     const char *name;
     make_fn *make;
-    bool keeps, retained; /* results: all of v; the last, which the maker retained */
+    bool keeps, retained; /* results: all of v; or the last one, which the maker retained */
 } graphs[] = {
     { "chain", make_chain, false, false },       { "outputs", make_outputs, true, false },
     { "inputs", make_inputs, false, false },     { "cat", make_cat, false, false },
@@ -128,7 +128,7 @@ static double sync_once(const maker *k, size_t graph, int n)
     if (graphs[graph].retained)
         lz_release(y);
     lz_scope_pop(s);
-    double start = lz_measure_clock(1); /* of the CPU: others may be busy */
+    double start = lz_measure_clock(1); /* CPU time, because other processes may be busy */
     lz_mark_step(k->c);
     lz_wait(k->c);
     double took = lz_measure_clock(1) - start;
@@ -138,8 +138,8 @@ static double sync_once(const maker *k, size_t graph, int n)
     return took;
 }
 
-/* The first sync of a graph, less the second. Each time the sizes are new ones, so that there is no
- * plan; kernels are there from the second time on. */
+/* Time of the first sync of a graph minus that of the second. Each graph has new sizes, so it has no plan
+ * yet; its kernels exist from the second graph on. */
 static lz_err *measure(const lz_bench *b, maker *k, size_t graph, int n, double *out)
 {
     double best = 1e9, again = 1e9;
@@ -168,12 +168,71 @@ static lz_err *measure_both(const lz_bench *b, maker *k, size_t graph, int n)
     };
     f.ratio = large / small;
     f.against = quarter;
-    lz_bench_tell(b, f);
-    lz_bench_tell(b, (lz_bench_figure){ .system = quarter,
-                                        .name = graphs[graph].name,
-                                        .metric = "per_op",
-                                        .unit = "us",
-                                        .value = small * 1e6 });
+    lz_bench_report(b, f);
+    lz_bench_report(b, (lz_bench_figure){ .system = quarter,
+                                          .name = graphs[graph].name,
+                                          .metric = "per_op",
+                                          .unit = "us",
+                                          .value = small * 1e6 });
+    return NULL;
+}
+
+/* ---- models ---- */
+
+static const struct {
+    const char *name;
+    const lz_training_model *model;
+    lz_err *(*step)(lz_training *t);
+} models[] = {
+    { "mlp_forward", &lz_training_mlp, lz_training_forward },
+    { "mlp_training", &lz_training_mlp, lz_training_step },
+    { "lenet_forward", &lz_training_lenet, lz_training_forward },
+    { "lenet_training", &lz_training_lenet, lz_training_step },
+    { "gpt_forward", &lz_training_gpt, lz_training_forward },
+    { "gpt_training", &lz_training_gpt, lz_training_step },
+};
+
+enum { MODELS = sizeof models / sizeof *models };
+
+static int64_t counter(const char *name)
+{
+    int64_t v = 0;
+    lz_counter_value(name, &v);
+    return v;
+}
+
+/* Nanoseconds that the compile of the step's graph took, and its nodes. The batch is new, so there is no plan
+ * yet. */
+static lz_err *compile_step(lz_training *t, size_t model, int64_t batch, double *ns, double *nodes)
+{
+    int64_t size = counter("TensorsGraphSize"), took = counter("Lower") + counter("Compile");
+    LZ_TRY(lz_training_set_data(t, batch, models[model].model->length ? 8 : 0));
+    LZ_TRY(models[model].step(t));
+    *nodes = (double)(counter("TensorsGraphSize") - size);
+    *ns = (double)(counter("Lower") + counter("Compile") - took);
+    return NULL;
+}
+
+/* The least of several batch sizes; the first makes the kernels and the optimizer's state. */
+static lz_err *measure_model(const lz_bench *b, size_t model)
+{
+    enum { BATCHES = 12 };
+    double best = 1e18, nodes = 1, ns = 0;
+    lz_training t;
+    lz_err *e = lz_training_init(&t, b, models[model].model, 1, LZ_GPT_LENGTH);
+    for (int64_t i = 0; !e && i < BATCHES; i++) {
+        e = compile_step(&t, model, 1 + i, &ns, &nodes);
+        best = i && ns < best ? ns : best;
+    }
+    lz_training_deinit(&t);
+    if (e)
+        return e;
+    lz_bench_report(b, (lz_bench_figure){ .name = models[model].name,
+                                          .metric = "per_node",
+                                          .unit = "us",
+                                          .value = best * 1e-3 / nodes });
+    lz_bench_report(
+        b, (lz_bench_figure){ .name = models[model].name, .metric = "nodes", .unit = "", .value = nodes });
     return NULL;
 }
 
@@ -182,20 +241,22 @@ lz_err *lz_bench_plan(lz_bench *b)
     int n = b->o.n ? (int)b->o.n : 500;
     maker k = { .c = b->c };
     if (n < 10 || n > 1 << 24)
-        return lz_errf(LZ_ERR_ARG, "plan: n is from 10 to %d", 1 << 24);
+        return lz_errf(LZ_ERR_ARG, "plan: n must be from 10 to %d", 1 << 24);
     k.v = lz_mem_zalloc((size_t)n * 4, sizeof(lz_tensor *));
     lz_err *e = k.v ? NULL : lz_err_oom();
     for (size_t i = 0; !e && i < sizeof graphs / sizeof *graphs; i++)
         e = measure_both(b, &k, i, n);
+    for (size_t i = 0; !e && i < MODELS; i++)
+        e = measure_model(b, i);
     lz_mem_free(k.v);
     return e;
 }
 
 /* ---- a long chain ---- */
 
-static void tell(const lz_bench *b, const char *name, const char *metric, double value, const char *unit)
+static void report(const lz_bench *b, const char *name, const char *metric, double value, const char *unit)
 {
-    lz_bench_tell(b, (lz_bench_figure){ .name = name, .metric = metric, .value = value, .unit = unit });
+    lz_bench_report(b, (lz_bench_figure){ .name = name, .metric = metric, .value = value, .unit = unit });
 }
 
 lz_err *lz_bench_million(lz_bench *b)
@@ -215,8 +276,8 @@ lz_err *lz_bench_million(lz_bench *b)
     double done = lz_measure_clock(b->o.threads);
     getrusage(RUSAGE_SELF, &used);
     snprintf(name, sizeof name, "chain_%d", n);
-    tell(b, name, "record", recorded - start, "s");
-    tell(b, name, "all", done - start, "s");
-    tell(b, name, "peak", (double)used.ru_maxrss / 1024, "MiB");
+    report(b, name, "record", recorded - start, "s");
+    report(b, name, "all", done - start, "s");
+    report(b, name, "peak", (double)used.ru_maxrss / 1024, "MiB");
     return NULL;
 }

@@ -1,5 +1,5 @@
-/* Rows and sums of a matrix. Beside softmax and layer_norm stands a copy of the same elements,
- * which nothing that reads and writes them can beat; beside the sums a loop. */
+/* Rows and sums of a matrix. softmax and layer_norm are compared with a copy of the elements, the fastest
+ * possible pass; the sums are compared with a loop. */
 #include "harness/bench_impl.h"
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ struct matrix {
     int64_t rows, cols;
     lz_tensor *x, *weight, *bias;
     float *data;
-    float *y; /* the reference's result */
+    float *y; /* result of the comparison */
     lz_bench_loops loops;
 };
 
@@ -48,7 +48,7 @@ static lz_err *run(void *user)
     return e;
 }
 
-/* ---- what stands beside it ---- */
+/* ---- the comparisons ---- */
 
 static lz_err *copy_part(void *user, int64_t begin, int64_t end, int worker)
 {
@@ -74,7 +74,7 @@ static lz_err *columns_part(void *user, int64_t begin, int64_t end, int worker)
     return NULL;
 }
 
-/* Each thread has one part. */
+/* Runs one part per thread. */
 static lz_err *share(const matrix *m, int64_t n, lz_range_fn *fn, void *user)
 {
     return lz_pool_for(m->b->pool, n, (n + m->b->o.threads - 1) / m->b->o.threads, fn, user);
@@ -107,12 +107,12 @@ static lz_err *make_inputs(matrix *m)
     return lz_bench_input(m->b, LZ_DIMS(m->cols), &m->bias, NULL);
 }
 
-/* passes: over the matrix, reading or writing, at least. */
+/* passes: the least number of reads and writes of the whole matrix. */
 static lz_err *compare(matrix *m, lz_err *(*other)(void *user), const char *against, int passes)
 {
     char name[64];
     lz_buffer *y;
-    lz_way ways[] = { { .run = run, .user = m }, { .run = other, .user = m } };
+    lz_measured ways[] = { { .run = run, .user = m }, { .run = other, .user = m } };
     LZ_TRY(make_inputs(m));
     LZ_TRY(lz_buffer_create(NULL, (size_t)(m->rows * m->cols) * sizeof(float), &y));
     m->y = y->data;
@@ -122,8 +122,8 @@ static lz_err *compare(matrix *m, lz_err *(*other)(void *user), const char *agai
         return e;
     double bytes = (double)passes * sizeof(float) * (double)m->rows * (double)m->cols;
     snprintf(name, sizeof name, "%lldx%lld", (long long)m->rows, (long long)m->cols);
-    lz_bench_tell_times(m->b, name, ways, against, 1e3, "ms");
-    lz_bench_tell(
+    lz_bench_report_times(m->b, name, ways, against, 1e3, "ms");
+    lz_bench_report(
         m->b, (lz_bench_figure){
                   .name = name, .metric = "memory", .value = bytes / ways[0].best * 1e-9, .unit = "GB/s" });
     return NULL;

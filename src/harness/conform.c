@@ -68,7 +68,7 @@ static lz_scalar element(lz_dtype d, lz_flavour f, uint64_t roll)
     return lz_scalar_float((double)v / (f == LZ_FINE ? 8.1 : 8));
 }
 
-enum { PERIOD = 1021 }; /* a prime, after which elements repeat: making them up takes time */
+enum { PERIOD = 1021 }; /* a prime; elements repeat with this period, because generating them takes time */
 
 lz_err *lz_conform_fill(lz_dtype d, lz_ints sizes, lz_flavour f, uint64_t seed, lz_array *out)
 {
@@ -119,7 +119,7 @@ lz_err *lz_conform_compare(lz_conform *k, lz_tensor *cpu, lz_tensor *dev)
     return e;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole run ---- */
 
 static lz_err *open_on(const lz_conform *k, const char *device, lz_ctx **out)
 {
@@ -142,7 +142,7 @@ lz_ctx *lz_conform_open(lz_conform *k, int index, bool async)
     return NULL;
 }
 
-static lz_err *tell_entries(lz_conform *k)
+static lz_err *report_entries(lz_conform *k)
 {
     const lz_backend *b = lz_get_backend(k->device);
     const char *name, *comma = "";
@@ -152,7 +152,7 @@ static lz_err *tell_entries(lz_conform *k)
             lz_text_printf(&k->r.line, "%s %s", comma, name);
             comma = ",";
         }
-    return lz_replay_say(&k->r);
+    return lz_replay_report_line(&k->r);
 }
 
 static lz_err *check_all(lz_conform *k, lz_replay_totals *out)
@@ -162,13 +162,13 @@ static lz_err *check_all(lz_conform *k, lz_replay_totals *out)
                           lz_conform_threads, lz_conform_by_hand, lz_conform_leaks };
     LZ_TRY(open_on(k, "cpu:0", &k->cpu));
     LZ_TRY(open_on(k, k->device, &k->dev));
-    LZ_TRY(tell_entries(k));
+    LZ_TRY(report_entries(k));
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         LZ_TRY(groups[i](k));
     return lz_replay_close(&k->r, out);
 }
 
-/* The system's loader looks for a bare name in its own folders only; a file in this one is meant. */
+/* The system's loader searches a bare name only in its own folders. A file in the current folder is meant. */
 static lz_err *load_file(const char *path, int16_t *type)
 {
     char here[4096];
@@ -190,13 +190,13 @@ static lz_err *load(const char *path, char *device)
     return NULL;
 }
 
-lz_err *lz_replay_backend(const char *path, const lz_replay_options *options, lz_replay_line_fn *tell,
+lz_err *lz_replay_backend(const char *path, const lz_replay_options *options, lz_replay_line_fn *report,
                           void *user, lz_replay_totals *out)
 {
     char device[LZ_DEVICE_CHARS];
     lz_conform k = { .device = device };
     LZ_TRY(load(path, device));
-    lz_err *e = lz_replay_init(&k.r, options, tell, user);
+    lz_err *e = lz_replay_init(&k.r, options, report, user);
     if (!e)
         e = check_all(&k, out);
     lz_close(k.cpu);

@@ -1,6 +1,6 @@
-/* conform.h - a backend beside the CPU: the same calls on both, and the same results.
+/* conform.h - compares a backend with the CPU: the same calls on both must give the same results.
  *
- * Cases are made up as it goes, by a sequence that is the same in every run. */
+ * The cases are generated, the same in every run. */
 #ifndef LZ_HARNESS_CONFORM_H
 #define LZ_HARNESS_CONFORM_H
 
@@ -15,33 +15,33 @@ typedef struct lz_conform {
     lz_replay r;
     const char *device;
     lz_ctx *cpu, *dev;
-    lz_text why; /* of the case at hand */
+    lz_text why; /* what is wrong with the current case */
 } lz_conform;
 
 /* Whether the options ask for a case, or for cases of a group (id NULL). */
 bool lz_conform_wants(const lz_conform *k, const char *group, const char *id);
 
-/* Counts a case under a group, and empties `why`; what is in it says what is wrong. */
+/* Counts the case under the group, reports `why` if it is not empty, and empties it. */
 LZ_MUST_USE lz_err *lz_conform_judge(lz_conform *k, const char *group, const char *id, lz_verdict v);
-/* The same: it passed if `why` is empty. */
+/* As lz_conform_judge: passed if `why` is empty, else failed. */
 LZ_MUST_USE lz_err *lz_conform_done(lz_conform *k, const char *group, const char *id);
 
-/* A context of its own on the device, "npu:1" for index 1; NULL: what is wrong was added to `why`. */
+/* Opens a context on the device, "npu:1" for index 1. NULL: the error was added to `why`. */
 lz_ctx *lz_conform_open(lz_conform *k, int index, bool async);
 
-/* Reads both and compares; what differs is added to `why`. */
+/* Reads and compares two tensors. Adds differences to `why`. */
 LZ_MUST_USE lz_err *lz_conform_compare(lz_conform *k, lz_tensor *cpu, lz_tensor *dev);
-/* Reads, of a context c; *ok is false, and `why` says so, if that cannot be. */
+/* Reads a tensor of context c. If that fails, *ok is false and the error is added to `why`. */
 LZ_MUST_USE lz_err *lz_conform_read(lz_conform *k, lz_tensor *t, lz_ctx *c, lz_array *out, bool *ok);
 
-/* Calls an operator with arguments as in a boxed call; false: it was refused. */
+/* Calls an operator with arguments as in boxed.h. False: the call was refused. */
 bool lz_conform_call(lz_ctx *c, const lz_op_row *op, const lz_value *in, size_t n, lz_value *out);
 
-/* Elements that look random but are not: of both signs, some equal. */
+/* Elements that look random, of both signs, with repetitions; every run has equal elements. */
 typedef enum lz_flavour {
-    LZ_PLAIN,   /* small multiples of 1/8: sums of them are exact, in whichever order */
-    LZ_FINE,    /* f64 that no f32 is */
-    LZ_SPECIAL, /* NaN, infinities and negative zeros among them */
+    LZ_PLAIN,   /* small multiples of 1/8: sums are exact in any order */
+    LZ_FINE,    /* f64 numbers that f32 cannot represent */
+    LZ_SPECIAL, /* includes NaN, infinities and negative zeros */
     LZ_WIDE     /* integers of more than 32 bits */
 } lz_flavour;
 

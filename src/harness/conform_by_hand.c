@@ -1,7 +1,7 @@
-/* Nodes that a backend's builder makes, and a graph that is lowered, compiled and run by hand. */
+/* Nodes made by a backend's builder, and a graph that is lowered, compiled and run by hand. */
 #include "harness/conform.h"
-#include "lazy/data.h"
-#include "lazy/ir.h"
+#include "lazy/backend_data.h"
+#include "lazy/ir_builder.h"
 #include "lazy/node.h"
 #include <string.h>
 
@@ -10,7 +10,7 @@ static const char group[] = "by hand";
 /* ---- the builder ---- */
 
 typedef struct builder {
-    lz_ir_builder b; /* completed */
+    lz_ir_builder b; /* the backend's builder, completed */
     void *self;
     lz_ir *ir;
     lz_output made[10];
@@ -56,7 +56,7 @@ static void say_wrong(lz_conform *k, int64_t element, double found, double expec
     lz_text_double(&k->why, expected);
 }
 
-/* Every element is `first` and `step` more than the one before. */
+/* Element i is expected to be first + i * step. */
 static lz_err *expect_steps(lz_conform *k, builder *x, size_t node, double first, double step)
 {
     lz_array got;
@@ -134,7 +134,7 @@ static lz_err *gather(graph *g)
         return lz_errf(LZ_ERR_INTERNAL, "%zu parameters", g->nargs);
     for (size_t i = 0; i < g->nargs; i++) {
         if (p[i].scalar != LZ_SCALAR_NONE) {
-            g->args[i].number = p[i].node->numbers[p[i].number];
+            g->args[i].number = lz_node_scalars(p[i].node)[p[i].number];
             continue;
         }
         LZ_TRY(lz_data_wait(p[i].node->data));
@@ -159,7 +159,7 @@ static lz_err *run(graph *g)
     return g->b->execute_computation(g->b->self, g->computation, &x);
 }
 
-/* Into memory with the columns next to each other. */
+/* Reads into memory that is column-major. */
 static lz_err *read_result(lz_conform *k, graph *g)
 {
     static const int64_t sizes[] = { 3, 7 }, strides[] = { 1, 3 };

@@ -1,5 +1,5 @@
-/* What goes to a device comes back: elements of any kind, strided memory of others, copies between
- * devices; and what is released is gone. */
+/* Data on a device: elements of all kinds are the same after a round trip, also from a caller's strided
+ * memory and between devices; released memory is freed. */
 #include "core/convert.h"
 #include "harness/conform.h"
 #include "lazy/registry.h"
@@ -12,7 +12,7 @@ static const lz_dtype dtypes[] = { LZ_BOOL, LZ_U8,  LZ_I8,   LZ_I16, LZ_I32,
 
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
-/* The bits of a tensor are those of an array. */
+/* Compares the bits of a tensor and an array. */
 static lz_err *same_bits(lz_conform *k, lz_ctx *c, lz_tensor *t, const lz_array *want)
 {
     lz_array got;
@@ -20,7 +20,7 @@ static lz_err *same_bits(lz_conform *k, lz_ctx *c, lz_tensor *t, const lz_array 
     LZ_TRY(lz_conform_read(k, t, c, &got, &ok));
     size_t bytes = (size_t)want->numel * lz_dtype_size(want->dtype);
     if (ok && memcmp(want->buffer->data, got.buffer->data, bytes) != 0)
-        lz_text_puts(&k->why, "other elements come back");
+        lz_text_puts(&k->why, "the elements differ after a round trip");
     lz_array_deinit(&got);
     return NULL;
 }
@@ -32,7 +32,7 @@ static lz_err *judge(lz_conform *k, const char *group, const char *what, lz_dtyp
     return lz_conform_done(k, group, id);
 }
 
-/* ---- there and back ---- */
+/* ---- round trips ---- */
 
 static lz_err *round_trip(lz_conform *k, lz_dtype d, lz_ints sizes, lz_flavour f)
 {
@@ -62,7 +62,7 @@ static lz_err *round_trips(lz_conform *k)
     return NULL;
 }
 
-/* ---- memory of others ---- */
+/* ---- memory of the caller ---- */
 
 static atomic_int dropped;
 
@@ -74,7 +74,7 @@ static void drop(void *owner)
 
 enum { ROWS = 3, COLUMNS = 4, ROOM = 2 * ROWS * COLUMNS };
 
-/* Of an array of ROOM elements in a row: a tensor of ROWS by COLUMNS with these strides. */
+/* The expected elements: `room` seen as ROWS by COLUMNS with these strides. */
 static lz_err *expected(const lz_array *room, const int64_t *strides, lz_array *out)
 {
     static const int64_t sizes[] = { ROWS, COLUMNS };
@@ -102,7 +102,7 @@ static lz_err *look_at(lz_conform *k, const lz_array *room, const int64_t *strid
     lz_wait(k->dev);
     lz_clear(k->dev);
     if (!e && !k->why.len && atomic_load(&dropped) != 1)
-        lz_text_printf(&k->why, "drop was called %d times, not once", atomic_load(&dropped));
+        lz_text_printf(&k->why, "drop was called %d times, expected once", atomic_load(&dropped));
     lz_array_deinit(&want);
     return e;
 }
@@ -141,7 +141,7 @@ static size_t count_devices(const lz_conform *k)
     return e ? 0 : n;
 }
 
-/* Of data, to the other device; of what was computed there, back. */
+/* Copies data to the other device, computes there, and copies the result back. */
 static lz_err *copy_to_and_fro(lz_conform *k, const lz_array *a)
 {
     lz_ctx *c = k->dev;
@@ -154,7 +154,7 @@ static lz_err *copy_to_and_fro(lz_conform *k, const lz_array *a)
     if (k->why.len || !lz_conform_call(c, &lz_op_table[LZ_OP_clone], in, 1, &same))
         return NULL;
     LZ_TRY(same_bits(k, c, lz_copy_to(c, same.tensor, here), a));
-    return k->why.len ? NULL : same_bits(k, c, t, a); /* which is as it was */
+    return k->why.len ? NULL : same_bits(k, c, t, a); /* the original is unchanged */
 }
 
 static lz_err *copies(lz_conform *k)
@@ -185,7 +185,7 @@ lz_err *lz_conform_data(lz_conform *k)
 
 /* ---- leaks ---- */
 
-/* By all devices; -1: the backend does not say. */
+/* Bytes in use on all devices; -1: the backend does not report them. */
 static int64_t used_bytes(const lz_conform *k)
 {
     const lz_backend *b = lz_get_backend(k->device);
@@ -218,7 +218,7 @@ static void compute(lz_ctx *c, lz_tensor *t)
         lz_read(all.tensor, v, sizeof v);
 }
 
-/* Uploads, runs, reads, and a run that fails, in a context that is closed then. */
+/* Uploads, runs, reads, and lets a run fail, in a context that is closed afterwards. */
 static lz_err *work(lz_conform *k)
 {
     static const int64_t bad[] = { 1 << 20 };
@@ -243,16 +243,17 @@ lz_err *lz_conform_leaks(lz_conform *k)
 {
     if (!lz_conform_wants(k, "leaks", NULL))
         return NULL;
-    LZ_TRY(work(k)); /* what is compiled stays */
+    LZ_TRY(work(k)); /* first run: compiled computations stay in memory */
     int64_t before = used_bytes(k);
     for (int i = 0; i < 3; i++)
         LZ_TRY(work(k));
     int64_t after = used_bytes(k);
     if (after > before)
-        lz_text_printf(&k->why, "%lld bytes are used before, %lld after the same work thrice",
+        lz_text_printf(&k->why,
+                       "%lld bytes are in use before, %lld after repeating the same work three times",
                        (long long)before, (long long)after);
     if (!k->why.len && before < 0) {
-        lz_text_puts(&k->why, "get_memory_info does not tell how many bytes are used");
+        lz_text_puts(&k->why, "get_memory_info does not report how many bytes are used");
         return lz_conform_judge(k, "leaks", "memory is given back", LZ_UNSUPPORTED);
     }
     return lz_conform_done(k, "leaks", "memory is given back");

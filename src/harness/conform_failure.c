@@ -10,11 +10,12 @@ enum { THREADS = 4, STEPS = 25 };
 static lz_err *expect(lz_conform *k, const char *id, bool ok)
 {
     if (!ok)
-        lz_text_puts(&k->why, lz_failed(k->dev) ? lz_message(k->dev) : "it is not so");
+        lz_text_puts(&k->why, lz_failed(k->dev) ? lz_message(k->dev) : "the expectation does not hold");
     return lz_conform_judge(k, "failure", id, ok ? LZ_PASSED : LZ_FAILED);
 }
 
-/* An index out of range: what depends on it is lost, all else is there, and it is told once. */
+/* With an index out of range, results that depend on it fail and all others are computed. The failure is
+ * reported once. */
 static lz_err *fail_on_device(lz_conform *k)
 {
     static const int64_t bad[] = { 0, 9 };
@@ -28,9 +29,9 @@ static lz_err *fail_on_device(lz_conform *k)
     lz_conform_call(c, &lz_op_table[LZ_OP_neg], in, 1, &other);
     lz_conform_call(c, &lz_op_table[LZ_OP_index_select], in, 3, &lost);
     bool went = lz_mark_step(c) && lz_wait(c);
-    LZ_TRY(expect(k, "a graph that fails is told", !went && lz_failed(c)));
+    LZ_TRY(expect(k, "a graph that fails is reported", !went && lz_failed(c)));
     lz_clear(c);
-    LZ_TRY(expect(k, "it is told once", lz_mark_step(c) && lz_wait(c) && !lz_failed(c)));
+    LZ_TRY(expect(k, "a failure is reported once", lz_mark_step(c) && lz_wait(c) && !lz_failed(c)));
     LZ_TRY(expect(k, "other results are there", lz_read(other.tensor, got, sizeof got) && got[2] == -3));
     LZ_TRY(expect(k, "inputs are as they were", lz_read(a, got, sizeof got) && got[2] == 3));
     bool read = lz_read(lost.tensor, got, sizeof got);
@@ -38,7 +39,7 @@ static lz_err *fail_on_device(lz_conform *k)
     return expect(k, "what failed cannot be read", !read);
 }
 
-/* The error names the operator that failed, not the one that needed its result. */
+/* The error names the operator that failed, not the operator that needed its result. */
 static lz_err *name_what_failed(lz_conform *k)
 {
     static const int64_t bad[] = { 0, 9 };
@@ -52,7 +53,7 @@ static lz_err *name_what_failed(lz_conform *k)
     if (lz_conform_call(c, &lz_op_table[LZ_OP_index_select], in, 3, &picked)
         && lz_conform_call(c, &lz_op_table[LZ_OP_exp], &picked, 1, &result))
         lz_retain(result.tensor);
-    lz_scope_pop(s); /* only exp is wanted */
+    lz_scope_pop(s); /* only the result of exp stays alive */
     lz_mark_step(c);
     lz_wait(c);
     const char *first = lz_failed(c) ? strstr(lz_message(c), "aten::") : NULL;
@@ -62,8 +63,8 @@ static lz_err *name_what_failed(lz_conform *k)
     return e;
 }
 
-/* A tensor that is overwritten is donated. If the run fails, for another reason, its new value is
- * computed again from the old one. */
+/* The memory of an overwritten tensor is donated. If the run fails for another reason, the new value is
+ * computed again from the old value, which must be intact. */
 static lz_err *fail_with_donated(lz_conform *k, int64_t n, const char *id)
 {
     static const int64_t bad[] = { -77, 1 << 30 };

@@ -1,24 +1,25 @@
-/* Every operator that the CPU can do, in rounds: tensors of other sizes, dtypes and elements, and every
- * argument set to something else. */
+/* Every operator that the CPU supports, in rounds: tensors of various sizes, dtypes and elements, and
+ * every argument with other values. */
 #include "base/clock.h"
 #include "harness/conform_args.h"
+#include <math.h>
 #include <string.h>
 
 enum {
     TENSORS = 64,
-    ELEMENTS = 1 << 21, /* of a result, at most: an outer product of long vectors is left out */
+    ELEMENTS = 1 << 21, /* most elements of a result: an outer product of long vectors is left out */
     LARGE = 10000,      /* elements */
-    SLOW_NS = 2000000,  /* a call that takes the CPU so long is not tried with a large tensor */
+    SLOW_NS = 2000000,  /* calls that take the CPU longer are not tried with large tensors */
     VARIANTS = 8
 };
 
-/* A device must be right on each variant that the CPU takes. In a round with choices each argument that
- * may be something else is set to it, one at a time, with the first variant that the CPU takes; a number
- * with each. */
+/* In each round the device must be right on every variant that the CPU accepts. In a round with choices,
+ * each argument that has choices takes each choice, one at a time, with the first variant that the CPU
+ * accepts; a number is tried with every variant. */
 static const struct round {
     const char *group;
     bool choices;
-    lz_variant variants[VARIANTS]; /* as many as have a dtype */
+    lz_conform_variant variants[VARIANTS]; /* those with a dtype */
     size_t n;
 } rounds[] = {
     { "operators",
@@ -84,30 +85,61 @@ static bool is_random(const lz_op_row *op)
     return op->tags >> LZ_TAG_nondeterministic_seeded & 1;
 }
 
+static bool same_real(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-4 * fabs(b);
+}
+
+/* Results that are no tensors. */
+static bool same_plain(const lz_value *a, const lz_value *b)
+{
+    if (a->kind != b->kind)
+        return false;
+    switch (a->kind) {
+    case LZ_KIND_INT:
+        return a->integer == b->integer;
+    case LZ_KIND_BOOL:
+        return a->truth == b->truth;
+    case LZ_KIND_FLOAT:
+        return same_real(a->real, b->real);
+    case LZ_KIND_DTYPE:
+        return a->dtype == b->dtype;
+    case LZ_KIND_SCALAR:
+        return a->scalar.kind == b->scalar.kind
+               && (a->scalar.kind == LZ_SCALAR_FLOAT ? same_real(a->scalar.re, b->scalar.re)
+                                                     : a->scalar.i == b->scalar.i);
+    default:
+        return true;
+    }
+}
+
 static lz_err *compare(lz_conform *k, const lz_op_row *op, const lz_made_args *cpu, const lz_made_args *dev)
 {
     lz_tensor *want[TENSORS] = { NULL }, *got[TENSORS] = { NULL };
     size_t n = flatten(op, cpu->out, want), m = flatten(op, dev->out, got);
     if (n != m)
         lz_text_printf(&k->why, "%zu results, expected %zu", m, n);
+    for (uint32_t i = 0; !k->why.len && i < op->nreturns; i++)
+        if (!same_plain(&dev->out[i], &cpu->out[i]))
+            lz_text_printf(&k->why, "result %u differs", i);
     for (size_t i = 0; !k->why.len && i < n; i++)
         if (is_random(op)) {
             if (!lz_shape_eq(lz_tensor_sizes(want[i]), lz_tensor_sizes(got[i])))
-                lz_text_puts(&k->why, "other sizes");
+                lz_text_puts(&k->why, "the sizes differ");
         } else {
             LZ_TRY(lz_conform_compare(k, want[i], got[i]));
         }
     return NULL;
 }
 
-/* One call on both. */
+/* One call on the CPU and on the device. */
 typedef struct attempt {
     const lz_op_row *op;
-    const lz_variant *variant;
+    const lz_conform_variant *variant;
     lz_choice choice;
 } attempt;
 
-/* With and without leave to fall back to the CPU. */
+/* Runs the call on the device, with and without permission to fall back to the CPU. */
 static lz_err *on_device(lz_conform *k, const attempt *a, const lz_made_args *cpu, unsigned forbidden,
                          bool *ok)
 {
@@ -156,7 +188,7 @@ static bool is_small(const lz_op_row *op, const lz_made_args *m)
     return i == n && n < TENSORS;
 }
 
-/* *taken: the CPU can do it; *ns: how long that takes. */
+/* *taken: the CPU accepts the call. *ns: time of the CPU. */
 static lz_err *try_once(lz_conform *k, const attempt *a, bool *taken, uint64_t *ns, lz_verdict *out)
 {
     lz_made_args cpu;
@@ -173,11 +205,10 @@ static lz_err *try_once(lz_conform *k, const attempt *a, bool *taken, uint64_t *
     return e;
 }
 
-/* What it computes must be told by its arguments alone. */
+/* Whether the result depends only on the arguments. */
 static bool is_checked(const lz_op_row *op)
 {
-    return op->kind == LZ_SCHEMA_FUNCTIONAL && op->nreturns > 0 && !strstr(op->name, "empty")
-           && op->returns[0].type->kind != LZ_KIND_BOOL;
+    return op->kind == LZ_SCHEMA_FUNCTIONAL && op->nreturns > 0 && !strstr(op->name, "empty");
 }
 
 typedef struct result {
@@ -185,13 +216,13 @@ typedef struct result {
     int taken;
 } result;
 
-/* A long tensor in pieces is that many tensors. */
-static bool is_too_much(const lz_op_row *op, const lz_variant *v)
+/* Some operators split a tensor: a long tensor would give too many results. */
+static bool is_too_much(const lz_op_row *op, const lz_conform_variant *v)
 {
     return op->returns[0].type->kind == LZ_KIND_TENSORS && v->sizes[0] > TENSORS;
 }
 
-static bool is_large(const lz_variant *v)
+static bool is_large(const lz_conform_variant *v)
 {
     int64_t numel = 1;
     for (int64_t i = 0; i < v->n; i++)
@@ -199,17 +230,20 @@ static bool is_large(const lz_variant *v)
     return numel >= LARGE;
 }
 
-/* All variants; or, `first`, until the CPU takes one. */
+/* Tries all variants; with `first`, only up to the first one that the CPU accepts. */
 static lz_err *try_variants(lz_conform *k, const struct round *r, attempt a, bool first, result *out)
 {
     bool ok = false;
-    uint64_t ns = 0;
+    uint64_t slowest =
+        0; /* slowest of the smaller variants; a refused call takes no time and is not counted */
     for (size_t i = 0; i < r->n && out->worst != LZ_FAILED && !(first && ok); i++) {
         lz_verdict v = LZ_PASSED;
+        uint64_t ns;
         a.variant = &r->variants[i];
-        if (is_too_much(a.op, a.variant) || (ns >= SLOW_NS && is_large(a.variant)))
+        if (is_too_much(a.op, a.variant) || (slowest >= SLOW_NS && is_large(a.variant)))
             continue;
         LZ_TRY(try_once(k, &a, &ok, &ns, &v));
+        slowest = ns > slowest ? ns : slowest;
         out->taken += ok;
         if (ok && v != LZ_PASSED)
             out->worst = v;
@@ -222,7 +256,8 @@ static lz_err *try_choices(lz_conform *k, const struct round *r, const lz_op_row
     for (int arg = 0; arg < (int)op->nargs; arg++)
         for (size_t which = 0; which < lz_conform_choices(&op->args[arg]) && out->worst != LZ_FAILED;
              which++) {
-            bool number = op->args[arg].type->kind == LZ_KIND_SCALAR; /* of another kind than the tensors */
+            bool number = op->args[arg].type->kind
+                          == LZ_KIND_SCALAR; /* a number may have another kind than the tensors */
             LZ_TRY(try_variants(k, r, (attempt){ .op = op, .choice = { arg, which } }, !number, out));
             if (out->worst == LZ_FAILED)
                 lz_text_printf(&k->why, " (choice %zu of %s)", which, op->args[arg].name);

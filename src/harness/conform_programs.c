@@ -15,7 +15,7 @@ typedef struct program {
     int n;
 } program;
 
-/* What a statement takes besides the variable it is about. */
+/* Arguments of a statement besides its variable. */
 typedef enum form { ALONE, NUMBER, DIM, TWO_DIMS, DIM_AND_INDEX, SLICE, FLAT, SAME, OTHER } form;
 
 static const struct {
@@ -56,7 +56,7 @@ static int64_t roll(program *p, uint64_t sides)
 static size_t make_args(program *p, form f, lz_tensor *self, lz_tensor *other, uint64_t dice, lz_value *in,
                         int64_t *room)
 {
-    uint64_t here = p->dice; /* both contexts get the same */
+    uint64_t here = p->dice; /* both contexts get the same random numbers */
     int64_t ndim = lz_tensor_ndim(self);
     p->dice = dice;
     in[0] = lz_value_tensor(self);
@@ -125,7 +125,7 @@ static bool call_on(program *p, lz_ctx *c, size_t which, lz_tensor *self, lz_ten
     return ok;
 }
 
-/* A statement is taken by both, or refused by both. */
+/* The CPU and the device must both accept or both refuse a statement. */
 static void run_statement(program *p)
 {
     size_t which = (size_t)roll(p, sizeof statements / sizeof *statements);

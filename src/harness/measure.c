@@ -1,9 +1,10 @@
 #include "harness/measure.h"
+#include <assert.h>
 #include <sched.h>
 #include <time.h>
 
-/* A turn is made of so many calls that the clock does not count, and that what the other ways
- * left in the caches counts little. */
+/* A turn has as many calls as fit into this time, so that the clock's resolution and cache contents of the
+ * other functions matter little. */
 static const double turn_seconds = 1e-3;
 
 double lz_measure_clock(int threads)
@@ -13,9 +14,10 @@ double lz_measure_clock(int threads)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Libraries let their threads wait busily for some time, OpenBLAS for 26 ms: on the CPUs of whoever
- * comes next. Where none does, nobody rests: a machine that slept is slower for a while. */
-static void rest(const lz_way *ways, int n, int threads)
+/* Threads of some libraries wait busily after a call (OpenBLAS: 26 ms) and would slow down the next
+ * function: waits until they stop. Without waiting threads there is no pause, because a CPU that slept is
+ * slower for a while. */
+static void rest(const lz_measured *ways, int n, int threads)
 {
     bool spins = false;
     for (int i = 0; i < n; i++)
@@ -24,9 +26,9 @@ static void rest(const lz_way *ways, int n, int threads)
         nanosleep(&(struct timespec){ .tv_nsec = 30000000 }, NULL);
 }
 
-/* Other ways had the caches, and threads sleep: what is timed are calls that follow others of the same
- * kind. To a long one of one thread that is nothing. */
-static lz_err *warm_up(lz_way *w, int threads, int calls)
+/* Untimed calls before a turn: the caches hold the data of other functions, and threads sleep. A long call
+ * of one thread needs none. */
+static lz_err *warm_up(lz_measured *w, int threads, int calls)
 {
     enum { WARM = 4 };
     static const double long_call = 10e-3;
@@ -36,7 +38,7 @@ static lz_err *warm_up(lz_way *w, int threads, int calls)
     return NULL;
 }
 
-static lz_err *turn(lz_way *w, int threads, int calls)
+static lz_err *turn(lz_measured *w, int threads, int calls)
 {
     LZ_TRY(warm_up(w, threads, calls));
     double start = lz_measure_clock(threads);
@@ -47,7 +49,7 @@ static lz_err *turn(lz_way *w, int threads, int calls)
     return NULL;
 }
 
-static lz_err *first(lz_way *ways, int n, int threads)
+static lz_err *first(lz_measured *ways, int n, int threads)
 {
     for (int i = 0; i < n; i++) {
         ways[i].best = 0;
@@ -63,8 +65,9 @@ static lz_err *first(lz_way *ways, int n, int threads)
     return NULL;
 }
 
-lz_err *lz_measure(lz_way *ways, int n, int threads, double seconds)
+lz_err *lz_measure(lz_measured *ways, int n, int threads, double seconds)
 {
+    assert(n > 0 && threads > 0);
     double start = lz_measure_clock(threads);
     LZ_TRY(first(ways, n, threads));
     for (int round = 0; round < 5 || lz_measure_clock(threads) - start < seconds; round++)

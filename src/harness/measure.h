@@ -1,30 +1,30 @@
-/* measure.h - timing several ways of doing the same thing against each other.
+/* measure.h - times several functions that do the same work, and compares them.
  *
- * They take turns, and of each the fastest turn counts, so that what disturbs the machine
- * disturbs all alike: only ratios within one call mean something. On one thread the time
- * is that of the thread, on more that of the clock on the wall. */
+ * The functions take turns. The fastest turn of each counts, so that other load on the machine affects all
+ * functions alike: only ratios within one call are meaningful. With one thread the time is the thread's CPU
+ * time, with more threads it is wall-clock time. */
 #ifndef LZ_HARNESS_MEASURE_H
 #define LZ_HARNESS_MEASURE_H
 
 #include "base/err.h"
 #include <stdbool.h>
 
-typedef struct lz_way {
-    lz_err *(*run)(void *user); /* NULL: there is none, and best is 0 */
+typedef struct lz_measured {
+    lz_err *(*run)(void *user); /* NULL: nothing is measured, and best is 0 */
     void *user;
     double best; /* seconds of one call */
-    bool spins;  /* its threads wait busily after a call, for milliseconds */
-} lz_way;
+    bool spins;  /* threads of `run` wait busily after a call, for milliseconds */
+} lz_measured;
 
-/* Calls each way once, which is not counted, and then in turns: five at least, and for about
- * that long altogether. */
-LZ_MUST_USE lz_err *lz_measure(lz_way *ways, int n, int threads, double seconds);
+/* Calls each function once untimed. Then the functions take turns: at least five each, for about `seconds`
+ * altogether. */
+LZ_MUST_USE lz_err *lz_measure(lz_measured *ways, int n, int threads, double seconds);
 
-/* Seconds on the clock that is used with so many threads. */
+/* Seconds, read from the clock that lz_measure uses with this number of threads. */
 double lz_measure_clock(int threads);
 
-/* Keeps this thread, and those that it starts from now on, on the last of the CPUs that it
- * may use; or lets it go again. */
+/* on: binds this thread, and every thread that it starts from now on, to the last CPU that it may use.
+ * off: undoes that. */
 void lz_pin(bool on);
 
 #endif

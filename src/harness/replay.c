@@ -3,14 +3,15 @@
 #include "base/mem.h"
 #include "core/dtype.h"
 #include "harness/replay_impl.h"
+#include <assert.h>
 #include <string.h>
 
 enum { LZ_REPLAY_BYTES = 1 << 30 };
 
-lz_err *lz_replay_init(lz_replay *r, const lz_replay_options *o, lz_replay_line_fn *tell, void *user)
+lz_err *lz_replay_init(lz_replay *r, const lz_replay_options *o, lz_replay_line_fn *report, void *user)
 {
     static const lz_replay_options none;
-    *r = (lz_replay){ .options = o ? o : &none, .tell = tell, .user = user };
+    *r = (lz_replay){ .options = o ? o : &none, .report = report, .user = user };
     lz_arena_init(&r->names);
     LZ_TRY(lz_pool_create(r->options->threads, &r->threads));
     return lz_buffer_pool_create((size_t)64 << 20, &r->memory);
@@ -44,26 +45,27 @@ lz_err *lz_replay_tally(lz_replay *r, lz_str name, lz_tally **out)
     return lz_map_put(&r->tallies, copy, *out);
 }
 
-lz_err *lz_replay_say(lz_replay *r)
+lz_err *lz_replay_report_line(lz_replay *r)
 {
     char *line;
     LZ_TRY(lz_text_take(&r->line, &line));
-    r->tell(r->user, line);
+    r->report(r->user, line);
     lz_mem_free(line);
     return NULL;
 }
 
 lz_err *lz_replay_judge(lz_replay *r, lz_tally *t, lz_verdict v, lz_str id, lz_str why)
 {
+    assert(v < LZ_VERDICTS);
     static const char *const names[LZ_VERDICTS] = { "passed", "failed", "unsupported" };
     t->count[v]++;
     if (v == LZ_PASSED || !r->options->details)
         return NULL;
     lz_text_printf(&r->line, "  %.*s %s: %.*s", LZ_FMT(id), names[v], LZ_FMT(why));
-    return lz_replay_say(r);
+    return lz_replay_report_line(r);
 }
 
-/* Every NaN becomes the same: its sign and the rest of its bits are nobody's promise. */
+/* Replaces every NaN by the same bits: sign and payload of a NaN are not specified. */
 static void level_nans(lz_array *dense)
 {
     static const uint64_t infinite[LZ_DTYPE_NUMBERS] = {
@@ -94,7 +96,7 @@ lz_err *lz_replay_see(lz_replay *r, lz_str id, const lz_array *a)
     return NULL;
 }
 
-lz_err *lz_replay_say_tally(lz_replay *r, const lz_tally *t)
+lz_err *lz_replay_report_tally(lz_replay *r, const lz_tally *t)
 {
     static const char *const names[LZ_VERDICTS] = { "passed", "failed", "unsupported" };
     const char *comma = "";
@@ -105,7 +107,7 @@ lz_err *lz_replay_say_tally(lz_replay *r, const lz_tally *t)
         lz_text_printf(&r->line, "%s%zu %s", comma, t->count[v], names[v]);
         comma = ", ";
     }
-    return lz_replay_say(r);
+    return lz_replay_report_line(r);
 }
 
 lz_err *lz_replay_close(lz_replay *r, lz_replay_totals *out)
@@ -113,7 +115,8 @@ lz_err *lz_replay_close(lz_replay *r, lz_replay_totals *out)
     *out = (lz_replay_totals){ 0 };
     for (lz_map_entry *e = lz_map_next(&r->tallies, NULL); e; e = lz_map_next(&r->tallies, e)) {
         const lz_tally *t = e->value;
-        LZ_TRY(lz_replay_say_tally(r, t));
+        LZ_TRY(lz_replay_report_tally(r, t));
+        assert(t->name);
         out->passed += t->count[LZ_PASSED];
         out->failed += t->count[LZ_FAILED];
         out->unsupported += t->count[LZ_UNSUPPORTED];
@@ -122,7 +125,7 @@ lz_err *lz_replay_close(lz_replay *r, lz_replay_totals *out)
     }
     lz_text_printf(&r->line, "%zu passed, %zu failed, %zu unsupported", out->passed, out->failed,
                    out->unsupported);
-    return lz_replay_say(r);
+    return lz_replay_report_line(r);
 }
 
 lz_err *lz_replay_read(const char *path, size_t *len, char **out)
@@ -138,7 +141,7 @@ lz_err *lz_replay_read(const char *path, size_t *len, char **out)
         second = lz_gzip_read(name, LZ_REPLAY_BYTES, len, out);
         lz_mem_free(name);
     }
-    if (lz_err_code(second) == LZ_ERR_NOT_FOUND) { /* the plain name is the one to complain of */
+    if (lz_err_code(second) == LZ_ERR_NOT_FOUND) { /* reports the plain name, not the name with ".gz" */
         lz_err_free(second);
         return e;
     }

@@ -39,7 +39,8 @@ static lz_err *read_sizes(const lz_json *list, lz_shape *out)
 static lz_err *read_elements(const lz_json *data, const lz_array *out)
 {
     if (data->len != (uint64_t)out->numel)
-        return lz_errf(LZ_ERR_MODEL, "a tensor of %lld elements has %u", (long long)out->numel, data->len);
+        return lz_errf(LZ_ERR_MODEL, "expected a tensor of %lld elements, found %u", (long long)out->numel,
+                       data->len);
     for (uint32_t i = 0; i < data->len; i++) {
         lz_scalar s;
         LZ_TRY(element_of(&data->items[i], &s));

@@ -1,32 +1,32 @@
 /* Runs recorded programs of tensor statements and compares what they read. */
 #include "base/mem.h"
-#include "core/array.h"
+#include "core/strided_array.h"
 #include "harness/replay_impl.h"
 #include "lazy/record.h"
 #include "op/boxed.h"
-#include "op/op_table.h"
+#include "op/op_find.h"
 #include <lazuli/autograd.h>
 #include <lazuli/tensor.h>
 #include <string.h>
 
-enum { OUTPUTS = 256 }; /* results of one statement */
+enum { OUTPUTS = 256 }; /* most results of one statement */
 
-/* A program while it runs. */
+/* The state of a program that runs. */
 typedef struct program {
     lz_replay *r;
     lz_ctx *c;
     const lz_json *json;
     lz_arena *arena;
     lz_map vars;   /* name -> tensor, one count each */
-    lz_map leaves; /* the same: inputs, also when the program forgets them */
+    lz_map leaves; /* as vars: the inputs, kept until the end */
     lz_tensor **consts;
     uint32_t n_consts;
     uint64_t dice;
     lz_loc at;
-    lz_text why; /* something in it: it failed */
+    lz_text why; /* not empty: the program failed */
 } program;
 
-/* Lines of the summary, and the sum. */
+/* The lines of the summary, and the total. */
 typedef struct summary {
     lz_replay r;
     lz_replay_totals totals;
@@ -55,7 +55,7 @@ static bool has_gradients(const lz_json *json)
 
 /* ---- tensors of the file ---- */
 
-/* Programs hold no dtype that may be missing. */
+/* The dtypes of recorded programs must all be supported. */
 static lz_err *read_array(const lz_json *v, lz_array *out)
 {
     lz_err *e = lz_replay_array(v, out);
@@ -77,8 +77,8 @@ static lz_err *upload(program *p, const lz_json *v, lz_tensor **out)
     return NULL;
 }
 
-/* Programs with gradients began with views of tensors that nobody sees: what is lost by a write
- * that is not recorded depends on it. */
+/* The inputs of recorded programs with gradients were views of hidden tensors. This matters for which
+ * tensors a refused write affects. */
 static lz_err *upload_view(program *p, const lz_json *v, lz_tensor **out)
 {
     lz_tensor *flat;
@@ -162,7 +162,7 @@ static lz_err *tensor_arg(const program *p, const lz_json *v, lz_tensor **out)
         return get_var(p, lz_json_get(v, "v"), out);
     LZ_TRY(lz_json_as_uint(x, "a constant's number", &i));
     if (i >= p->n_consts)
-        return lz_errf(LZ_ERR_MODEL, "there is no constant %llu", (unsigned long long)i);
+        return lz_errf(LZ_ERR_MODEL, "constant %llu does not exist", (unsigned long long)i);
     *out = p->consts[i];
     return NULL;
 }
@@ -262,7 +262,7 @@ static lz_err *arguments(const program *p, const lz_op_row *op, const lz_json *s
     for (uint32_t i = 0; i < op->nargs; i++)
         in[i] = lz_value_none();
     if (args->len > op->nargs)
-        return lz_errf(LZ_ERR_MODEL, "%s has fewer arguments", op->name);
+        return lz_errf(LZ_ERR_MODEL, "%s: too many arguments", op->name);
     for (uint32_t i = 0; i < args->len; i++)
         LZ_TRY(argument(p, op->args[i].type, &args->items[i], &in[i]));
     for (uint32_t i = 0; i < kwargs->len; i++) {
@@ -276,22 +276,7 @@ static lz_err *arguments(const program *p, const lz_op_row *op, const lz_json *s
 
 /* ---- statements ---- */
 
-static const lz_op_row *find_op(lz_str full)
-{
-    size_t lo = 1, hi = LZ_OP_COUNT;
-    lz_str name = lz_str_sub(full, sizeof "aten::" - 1, full.len);
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        int order = lz_str_cmp(lz_str_of(lz_op_table[lz_op_by_name[mid]].name), name);
-        if (order == 0)
-            return &lz_op_table[lz_op_by_name[mid]];
-        lo = order < 0 ? mid + 1 : lo;
-        hi = order < 0 ? hi : mid;
-    }
-    return NULL;
-}
-
-/* Results in one row: lists are flattened. */
+/* Flattens the results, including lists, into one array. */
 static uint32_t flatten(const lz_op_row *op, const lz_value *out, lz_tensor **flat)
 {
     uint32_t n = 0;
@@ -320,7 +305,7 @@ static lz_err *name_results(program *p, const lz_op_row *op, const lz_json *stmt
     return NULL;
 }
 
-/* An argument that does not fit is refused before anything is recorded. */
+/* An argument that does not fit the schema is refused before anything is recorded. */
 static lz_err *call(program *p, const lz_op_row *op, const lz_json *stmt, bool *refused)
 {
     lz_value in[LZ_ARGS_MAX], out[LZ_ARGS_MAX];
@@ -374,7 +359,7 @@ static lz_err *call_in_mode(program *p, const lz_op_row *op, const lz_json *stmt
     return e;
 }
 
-/* *refused: it was, and nothing else happened. */
+/* *refused: the statement was refused, and changed nothing else. */
 static lz_err *run_statement(program *p, const lz_json *stmt, bool *refused)
 {
     lz_str name;
@@ -383,9 +368,9 @@ static lz_err *run_statement(program *p, const lz_json *stmt, bool *refused)
     if (lz_str_is(name, "del"))
         return forget(p, stmt);
     bool back = lz_str_is(name, "backward");
-    const lz_op_row *op = find_op(name);
+    const lz_op_row *op = lz_op_find(name);
     if (!op && !back)
-        return lz_errf(LZ_ERR_UNSUPPORTED, "there is no operator %.*s", LZ_FMT(name));
+        return lz_op_unknown(LZ_ERR_UNSUPPORTED, name);
     LZ_TRY(back ? go_back(p, stmt) : call_in_mode(p, op, stmt, refused));
     *refused = *refused || lz_failed(p->c);
     return NULL;
@@ -400,7 +385,7 @@ static void explain(program *p, const char *what, lz_str name)
         lz_text_printf(&p->why, ": %s", lz_message(p->c));
 }
 
-/* may_be_lost: it is fine if the variable cannot be read. */
+/* may_be_lost: the test passes if the variable cannot be read. */
 static lz_err *compare_tensor(program *p, lz_str name, lz_tensor *t, const lz_json *value, bool may_be_lost)
 {
     lz_array got, want = { 0 };
@@ -463,7 +448,7 @@ static lz_err *compare_reads(program *p, uint32_t after)
     return NULL;
 }
 
-/* lost: whose elements may be gone, with all that share its storage; or NULL. */
+/* lost: this tensor and all that share its storage may have lost their elements; or NULL. */
 static lz_err *compare_final(program *p, const lz_tensor *lost)
 {
     const lz_json *final;
@@ -539,8 +524,8 @@ static lz_err *run_statements(program *p, const lz_json *stmts, uint32_t n)
     return NULL;
 }
 
-/* What is wrong may be known only when indices are looked at: then the sync says so, and what
- * the statement wrote to is lost. */
+/* Some mistakes are found only when the elements of an index are read. Then the sync reports the error,
+ * and the tensors that the statement wrote to are lost. */
 static lz_err *refuse_last(program *p, const lz_json *stmt, lz_str category)
 {
     bool refused, late = false;
@@ -553,10 +538,11 @@ static lz_err *refuse_last(program *p, const lz_json *stmt, lz_str category)
         late = refused = !lz_mark_step(p->c) || !lz_wait(p->c);
     }
     if (!refused)
-        lz_text_printf(&p->why, "the last statement was taken");
+        lz_text_printf(&p->why, "the last statement was not refused");
     const char *reason = lz_failed(p->c) ? lz_reason_name(lz_reason_of(p->c)) : "bad-argument";
     if (refused && !late && !lz_str_is(category, reason))
-        lz_text_printf(&p->why, "refused as %s, not as %.*s: %s", reason, LZ_FMT(category), lz_message(p->c));
+        lz_text_printf(&p->why, "refused as %s, expected %.*s: %s", reason, LZ_FMT(category),
+                       lz_message(p->c));
     lz_clear(p->c);
     return went_wrong(p) ? NULL : compare_final(p, lost);
 }
@@ -627,7 +613,7 @@ static lz_err *count(summary *s, const lz_json *json, lz_verdict v)
     return error || tags->len ? NULL : count_under(s, LZ_STR("plain"), v);
 }
 
-static lz_err *tell_details(summary *s, lz_str id, lz_verdict v, const lz_text *why)
+static lz_err *report_details(summary *s, lz_str id, lz_verdict v, const lz_text *why)
 {
     lz_tally scratch = { .name = "" };
     return lz_replay_judge(&s->r, &scratch, v, id, lz_text_view(why));
@@ -638,7 +624,7 @@ static lz_err *replay_one(void *user, const lz_json *json, lz_arena *arena)
     summary *s = user;
     lz_str id;
     lz_verdict v = LZ_FAILED;
-    /* compiled graphs remember the file's name for longer than the text lives */
+    /* compiled graphs keep the file name longer than the text exists */
     program p = { .r = &s->r, .json = json, .arena = arena, .at = { "programs", json->loc.line, 0 } };
     LZ_TRY(lz_json_get_str(json, "id", &id));
     if (!lz_replay_wants(&s->r, id, json))
@@ -654,12 +640,12 @@ static lz_err *replay_one(void *user, const lz_json *json, lz_arena *arena)
     if (!e)
         e = count(s, json, v);
     if (!e)
-        e = tell_details(s, id, v, &p.why);
+        e = report_details(s, id, v, &p.why);
     lz_text_deinit(&p.why);
     return lz_err_wrap(e, "%.*s", LZ_FMT(id));
 }
 
-/* One context stays open, so that what programs share is compiled once. */
+/* Keeps one context open, so that graphs that several programs share are compiled once. */
 static lz_err *replay_file(summary *s, const char *path)
 {
     size_t len;
@@ -682,18 +668,18 @@ static lz_err *close_summary(summary *s, lz_replay_totals *out)
         const lz_tally *t = e->value;
         out->names++;
         out->names_passed += !t->count[LZ_FAILED] && !t->count[LZ_UNSUPPORTED];
-        LZ_TRY(lz_replay_say_tally(&s->r, t));
+        LZ_TRY(lz_replay_report_tally(&s->r, t));
     }
     lz_text_printf(&s->r.line, "%zu passed, %zu failed, %zu unsupported", out->passed, out->failed,
                    out->unsupported);
-    return lz_replay_say(&s->r);
+    return lz_replay_report_line(&s->r);
 }
 
-lz_err *lz_replay_programs(const char *path, const lz_replay_options *options, lz_replay_line_fn *tell,
+lz_err *lz_replay_programs(const char *path, const lz_replay_options *options, lz_replay_line_fn *report,
                            void *user, lz_replay_totals *out)
 {
     summary s = { .totals = { 0 } };
-    lz_err *e = lz_replay_init(&s.r, options, tell, user);
+    lz_err *e = lz_replay_init(&s.r, options, report, user);
     if (!e)
         e = replay_file(&s, path);
     if (!e)

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "core/array_handle.h"
 #include "io/names.h"
+#include <assert.h>
 #include <sys/stat.h>
 
 static const lz_archive_class *const classes[] = { &lz_npz_class, &lz_safetensors_class };
@@ -106,7 +107,7 @@ void lz_archive_close(lz_archive *a)
     lz_mem_free(a);
 }
 
-/* ---- what is in it ---- */
+/* ---- contents ---- */
 
 const char *lz_archive_format(const lz_archive *a)
 {
@@ -157,10 +158,11 @@ const char *lz_archive_metadata(const lz_archive *a, const char *key)
     return NULL;
 }
 
-/* ---- its elements ---- */
+/* ---- elements ---- */
 
 lz_err *lz_archive_get(const lz_archive *a, size_t i, lz_buffer_pool *pool, lz_array *out)
 {
+    assert(i < a->count);
     *out = (lz_array){ .dtype = LZ_DTYPE_NONE };
     return a->class->get(a, &a->entries[i], pool, out);
 }
@@ -169,9 +171,9 @@ lz_err *lz_archive_array(const lz_archive *a, size_t i, lz_array **out)
 {
     lz_array array;
     if (!a)
-        return lz_errf(LZ_ERR_ARG, "there is no archive");
+        return lz_errf(LZ_ERR_ARG, "the archive is NULL");
     if (i >= a->count)
-        return lz_errf(LZ_ERR_ARG, "%s: there are %zu tensors, none has number %zu", a->path.ptr, a->count,
+        return lz_errf(LZ_ERR_ARG, "%s: the archive has %zu tensors, got number %zu", a->path.ptr, a->count,
                        i);
     LZ_TRY(lz_archive_get(a, i, NULL, &array));
     return lz_array_create_from(&array, out);
@@ -180,7 +182,7 @@ lz_err *lz_archive_array(const lz_archive *a, size_t i, lz_array **out)
 lz_err *lz_archive_missing(const lz_archive *a, const char *name)
 {
     char asked[LZ_NAME_CHARS], first[LZ_NAME_CHARS];
-    return lz_errf(LZ_ERR_NOT_FOUND, "%s: there is no tensor '%s' among its %zu%s%s%s", a->path.ptr,
-                   lz_name_print(lz_str_of(name), asked), a->count, a->count ? " ('" : "",
+    return lz_errf(LZ_ERR_NOT_FOUND, "%s: there is no tensor '%s' among the %zu of the file%s%s%s",
+                   a->path.ptr, lz_name_print(lz_str_of(name), asked), a->count, a->count ? " ('" : "",
                    a->count ? lz_name_print(a->entries[0].name, first) : "", a->count ? "', ...)" : "");
 }

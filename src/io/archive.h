@@ -11,10 +11,10 @@
 #include <lazuli/io.h>
 
 typedef struct lz_archive_entry {
-    lz_str name;          /* a C string, too */
-    lz_elements elements; /* the dtype is LZ_DTYPE_NONE for what can only be listed */
-    size_t at, bytes;     /* safetensors: in the file */
-    lz_str dtype;         /* safetensors: its name there */
+    lz_str name;          /* also a C string */
+    lz_elements elements; /* dtype LZ_DTYPE_NONE: the entry can only be listed */
+    size_t at, bytes;     /* safetensors: where the elements are in the file */
+    lz_str dtype;         /* safetensors: the dtype's name in the file */
     size_t member;        /* npz */
 } lz_archive_entry;
 
@@ -29,7 +29,7 @@ struct lz_archive {
     const lz_archive_class *class;
     lz_arena arena;
     lz_str path;
-    lz_buffer *file; /* its bytes */
+    lz_buffer *file; /* the bytes of the file */
     lz_archive_entry *entries;
     size_t count;
     lz_metadata *metadata;
@@ -45,12 +45,12 @@ static inline lz_str lz_archive_bytes(const lz_archive *a)
 
 extern const lz_archive_class lz_npz_class, lz_safetensors_class;
 
-/* Takes the buffer, also when it fails. name is for messages. */
+/* Takes over the buffer, also on failure. name is for messages. */
 LZ_MUST_USE lz_err *lz_archive_create(lz_buffer *file, const char *name, lz_archive **out);
 
 LZ_MUST_USE lz_err *lz_archive_get(const lz_archive *a, size_t i, lz_buffer_pool *pool, lz_array *out);
 
-/* "FILE: there is no tensor 'NAME' among its 3 (...)" */
+/* "FILE: there is no tensor 'NAME' among the 3 of the file (...)" */
 LZ_MUST_USE lz_err *lz_archive_missing(const lz_archive *a, const char *name);
 
 #endif

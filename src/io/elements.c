@@ -1,5 +1,6 @@
 #include "io/elements.h"
 #include "core/strides.h"
+#include <assert.h>
 
 lz_err *lz_elements_bytes(const lz_elements *s, size_t *out)
 {
@@ -25,6 +26,7 @@ static lz_err *strides_of(const lz_elements *s, lz_shape *out)
 
 static lz_err *view(const lz_elements *s, lz_buffer *b, size_t at, lz_array *out)
 {
+    assert(at <= b->size);
     lz_shape strides;
     LZ_TRY(strides_of(s, &strides));
     return lz_array_init_view(out, b, s->dtype, s->sizes, lz_shape_ints(&strides),
@@ -41,7 +43,7 @@ static void swap_bytes(char *p, size_t size, size_t count)
         }
 }
 
-/* What was stored to what this machine computes with. */
+/* Converts stored bytes to the machine's byte order, and bools to 0 and 1. */
 static void change(const lz_elements *s, char *p, size_t bytes)
 {
     size_t part = lz_dtype_size(lz_dtype_get(s->dtype)->part);
@@ -90,7 +92,7 @@ lz_err *lz_elements_array(const lz_elements *s, lz_buffer *b, size_t at, lz_buff
     *out = (lz_array){ .dtype = LZ_DTYPE_NONE };
     LZ_TRY(lz_elements_bytes(s, &bytes));
     if (at > b->size || b->size - at < bytes)
-        return lz_errf(LZ_ERR_INTERNAL, "elements outside their buffer");
+        return lz_errf(LZ_ERR_INTERNAL, "the elements exceed the buffer");
     if (as_they_are(s, b, at, bytes))
         return view(s, b, at, out);
     return copy(s, (const char *)b->data + at, bytes, pool, out);

@@ -2,7 +2,7 @@
 #ifndef LZ_IO_ELEMENTS_H
 #define LZ_IO_ELEMENTS_H
 
-#include "core/array.h"
+#include "core/strided_array.h"
 
 typedef struct lz_elements {
     lz_dtype dtype;
@@ -14,13 +14,14 @@ typedef struct lz_elements {
 /* LZ_ERR_LIMIT: more than can be addressed. */
 LZ_MUST_USE lz_err *lz_elements_bytes(const lz_elements *s, size_t *out);
 
-/* An array of those that begin at byte `at` of the buffer, in which they all lie. Where they
- * can be used as they are it looks at the buffer; otherwise (foreign byte order, alignment,
- * bools other than 0 and 1) at a copy. */
+/* An array of the elements at byte `at` of the buffer, which must contain them all. The array shares the
+ * buffer if the elements can be used unchanged; otherwise (foreign byte order, alignment, bools other than
+ * 0 and 1) it has a copy. */
 LZ_MUST_USE lz_err *lz_elements_array(const lz_elements *s, lz_buffer *b, size_t at, lz_buffer_pool *pool,
                                       lz_array *out);
 
-/* The same without a copy: what has to be changed is changed in the buffer, where they begin. */
+/* Like the function above, without a copy: elements that must be converted are converted in
+ * the buffer, which begins with them. */
 LZ_MUST_USE lz_err *lz_elements_adopt(const lz_elements *s, lz_buffer *b, lz_array *out);
 
 #endif

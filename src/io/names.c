@@ -7,7 +7,7 @@ const char *lz_name_wrong(lz_str name)
     for (size_t n; name.len; name = lz_str_sub(name, n, name.len)) {
         n = lz_utf8_decode(name, &code);
         if (!n)
-            return "the name is no UTF-8";
+            return "the name is not UTF-8";
         if (!code)
             return "the name has a NUL in it";
     }

@@ -6,10 +6,10 @@
 
 enum { LZ_NAME_CHARS = 132 };
 
-/* NULL: it can be a name; otherwise why not. */
+/* NULL if it can be a name, otherwise the reason why not. */
 const char *lz_name_wrong(lz_str name);
 
-/* For messages: cut to what fits, and "?" for what a terminal would not print. Returns buf. */
+/* For messages: truncates the name, and prints "?" for unprintable characters. Returns buf. */
 const char *lz_name_print(lz_str name, char buf[LZ_NAME_CHARS]);
 
 #endif

@@ -4,13 +4,13 @@
 #include "core/strides.h"
 #include "io/elements.h"
 #include "io/npy_header.h"
-#include "io/save.h"
+#include "io/save_archive.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Borrows the sizes. */
+/* The result borrows the sizes. */
 static lz_elements elements_of(const lz_npy_header *h)
 {
     return (lz_elements){ h->dtype, h->swapped, h->fortran, lz_shape_ints(&h->sizes) };
@@ -30,26 +30,7 @@ static lz_err *bytes_needed(const lz_npy_header *h, const char *name, size_t *ou
     return name ? lz_err_wrap(e, "%s", name) : e;
 }
 
-lz_err *lz_npy_decode(lz_str bytes, const char *name, lz_buffer_pool *pool, lz_array *out)
-{
-    lz_npy_header h;
-    lz_buffer *b;
-    size_t start, need;
-    *out = (lz_array){ .dtype = LZ_DTYPE_NONE };
-    LZ_TRY(lz_npy_header_parse(bytes, name, &h));
-    LZ_TRY(lz_npy_header_length(bytes, name, &start));
-    LZ_TRY(bytes_needed(&h, name, &need));
-    if (bytes.len - start != need)
-        return wrong_size(name, need, bytes.len - start);
-    LZ_TRY(lz_buffer_create(pool, need, &b));
-    memcpy(b->data, bytes.ptr + start, need);
-    lz_elements s = elements_of(&h);
-    lz_err *e = lz_elements_adopt(&s, b, out);
-    lz_buffer_release(b);
-    return e;
-}
-
-/* Until n bytes or the end of the file. */
+/* Reads n bytes, or less at the end of the file. */
 static lz_err *read_up_to(int fd, const char *path, char *p, size_t n, size_t *out)
 {
     ssize_t got = 1;
@@ -80,7 +61,7 @@ static lz_err *read_header(int fd, const char *path, lz_npy_header *out)
     return e;
 }
 
-/* A regular file that is too short is refused before memory is asked for. */
+/* Checks the size before memory is allocated. Pipes and devices are not checked. */
 static lz_err *check_file_size(int fd, const char *path, size_t need)
 {
     struct stat st;
@@ -125,50 +106,6 @@ lz_err *lz_npy_read(const char *path, lz_buffer_pool *pool, lz_array *out)
     LZ_TRY(lz_file_open(path, &fd));
     lz_err *e = read_array(fd, path, pool, out);
     close(fd);
-    return e;
-}
-
-static void unmap(void *user, void *data, size_t size)
-{
-    lz_file_map m = { data, size };
-    (void)user;
-    lz_file_map_close(&m);
-}
-
-/* Takes the map. */
-static lz_err *wrap_map(lz_file_map *m, const lz_npy_header *h, size_t start, lz_buffer_pool *pool,
-                        lz_array *out)
-{
-    lz_buffer *b;
-    lz_elements s = elements_of(h);
-    lz_err *e = lz_buffer_wrap((void *)m->data, m->len, true, unmap, NULL, &b);
-    if (e) {
-        lz_file_map_close(m);
-        return e;
-    }
-    e = lz_elements_array(&s, b, start, pool, out);
-    lz_buffer_release(b);
-    return e;
-}
-
-lz_err *lz_npy_map(const char *path, lz_buffer_pool *pool, lz_array *out)
-{
-    lz_file_map m;
-    lz_npy_header h;
-    size_t start, need = 0;
-    *out = (lz_array){ .dtype = LZ_DTYPE_NONE };
-    LZ_TRY(lz_file_map_open(path, &m));
-    lz_str bytes = { m.data, m.len };
-    lz_err *e = lz_npy_header_parse(bytes, path, &h);
-    if (!e)
-        e = lz_npy_header_length(bytes, path, &start);
-    if (!e)
-        e = bytes_needed(&h, path, &need);
-    if (!e && m.len - start != need)
-        e = wrong_size(path, need, m.len - start);
-    if (!e)
-        return wrap_map(&m, &h, start, pool, out);
-    lz_file_map_close(&m);
     return e;
 }
 

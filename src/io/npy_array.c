@@ -1,4 +1,4 @@
-/* The files of lazuli/array.h. */
+/* The functions of lazuli/array.h that read and write .npy files. */
 #include "core/array_handle.h"
 #include "io/npy.h"
 

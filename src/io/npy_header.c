@@ -21,7 +21,7 @@ typedef struct cursor {
     const char *name;
     lz_str s;
     size_t at;
-    lz_str other; /* a dtype that is not ours; the rest of the header is read all the same */
+    lz_str other; /* the text of an unsupported dtype; the rest of the header is read nevertheless */
     size_t other_at;
 } cursor;
 
@@ -47,11 +47,11 @@ lz_err *lz_npy_header_length(lz_str start, const char *name, size_t *out)
 {
     cursor c = { .name = name, .s = start };
     if (!lz_str_starts(start, MAGIC))
-        return bad(&c, "this is no .npy file: it does not begin with \\x93NUMPY");
+        return bad(&c, "not an .npy file: expected \\x93NUMPY at the beginning");
     c.at = MAGIC.len;
     int major = start.len > 6 ? (unsigned char)start.ptr[6] : -1, minor = start.len > 7 ? start.ptr[7] : -1;
     if (major < 1 || major > 3 || minor != 0)
-        return bad(&c, "the version is none of 1.0, 2.0 and 3.0");
+        return bad(&c, "expected version 1.0, 2.0 or 3.0");
     c.at += 2;
     size_t field = major == 1 ? 2 : 4;
     if (start.len < c.at + field)
@@ -59,7 +59,7 @@ lz_err *lz_npy_header_length(lz_str start, const char *name, size_t *out)
     size_t length = little_endian(start.ptr + c.at, field);
     if (length > LZ_NPY_HEADER_MOST)
         return lz_err_at(LZ_ERR_LIMIT, (lz_loc){ .file = name },
-                         "byte %zu: a header of %zu bytes; at most %d are read", c.at, length,
+                         "byte %zu: the header has %zu bytes; the limit is %d", c.at, length,
                          LZ_NPY_HEADER_MOST);
     *out = c.at + field + length;
     return NULL;
@@ -93,7 +93,7 @@ static bool take_word(cursor *c, lz_str word)
     return found;
 }
 
-/* No name and no dtype has an escape, so none is understood. */
+/* Names and dtypes have no escapes, so escapes are not supported. */
 static lz_err *parse_string(cursor *c, lz_str *out)
 {
     char quote = peek(c);
@@ -118,7 +118,7 @@ static lz_err *parse_size(cursor *c, int64_t *out)
         return bad(c, "expected a size");
     if (!lz_int64_parse(lz_str_sub(c->s, from, c->at), out))
         return refuse(c, LZ_ERR_LIMIT, from, "the size does not fit into 64 bits");
-    c->at += c->at < c->s.len && c->s.ptr[c->at] == 'L'; /* as Python 2 wrote them */
+    c->at += c->at < c->s.len && c->s.ptr[c->at] == 'L'; /* Python 2 wrote this suffix */
     return NULL;
 }
 
@@ -139,7 +139,7 @@ static lz_err *parse_shape(cursor *c, lz_npy_header *h)
     if (!take(c, ')'))
         return bad(c, "expected , or )");
     if (s->n == 1 && !comma)
-        return bad(c, "expected a comma: (3) is no tuple, (3,) is");
+        return bad(c, "expected a comma: a tuple of one size is written (3,)");
     return NULL;
 }
 
@@ -151,7 +151,7 @@ static lz_err *parse_order(cursor *c, lz_npy_header *h)
     return NULL;
 }
 
-/* To the bracket that closes the one at the cursor; brackets in strings do not count. */
+/* Skips to the bracket that closes the one at the cursor. Brackets in strings do not count. */
 static lz_err *skip_list(cursor *c, lz_str *out)
 {
     size_t from = c->at, depth = 0;
@@ -171,7 +171,7 @@ static lz_err *skip_list(cursor *c, lz_str *out)
     return NULL;
 }
 
-static lz_err *tell_other(const cursor *c)
+static lz_err *refuse_other(const cursor *c)
 {
     char name[LZ_NAME_CHARS];
     const char *text = lz_name_print(c->other, name);
@@ -180,9 +180,9 @@ static lz_err *tell_other(const cursor *c)
         return NULL;
     if (lz_str_starts(c->other, LZ_STR("[")))
         return lz_err_at(LZ_ERR_UNSUPPORTED, loc,
-                         "byte %zu: the elements are records, %s; only plain numbers can be read",
+                         "byte %zu: the elements are records, %s; only numbers and bools are supported",
                          c->other_at, text);
-    return lz_err_at(LZ_ERR_UNSUPPORTED, loc, "byte %zu: no dtype here is like '%s' of NumPy", c->other_at,
+    return lz_err_at(LZ_ERR_UNSUPPORTED, loc, "byte %zu: NumPy's dtype '%s' is not supported", c->other_at,
                      text);
 }
 
@@ -231,7 +231,7 @@ static lz_err *parse_field(cursor *c, lz_npy_header *h, unsigned *seen)
     while (i < FIELDS && !lz_str_is(key, fields[i].key))
         i++;
     if (i == FIELDS || *seen >> i & 1)
-        return refuse(c, LZ_ERR_SYNTAX, at, i == FIELDS ? "unknown key" : "the key is there twice");
+        return refuse(c, LZ_ERR_SYNTAX, at, i == FIELDS ? "unknown key" : "the key is given twice");
     *seen |= 1U << i;
     if (!take(c, ':'))
         return bad(c, "expected :");
@@ -253,7 +253,7 @@ static lz_err *parse_dict(cursor *c, lz_npy_header *h)
     if (seen != ALL)
         return bad(c, "one of descr, fortran_order and shape is missing");
     if (peek(c) != '\0' || c->at != c->s.len)
-        return bad(c, "something stands behind the dictionary");
+        return bad(c, "unexpected text behind the dictionary");
     return NULL;
 }
 
@@ -267,7 +267,7 @@ lz_err *lz_npy_header_parse(lz_str bytes, const char *name, lz_npy_header *out)
         return bad(&c, "the file ends inside its header");
     }
     LZ_TRY(parse_dict(&c, out));
-    return tell_other(&c);
+    return refuse_other(&c);
 }
 
 static lz_err *code_of(lz_dtype d, const char **out)

@@ -1,9 +1,9 @@
-/* .npz files: a zip file with an .npy file for each array. */
+/* .npz files: a zip file with one .npy member for each array. */
 #include "base/mem.h"
 #include "io/archive.h"
 #include "io/npy_header.h"
 
-/* Its bytes up to the elements; *start: how many. */
+/* Reads the member's bytes up to the elements; *start: the number of these bytes. */
 static lz_err *read_header(const lz_zip *z, const lz_zip_member *m, lz_npy_header *h, size_t *start)
 {
     char prefix[LZ_NPY_PREFIX];
@@ -20,7 +20,7 @@ static lz_err *read_header(const lz_zip *z, const lz_zip_member *m, lz_npy_heade
     return e;
 }
 
-/* The elements fill the rest of the member. */
+/* Checks that the elements fill the rest of the member. */
 static lz_err *check_size(const lz_zip *z, const lz_zip_member *m, const lz_npy_header *h, size_t start)
 {
     size_t need;
@@ -39,7 +39,7 @@ static lz_err *read_member(const lz_zip *z, const lz_zip_member *m, lz_npy_heade
     return check_size(z, m, h, *start);
 }
 
-/* NumPy looks at the first bytes, not at the name. One that is called .npy has to be one. */
+/* As NumPy, looks at the first bytes. A member that is called .npy must be one. */
 static lz_err *is_npy(const lz_zip *z, const lz_zip_member *m, bool *out)
 {
     char start[LZ_NPY_PREFIX];
@@ -52,7 +52,7 @@ static lz_err *is_npy(const lz_zip *z, const lz_zip_member *m, bool *out)
     return NULL;
 }
 
-/* What is sound and not for us is listed, without a dtype. */
+/* A valid member of another kind is listed without a dtype. */
 static lz_err *describe(lz_archive *a, lz_archive_entry *e)
 {
     const lz_zip_member *m = &a->zip.members[e->member];

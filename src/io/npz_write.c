@@ -5,20 +5,20 @@
 #include "io/little.h"
 #include "io/names.h"
 #include "io/npy_header.h"
-#include "io/save.h"
+#include "io/save_archive.h"
 
 enum {
     ALIGN = 64,
-    LOCAL = 30, /* bytes of the header before a member, without its texts */
+    LOCAL = 30, /* bytes of a local header without name and extra fields */
     NAME_MOST = 0xffff - 4,
     UTF8 = 1 << 11,
     MADE_BY = 0x31e, /* Unix, version 3.0 of the format */
     NEEDS = 20,
     NEEDS_64 = 45,
-    DAY = 0x21,          /* 1 January 1980, where zip files begin: equal arrays make equal files */
+    DAY = 0x21,          /* 1 January 1980, the first day of zip files: equal arrays make equal files */
     PLAIN_FILE = 0x81a4, /* -rw-r--r-- */
     EXTRA_64 = 1,
-    EXTRA_ALIGN = 0xd935, /* a field that is only there to be long enough */
+    EXTRA_ALIGN = 0xd935, /* a field for padding */
     NONE16 = 0xffff,
 };
 
@@ -60,7 +60,7 @@ static uint64_t needs(const member *m)
 
 /* ---- headers ---- */
 
-/* What a header and an entry of the directory have in common, from the version on. */
+/* Writes the fields that a local header and a central entry share, from the version on. */
 static void put_common(const member *m, size_t extra, lz_text *t)
 {
     lz_put_little(t, needs(m), 2);
@@ -167,7 +167,7 @@ static lz_err *put_text(writer *w)
     return NULL;
 }
 
-/* The checksum stands before the bytes. */
+/* The local header contains the checksum, so that the elements are read before they are written. */
 static lz_err *put_member(void *user, lz_str elements)
 {
     writer *w = user;
@@ -197,7 +197,7 @@ static lz_err *put_members(writer *w)
     return put_text(w);
 }
 
-/* Everything that can be refused, once, into nothing. */
+/* Checks everything that can be refused before the file is opened. */
 static lz_err *check(const char *path, const lz_save_list *list)
 {
     lz_text header = { 0 };
@@ -208,12 +208,12 @@ static lz_err *check(const char *path, const lz_save_list *list)
         lz_text_clear(&header);
         e = lz_npy_header_print(t->dtype, t->sizes, false, &header);
         if (!e && strlen(t->name) > NAME_MOST)
-            e = lz_errf(LZ_ERR_LIMIT, "names in zip files have at most %d bytes", NAME_MOST);
+            e = lz_errf(LZ_ERR_LIMIT, "the name is too long: a zip file allows %d bytes", NAME_MOST);
         e = lz_err_wrap(e, "%s: tensor '%s'", path, lz_name_print(lz_str_of(t->name), name));
     }
     lz_text_deinit(&header);
     if (!e && list->metadata_count)
-        e = lz_errf(LZ_ERR_UNSUPPORTED, "%s: .npz files have no place for metadata", path);
+        e = lz_errf(LZ_ERR_UNSUPPORTED, "%s: .npz files cannot hold metadata", path);
     return e;
 }
 

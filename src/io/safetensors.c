@@ -9,7 +9,7 @@
 
 #define SWAPPED (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 
-/* Those without a dtype here are only listed. */
+/* A dtype of safetensors. Tensors of a dtype without an lz_dtype are listed but cannot be read. */
 typedef struct kind {
     const char *name;
     lz_dtype dtype;
@@ -58,7 +58,7 @@ static bool is_safetensors(lz_str bytes)
 
 /* ---- errors ---- */
 
-/* Of a place in the header. */
+/* The byte of the file at a place in the header. */
 static size_t byte_of(const lz_archive *a, lz_loc loc)
 {
     lz_str bytes = lz_archive_bytes(a);
@@ -75,15 +75,13 @@ static lz_err *bad(const lz_archive *a, lz_loc loc, lz_str tensor, lz_code code,
                    lz_name_print(tensor, name), what);
 }
 
-/* The place of an error of the JSON reader, as a byte of the file. */
+/* Adds the byte of the file to an error of the JSON reader. */
 static lz_err *in_header(const lz_archive *a, lz_err *e)
 {
     if (!e || lz_err_code(e) == LZ_ERR_MEMORY)
         return e;
-    lz_err *told = lz_errf(lz_err_code(e), "%s: byte %zu: header: %s", a->path.ptr, byte_of(a, lz_err_loc(e)),
-                           lz_err_text(e));
-    lz_err_free(e);
-    return told;
+    return lz_err_reword(e, (lz_loc){ 0 }, "%s: byte %zu: header: %s", a->path.ptr, byte_of(a, lz_err_loc(e)),
+                         lz_err_text(e));
 }
 
 /* ---- the header ---- */
@@ -94,10 +92,11 @@ static lz_err *find_header(const lz_archive *a, lz_str *out)
     uint64_t length = lz_little(bytes.ptr, LZ_SAFETENSORS_PREFIX);
     size_t rest = bytes.len - LZ_SAFETENSORS_PREFIX;
     if (length > rest)
-        return lz_errf(LZ_ERR_SYNTAX, "%s: byte 0: a header of %llu bytes, and %zu bytes follow", a->path.ptr,
-                       (unsigned long long)length, rest);
+        return lz_errf(LZ_ERR_SYNTAX,
+                       "%s: byte 0: the header should have %llu bytes, but only %zu bytes follow",
+                       a->path.ptr, (unsigned long long)length, rest);
     if (length > LZ_SAFETENSORS_HEADER_MOST)
-        return lz_errf(LZ_ERR_LIMIT, "%s: byte 0: a header of %llu bytes; at most %d are read", a->path.ptr,
+        return lz_errf(LZ_ERR_LIMIT, "%s: byte 0: the header has %llu bytes; the limit is %d", a->path.ptr,
                        (unsigned long long)length, LZ_SAFETENSORS_HEADER_MOST);
     *out = lz_str_sub(bytes, LZ_SAFETENSORS_PREFIX, LZ_SAFETENSORS_PREFIX + (size_t)length);
     return NULL;
@@ -113,7 +112,7 @@ static lz_err *read_metadata(lz_archive *a, const lz_json *v)
         const lz_json_member *m = &object->members[i];
         LZ_TRY(in_header(a, lz_json_as_str(&m->value, "an entry of " LZ_SAFETENSORS_METADATA, &value)));
         if (lz_name_wrong(m->key) || lz_name_wrong(value))
-            return bad(a, m->value.loc, what, LZ_ERR_SYNTAX, "a text has a NUL in it");
+            return bad(a, m->value.loc, what, LZ_ERR_SYNTAX, "the text has a NUL in it");
         a->metadata[a->metadata_count++] = (lz_metadata){ m->key.ptr, value.ptr };
     }
     return NULL;
@@ -148,18 +147,18 @@ static lz_err *read_dtype(lz_archive *a, const lz_json *v, lz_archive_entry *e, 
             return NULL;
         }
     char asked[LZ_NAME_CHARS], what[LZ_NAME_CHARS + 32];
-    snprintf(what, sizeof what, "an unknown dtype, '%s'", lz_name_print(name, asked));
+    snprintf(what, sizeof what, "unknown dtype '%s'", lz_name_print(name, asked));
     return bad(a, lz_json_get(v, "dtype")->loc, e->name, LZ_ERR_UNSUPPORTED, what);
 }
 
-/* What the shape takes; false: more than can be addressed, or not whole bytes. */
+/* The bytes of the elements. false: the number is too large, or not whole bytes. */
 static bool bytes_needed(const lz_archive_entry *e, const kind *k, size_t *out)
 {
     int64_t numel;
     size_t bits = 0;
     lz_err *wrong = lz_shape_numel(e->elements.sizes, &numel);
     bool ok = !wrong && lz_size_mul((size_t)numel, k->bits, &bits) && bits % 8 == 0;
-    lz_err_free(wrong);
+    lz_err_drop(wrong);
     *out = bits / 8;
     return ok;
 }
@@ -174,9 +173,10 @@ static lz_err *read_place(lz_archive *a, const lz_json *v, size_t need, size_t d
     LZ_TRY(in_header(a, lz_json_as_uint(&offsets->items[0], "an offset", &from)));
     LZ_TRY(in_header(a, lz_json_as_uint(&offsets->items[1], "an offset", &to)));
     if (from > to || to > a->file->size - data)
-        return bad(a, offsets->loc, e->name, LZ_ERR_SYNTAX, "its bytes leave the file");
+        return bad(a, offsets->loc, e->name, LZ_ERR_SYNTAX, "data_offsets lie outside of the file");
     if (to - from != need)
-        return bad(a, offsets->loc, e->name, LZ_ERR_SYNTAX, "shape and dtype need another number of bytes");
+        return bad(a, offsets->loc, e->name, LZ_ERR_SYNTAX,
+                   "data_offsets differ from the size of shape and dtype");
     e->at = data + (size_t)from;
     e->bytes = need;
     return NULL;
@@ -198,11 +198,11 @@ static lz_err *read_tensor(lz_archive *a, const lz_json_member *m, size_t data)
     LZ_TRY(read_shape(a, v, e));
     if (!bytes_needed(e, k, &need))
         return bad(a, v->loc, e->name, LZ_ERR_LIMIT,
-                   "the shape takes more than can be addressed, or parts of bytes");
+                   "the elements take more than can be addressed, or not whole bytes");
     return read_place(a, v, need, data, e);
 }
 
-/* ---- no holes ---- */
+/* ---- every byte belongs to a tensor ---- */
 
 static int by_place(const void *x, const void *y)
 {
@@ -215,13 +215,13 @@ static lz_err *bad_place(const lz_archive *a, size_t at, const lz_archive_entry 
     char name[LZ_NAME_CHARS];
     lz_name_print(next ? next->name : LZ_STR(""), name);
     if (next && next->at < at)
-        return lz_errf(LZ_ERR_SYNTAX, "%s: byte %zu: tensor '%s' begins inside another one", a->path.ptr,
+        return lz_errf(LZ_ERR_SYNTAX, "%s: byte %zu: tensor '%s' begins inside another tensor", a->path.ptr,
                        next->at, name);
-    return lz_errf(LZ_ERR_SYNTAX, "%s: byte %zu: what is here%s%s%s belongs to no tensor", a->path.ptr, at,
-                   next ? ", before tensor '" : "", name, next ? "'," : "");
+    return lz_errf(LZ_ERR_SYNTAX, "%s: byte %zu: bytes%s%s%s belong to no tensor", a->path.ptr, at,
+                   next ? " before tensor '" : "", name, next ? "'" : "");
 }
 
-/* Each byte behind the header belongs to one tensor. */
+/* Checks that each byte behind the header belongs to exactly one tensor. */
 static lz_err *check_places(const lz_archive *a, size_t data)
 {
     const lz_archive_entry **sorted = lz_mem_zalloc(a->count, sizeof *sorted);
@@ -263,7 +263,7 @@ static lz_err *get(const lz_archive *a, const lz_archive_entry *e, lz_buffer_poo
 {
     char name[LZ_NAME_CHARS];
     if (e->elements.dtype == LZ_DTYPE_NONE)
-        return lz_errf(LZ_ERR_UNSUPPORTED, "%s: tensor '%s': no dtype here is like its %.*s", a->path.ptr,
+        return lz_errf(LZ_ERR_UNSUPPORTED, "%s: tensor '%s': dtype %.*s is not supported", a->path.ptr,
                        lz_name_print(e->name, name), LZ_FMT(e->dtype));
     return lz_elements_array(&e->elements, a->file, e->at, pool, out);
 }

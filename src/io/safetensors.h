@@ -10,7 +10,7 @@
 
 enum {
     LZ_SAFETENSORS_PREFIX = 8,
-    LZ_SAFETENSORS_HEADER_MOST = 100000000, /* bytes; what the reference implementation takes */
+    LZ_SAFETENSORS_HEADER_MOST = 100000000, /* bytes; the limit of the reference implementation */
 };
 
 #define LZ_SAFETENSORS_METADATA "__metadata__"

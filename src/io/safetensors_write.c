@@ -5,16 +5,17 @@
 #include "io/little.h"
 #include "io/names.h"
 #include "io/safetensors.h"
-#include "io/save.h"
+#include "io/save_archive.h"
 #include <stdlib.h>
 
-enum { ALIGN = 64 }; /* of the first element in the file */
+enum { ALIGN = 64 }; /* of the first element's place in the file */
 
 typedef struct place {
     size_t item, element, from, to;
 } place;
 
-/* Large elements first, so that all are aligned without holes; otherwise the caller's order. */
+/* Tensors with larger elements come first, so that all are aligned without padding; equal ones keep the
+ * caller's order. */
 static int by_element(const void *x, const void *y)
 {
     const place *a = x, *b = y;
@@ -29,8 +30,7 @@ static lz_err *check(const char *path, const lz_save_list *list)
         const lz_save_item *t = &list->items[i];
         char name[LZ_NAME_CHARS];
         if (strcmp(t->name, LZ_SAFETENSORS_METADATA) == 0)
-            return lz_errf(LZ_ERR_ARG, "%s: no tensor can be called '%s' in safetensors files", path,
-                           t->name);
+            return lz_errf(LZ_ERR_ARG, "%s: the name '%s' is reserved in safetensors files", path, t->name);
         if (!lz_safetensors_dtype(t->dtype))
             return lz_errf(LZ_ERR_UNSUPPORTED, "%s: tensor '%s': %s has no name in safetensors files", path,
                            lz_name_print(lz_str_of(t->name), name), lz_dtype_get(t->dtype)->name);
@@ -86,7 +86,7 @@ static void put_metadata(lz_json_writer *w, const lz_save_list *list)
     lz_json_end_object(w);
 }
 
-/* With the length before it and spaces behind it. */
+/* Prints the header: its length, the JSON text, and spaces that align the elements. */
 static lz_err *print_header(const lz_save_list *list, const place *places, lz_text *out)
 {
     lz_text json = { 0 };
@@ -101,7 +101,7 @@ static lz_err *print_header(const lz_save_list *list, const place *places, lz_te
     lz_err *e = lz_json_finish(&w);
     size_t padding = (size_t) - (LZ_SAFETENSORS_PREFIX + (int64_t)json.len) % ALIGN;
     if (!e && json.len + padding > LZ_SAFETENSORS_HEADER_MOST)
-        e = lz_errf(LZ_ERR_LIMIT, "a header of %zu bytes; at most %d are read", json.len,
+        e = lz_errf(LZ_ERR_LIMIT, "the header has %zu bytes; the limit is %d", json.len,
                     LZ_SAFETENSORS_HEADER_MOST);
     lz_put_little(out, json.len + padding, LZ_SAFETENSORS_PREFIX);
     lz_text_add(out, lz_text_view(&json));

@@ -4,16 +4,17 @@
 #include "base/mem.h"
 #include "io/little.h"
 #include "io/names.h"
+#include <assert.h>
 #include <stdlib.h>
 
 enum {
-    END = 22, /* bytes of the record of the end, without its comment */
+    END = 22, /* bytes of the end record without its comment */
     END64 = 56,
     LOCATOR = 20,
-    CENTRAL = 46, /* bytes of an entry of the directory, without its texts */
-    LOCAL = 30,   /* and of the header before a member */
+    CENTRAL = 46, /* bytes of a central entry without its texts */
+    LOCAL = 30,   /* bytes of a local header without its texts */
     COMMENT_MOST = 0xffff,
-    RATIO = 1032, /* what a byte of deflated data can become at most */
+    RATIO = 1032, /* the most bytes that one byte of deflated data can become */
     NONE16 = 0xffff,
     EXTRA64 = 1,
 };
@@ -75,7 +76,7 @@ lz_err *lz_zip_wrap(const lz_zip *z, const lz_zip_member *m, lz_err *cause)
     return lz_err_wrap(cause, "%s: member '%s'", z->file, lz_name_print(m->name, name));
 }
 
-/* ---- the record of the end ---- */
+/* ---- the end record ---- */
 
 static bool has(lz_str bytes, size_t at, lz_str sign, size_t size)
 {
@@ -87,7 +88,7 @@ bool lz_zip_looks_like(lz_str bytes)
     return lz_str_starts(bytes, SIGN_LOCAL) || lz_str_starts(bytes, SIGN_END);
 }
 
-/* The last one whose comment reaches just to the end of the file. */
+/* Finds the last end record whose comment ends with the file. */
 static lz_err *find_end(const lz_zip *z, size_t *out)
 {
     size_t len = z->bytes.len, least = len > END + COMMENT_MOST ? len - END - COMMENT_MOST : 0;
@@ -96,10 +97,10 @@ static lz_err *find_end(const lz_zip *z, size_t *out)
             *out = i;
             return NULL;
         }
-    return bad(z, LZ_ERR_SYNTAX, len, "the zip file has no end: it is cut off, or no zip file");
+    return bad(z, LZ_ERR_SYNTAX, len, "the end record is missing: the file is cut off, or not a zip file");
 }
 
-/* From the record for large files, which ends where its locator begins; *end: where it begins. */
+/* Reads the zip64 record, which ends at its locator; *end: where the record begins. */
 static lz_err *read_end64(const lz_zip *z, size_t locator, directory *d, size_t *end)
 {
     const char *l = z->bytes.ptr + locator, *p;
@@ -107,7 +108,7 @@ static lz_err *read_end64(const lz_zip *z, size_t locator, directory *d, size_t 
     if (lz_little(l + 4, 4) != 0 || lz_little(l + 16, 4) > 1)
         return bad(z, LZ_ERR_UNSUPPORTED, locator, "the zip file is one of several disks");
     if (at > locator || !has(z->bytes, (size_t)at, SIGN_END64, END64))
-        return bad(z, LZ_ERR_SYNTAX, locator + 8, "there is no zip64 record where this says");
+        return bad(z, LZ_ERR_SYNTAX, locator + 8, "there is no zip64 record where its locator says");
     p = z->bytes.ptr + at;
     if (lz_little(p + 4, 8) != locator - at - 12)
         return bad(z, LZ_ERR_SYNTAX, (size_t)at + 4, "the zip64 record does not end at its locator");
@@ -121,14 +122,14 @@ static lz_err *read_end64(const lz_zip *z, size_t locator, directory *d, size_t 
     return NULL;
 }
 
-/* The old record says the same as the new one, or that it cannot. */
+/* Whether each number of the old record equals that of the zip64 record, or says that it does not fit. */
 static bool agrees(const directory *old, const directory *d)
 {
     return (old->count == NONE16 || old->count == d->count) && (old->size == NONE32 || old->size == d->size)
            && (old->at == NONE32 || old->at == d->at);
 }
 
-/* Of a number of a disk in the old record. */
+/* Whether a disk number of the old record names another disk than the first. */
 static bool is_other_disk(uint64_t disk)
 {
     return disk != 0 && disk != NONE16;
@@ -148,19 +149,21 @@ static lz_err *read_end(const lz_zip *z, directory *d)
     if (end >= LOCATOR && has(z->bytes, end - LOCATOR, SIGN_LOCATOR, LOCATOR))
         LZ_TRY(read_end64(z, end - LOCATOR, d, &end));
     if (!agrees(&old, d))
-        return bad(z, LZ_ERR_SYNTAX, record, "the two records of the end disagree");
+        return bad(z, LZ_ERR_SYNTAX, record, "end record and zip64 record differ");
     if (is_other_disk(lz_little(p + 4, 2)) || is_other_disk(lz_little(p + 6, 2)) || here != old.count)
         return bad(z, LZ_ERR_UNSUPPORTED, record + 4, "the zip file is one of several disks");
     if (d->at > end || d->size != end - d->at)
-        return bad(z, LZ_ERR_SYNTAX, record, "the directory does not end where the record of the end begins");
+        return bad(z, LZ_ERR_SYNTAX, record,
+                   "the central directory does not end where the end record begins");
     if (d->count > d->size / CENTRAL)
-        return bad(z, LZ_ERR_SYNTAX, record, "the directory is too short for its members");
+        return bad(z, LZ_ERR_SYNTAX, record, "the central directory is too short for its members");
     return NULL;
 }
 
-/* ---- an entry ---- */
+/* ---- a central entry ---- */
 
-/* Numbers that did not fit into 32 bits, in this order, each only if it is not NULL. */
+/* The numbers that are in the extra field because 32 bits were too few, in the order of the field; NULL: not
+ * in the field. */
 typedef struct wide {
     uint64_t *size, *packed, *record;
 } wide;
@@ -180,7 +183,7 @@ static bool widen(lz_str field, const wide *w)
     return true;
 }
 
-/* false: a field leaves the extra bytes, or a number is missing. */
+/* false: a field exceeds the extra bytes, or a number is missing. */
 static bool read_extra(lz_str extra, const wide *w)
 {
     bool found = !w->size && !w->packed && !w->record;
@@ -207,8 +210,8 @@ static lz_err *check_method(const lz_zip *z, const lz_zip_member *m, uint64_t fl
         name = methods[i].method == m->method ? methods[i].name : name;
     char text[LZ_NAME_CHARS];
     return lz_errf(LZ_ERR_UNSUPPORTED,
-                   "%s: byte %zu: member '%s': packed by %s (method %d); only stored and deflated "
-                   "members are read",
+                   "%s: byte %zu: member '%s': compressed with %s (method %d); only stored and deflated "
+                   "members are supported",
                    z->file, at + 10, lz_name_print(m->name, text), name, (int)m->method);
 }
 
@@ -220,30 +223,31 @@ static lz_err *check_name(const lz_zip *z, const lz_zip_member *m, uint64_t flag
     for (size_t i = 0; !(flags & UTF8) && i < m->name.len; i++)
         if ((unsigned char)m->name.ptr[i] > 0x7f)
             return bad_member(z, m, LZ_ERR_UNSUPPORTED, at + CENTRAL,
-                              "the name is in a code page, not in UTF-8");
+                              "the name is not ASCII, and not marked as UTF-8");
     return NULL;
 }
 
-/* One that cannot be true is refused here, so that nobody asks for the memory. */
+/* Refuses impossible sizes before memory is allocated for them. */
 static lz_err *check_sizes(const lz_zip *z, const lz_zip_member *m, size_t at)
 {
     bool stored = m->method == LZ_ZIP_STORED;
     if (stored ? m->size == m->packed : m->size / RATIO <= m->packed)
         return NULL;
     return bad_member(z, m, LZ_ERR_SYNTAX, at + 20,
-                      stored ? "it is stored, and has two sizes" : "so few bytes cannot unpack to so many");
+                      stored ? "the member is stored, but its two sizes differ"
+                             : "the unpacked size is too large for the packed size");
 }
 
-/* An entry of the directory; *next: where the next one begins. */
+/* Reads a central entry; *next: where the next entry begins. */
 static lz_err *read_central(const lz_zip *z, size_t at, size_t end, lz_zip_member *m, size_t *next)
 {
     const char *p = z->bytes.ptr + at;
     if (end - at < CENTRAL || !has(z->bytes, at, SIGN_CENTRAL, CENTRAL))
-        return bad(z, LZ_ERR_SYNTAX, at, "expected an entry of the zip directory");
+        return bad(z, LZ_ERR_SYNTAX, at, "expected an entry of the central directory");
     size_t name = (size_t)lz_little(p + 28, 2), extra = (size_t)lz_little(p + 30, 2);
     size_t length = CENTRAL + name + extra + (size_t)lz_little(p + 32, 2);
     if (length > end - at)
-        return bad(z, LZ_ERR_SYNTAX, at + 28, "the entry of the zip directory leaves the directory");
+        return bad(z, LZ_ERR_SYNTAX, at + 28, "the entry exceeds the central directory");
     uint64_t packed = lz_little(p + 20, 4), size = lz_little(p + 24, 4), record = lz_little(p + 42, 4);
     wide w = { size == NONE32 ? &size : NULL, packed == NONE32 ? &packed : NULL,
                record == NONE32 ? &record : NULL };
@@ -255,9 +259,9 @@ static lz_err *read_central(const lz_zip *z, size_t at, size_t end, lz_zip_membe
     if (!read_extra((lz_str){ p + CENTRAL + name, extra }, &w))
         return bad_member(z, m, LZ_ERR_SYNTAX, at + CENTRAL + name, "the extra field is broken");
     if (lz_little(p + 34, 2) != 0)
-        return bad_member(z, m, LZ_ERR_UNSUPPORTED, at + 34, "it begins on another disk");
+        return bad_member(z, m, LZ_ERR_UNSUPPORTED, at + 34, "the member begins on another disk");
     if (packed > z->bytes.len || record > z->bytes.len || size > SIZE_MAX / 2)
-        return bad_member(z, m, LZ_ERR_SYNTAX, at + 20, "it is larger than the file");
+        return bad_member(z, m, LZ_ERR_SYNTAX, at + 20, "the member is larger than the file");
     m->size = (size_t)size;
     m->packed = (size_t)packed;
     m->record = (size_t)record;
@@ -265,16 +269,16 @@ static lz_err *read_central(const lz_zip *z, size_t at, size_t end, lz_zip_membe
     return check_sizes(z, m, at);
 }
 
-/* ---- what stands around a member ---- */
+/* ---- local header and data descriptor ---- */
 
-/* Numbers that come behind the member may be left out before it. */
+/* Where a data descriptor follows, the numbers of the local header may be 0. */
 static bool same_numbers(const lz_zip_member *m, uint64_t crc, uint64_t packed, uint64_t size, bool follow)
 {
     bool same = crc == m->crc && packed == m->packed && size == m->size;
     return same || (follow && crc == 0 && packed == 0 && size == 0);
 }
 
-/* Signature (or none), checksum, both sizes in 4 or 8 bytes. */
+/* A data descriptor: an optional signature, checksum, both sizes in 4 or 8 bytes. */
 static bool reads_descriptor(const lz_zip *z, lz_zip_member *m, size_t room)
 {
     const char *p = z->bytes.ptr + m->at + m->packed;
@@ -289,17 +293,17 @@ static bool reads_descriptor(const lz_zip *z, lz_zip_member *m, size_t room)
     return false;
 }
 
-/* The header before the member says what the directory says; sets m->at. */
+/* Checks that the local header agrees with the central directory; sets m->at. */
 static lz_err *read_local(const lz_zip *z, size_t directory_at, lz_zip_member *m)
 {
     size_t at = m->record;
     const char *p = z->bytes.ptr + at;
     if (directory_at < LOCAL || at > directory_at - LOCAL || !has(z->bytes, at, SIGN_LOCAL, LOCAL))
-        return bad_member(z, m, LZ_ERR_SYNTAX, at, "there is no member where the directory says");
+        return bad_member(z, m, LZ_ERR_SYNTAX, at, "there is no member where the central directory says");
     size_t name = (size_t)lz_little(p + 26, 2), extra = (size_t)lz_little(p + 28, 2),
            room = directory_at - at - LOCAL;
     if (name + extra > room || m->packed > room - name - extra)
-        return bad_member(z, m, LZ_ERR_SYNTAX, at + 18, "it reaches into the directory");
+        return bad_member(z, m, LZ_ERR_SYNTAX, at + 18, "the member overlaps the central directory");
     m->at = at + LOCAL + name + extra;
     uint64_t flags = lz_little(p + 6, 2), packed = lz_little(p + 18, 4), size = lz_little(p + 22, 4);
     bool follow = flags & SIZES_FOLLOW;
@@ -308,10 +312,10 @@ static lz_err *read_local(const lz_zip *z, size_t directory_at, lz_zip_member *m
         return bad_member(z, m, LZ_ERR_SYNTAX, at + LOCAL + name, "the extra field is broken");
     if (!lz_str_eq(m->name, (lz_str){ p + LOCAL, name }) || m->method != lz_little(p + 8, 2)
         || (flags & ENCRYPTED) || !same_numbers(m, lz_little(p + 14, 4), packed, size, follow))
-        return bad_member(z, m, LZ_ERR_SYNTAX, at, "the directory and the header before the member disagree");
+        return bad_member(z, m, LZ_ERR_SYNTAX, at, "central directory and local header differ");
     if (follow && !reads_descriptor(z, m, room - name - extra - m->packed))
         return bad_member(z, m, LZ_ERR_SYNTAX, m->at + m->packed,
-                          "the directory and what follows the member disagree");
+                          "central directory and data descriptor differ");
     return NULL;
 }
 
@@ -331,7 +335,8 @@ static lz_err *check_places(const lz_zip *z)
         qsort(sorted, z->n, sizeof *sorted, by_place);
     for (size_t i = 1; !e && i < z->n; i++)
         if (sorted[i - 1]->at + sorted[i - 1]->packed > sorted[i]->record)
-            e = bad_member(z, sorted[i], LZ_ERR_SYNTAX, sorted[i]->record, "it begins inside another member");
+            e = bad_member(z, sorted[i], LZ_ERR_SYNTAX, sorted[i]->record,
+                           "the member begins inside another member");
     lz_mem_free(sorted);
     return e;
 }
@@ -343,7 +348,7 @@ static lz_err *check_names(const lz_zip *z)
     for (size_t i = 0; !e && i < z->n; i++) {
         const lz_zip_member *m = &z->members[i];
         e = lz_map_find(&seen, m->name)
-                ? bad_member(z, m, LZ_ERR_SYNTAX, m->record, "another has the same name")
+                ? bad_member(z, m, LZ_ERR_SYNTAX, m->record, "another member has the same name")
                 : lz_map_put(&seen, m->name, NULL);
     }
     lz_map_deinit(&seen);
@@ -363,7 +368,8 @@ lz_err *lz_zip_open(lz_arena *a, lz_str bytes, const char *file, lz_zip *out)
         LZ_TRY(read_local(out, (size_t)d.at, &members[i]));
     }
     if (at != end)
-        return bad(out, LZ_ERR_SYNTAX, at, "the zip directory has more entries than its end says");
+        return bad(out, LZ_ERR_SYNTAX, at,
+                   "the central directory has more bytes than the entries that the end record counts");
     out->members = members;
     out->n = (size_t)d.count;
     LZ_TRY(check_names(out));
@@ -374,6 +380,8 @@ lz_err *lz_zip_open(lz_arena *a, lz_str bytes, const char *file, lz_zip *out)
 
 static lz_str packed_bytes(const lz_zip *z, const lz_zip_member *m)
 {
+    assert(m->at <= z->bytes.len && m->packed <= z->bytes.len - m->at);
+    assert(m->method == LZ_ZIP_STORED || m->method == LZ_ZIP_DEFLATED);
     return lz_str_sub(z->bytes, m->at, m->at + m->packed);
 }
 
@@ -387,8 +395,9 @@ lz_err *lz_zip_peek(const lz_zip *z, const lz_zip_member *m, void *out, size_t r
         return NULL;
     }
     LZ_TRY(lz_zip_wrap(z, m, lz_inflate(packed, out, *got, &done)));
-    return done.given == *got ? NULL
-                              : bad_member(z, m, LZ_ERR_SYNTAX, m->at, "it unpacks to less than it should");
+    return done.given == *got
+               ? NULL
+               : bad_member(z, m, LZ_ERR_SYNTAX, m->at, "the packed bytes unpack to less than the size says");
 }
 
 static lz_err *check_crc(const lz_zip *z, const lz_zip_member *m, lz_str bytes)
@@ -397,13 +406,13 @@ static lz_err *check_crc(const lz_zip *z, const lz_zip_member *m, lz_str bytes)
     char name[LZ_NAME_CHARS];
     if (crc == m->crc)
         return NULL;
-    return lz_errf(LZ_ERR_SYNTAX,
-                   "%s: byte %zu: member '%s': its bytes are damaged: checksum %08x instead of %08x", z->file,
-                   m->at, lz_name_print(m->name, name), (unsigned)crc, (unsigned)m->crc);
+    return lz_errf(LZ_ERR_SYNTAX, "%s: byte %zu: member '%s': expected checksum %08x, found %08x", z->file,
+                   m->at, lz_name_print(m->name, name), (unsigned)m->crc, (unsigned)crc);
 }
 
 lz_err *lz_zip_stored(const lz_zip *z, const lz_zip_member *m, lz_str *out)
 {
+    assert(m->method == LZ_ZIP_STORED && m->size == m->packed);
     *out = packed_bytes(z, m);
     return check_crc(z, m, *out);
 }
@@ -418,10 +427,10 @@ lz_err *lz_zip_extract(const lz_zip *z, const lz_zip_member *m, void *out)
         LZ_TRY(lz_zip_wrap(z, m, lz_inflate(packed, out, m->size, &done)));
     if (!done.ended || done.given != m->size)
         return bad_member(z, m, LZ_ERR_SYNTAX, m->at,
-                          done.ended ? "it unpacks to less than it should"
-                                     : "it goes on behind its last byte, or is cut off");
+                          done.ended ? "the packed bytes unpack to less than the size says"
+                                     : "the packed bytes unpack to more than the size says, or are cut off");
     if (done.taken != packed.len)
         return bad_member(z, m, LZ_ERR_SYNTAX, m->at + done.taken,
-                          "something stands behind the packed bytes");
+                          "unexpected bytes behind the end of the packed data");
     return check_crc(z, m, (lz_str){ out, m->size });
 }

@@ -1,5 +1,6 @@
 #include "jit/axes.h"
 #include "jit/tile.h"
+#include <assert.h>
 
 size_t lz_dtype_bytes(int dtype)
 {
@@ -7,6 +8,7 @@ size_t lz_dtype_bytes(int dtype)
         [LZ_BOOL] = 1, [LZ_U8] = 1,  [LZ_I8] = 1,   [LZ_I16] = 2, [LZ_I32] = 4,
         [LZ_I64] = 8,  [LZ_F16] = 2, [LZ_BF16] = 2, [LZ_F32] = 4, [LZ_F64] = 8
     };
+    assert(dtype >= 0 && dtype < LZ_DTYPE_SLOTS && sizes[dtype]);
     return sizes[dtype];
 }
 
@@ -14,8 +16,8 @@ lz_err *lz_nest_bad_index(const lz_nest *n, int64_t index, int64_t dim, int64_t 
 {
     if (dim < 0)
         return lz_errf(LZ_ERR_ARG, "%s", n->args->rules[-1 - dim]);
-    return lz_errf(LZ_ERR_ARG, "index %lld is out of bounds for dimension %lld with size %lld",
-                   (long long)index, (long long)dim, (long long)size);
+    return lz_err_because(LZ_REASON_INDEX, "index %lld is out of bounds for dimension %lld with size %lld",
+                          (long long)index, (long long)dim, (long long)size);
 }
 
 lz_err *lz_nest_check(const lz_nest *n)
@@ -26,7 +28,7 @@ lz_err *lz_nest_check(const lz_nest *n)
     for (int d = 0; d < dims; d++) {
         int64_t e = n->args->extents[d];
         if (e < 0)
-            return lz_errf(LZ_ERR_ARG, "a kernel over an extent of %lld", (long long)e);
+            return lz_errf(LZ_ERR_ARG, "kernel: extent %lld is negative", (long long)e);
         empty = empty || e == 0;
     }
     for (int d = 0; !empty && d < dims; d++) {
@@ -38,17 +40,18 @@ lz_err *lz_nest_check(const lz_nest *n)
 
 char *lz_nest_base(const lz_nest *n, int access)
 {
-    const lz_kuse *u = &n->use[access];
-    const lz_kaccess *a = &n->args->access[access];
-    return lz_reach_move(u->loads || u->stores ? a->base : NULL, a->offset * lz_kuse_size(u));
+    assert(access >= 0 && access < n->n_access);
+    const lz_kernel_use *u = &n->use[access];
+    const lz_kernel_access *a = &n->args->access[access];
+    return lz_pointer_add(u->loads || u->stores ? a->base : NULL, a->offset * lz_kernel_use_size(u));
 }
 
-/* Is stepping through `inner` to its end the same as one step of `outer`, for all? */
+/* For every used access: does stepping through all of `inner` move as far as one step of `outer`? */
 static bool merges(const lz_nest *n, int outer, int inner, int64_t extent)
 {
     bool does = true;
     for (int a = 0; does && a < n->n_access; a++) {
-        if (lz_kuse_any(&n->use[a]))
+        if (lz_kernel_use_any(&n->use[a]))
             does = lz_nest_stride(n, a, outer) == lz_nest_stride(n, a, inner) * extent;
     }
     return does;
@@ -66,9 +69,21 @@ void lz_axes_add(lz_axes *x, const lz_nest *n, int begin, int end)
             x->dim[x->n - 1] = (uint8_t)d;
             continue;
         }
+        assert(x->n < LZ_KERNEL_DIMS);
         x->extent[x->n] = e;
         x->dim[x->n++] = (uint8_t)d;
     }
+}
+
+void lz_axes_swap_last(lz_axes *x)
+{
+    int last = x->n - 1;
+    int64_t extent = x->extent[last];
+    uint8_t dim = x->dim[last];
+    x->extent[last] = x->extent[last - 1];
+    x->dim[last] = x->dim[last - 1];
+    x->extent[last - 1] = extent;
+    x->dim[last - 1] = dim;
 }
 
 bool lz_axes_linear(const lz_axes *x, const lz_nest *n, int access, int first)

@@ -16,17 +16,15 @@ enum { TEMP_NAME = 64, NOT_OFTEN_S = 60 };
 
 static const uint64_t usual_limit = 256ull << 20;
 
-/* ---- where ---- */
-
 static lz_err *path_of(const char *folder, char **out)
 {
     LZ_TRY(lz_path_join("", folder, out));
     for (size_t n = strlen(*out); n > 1 && (*out)[n - 1] == '/'; n--)
-        (*out)[n - 1] = '\0'; /* "link/" would be what the link leads to */
+        (*out)[n - 1] = '\0'; /* with a trailing slash, open() would follow a link */
     return NULL;
 }
 
-lz_err *lz_cfolder_path(char **out)
+lz_err *lz_cache_folder_path(char **out)
 {
     static const char *const words[] = { "on", "off", NULL };
     int off = 0;
@@ -44,21 +42,21 @@ lz_err *lz_cfolder_path(char **out)
     return e;
 }
 
-lz_err *lz_cfolder_limit(uint64_t *out)
+lz_err *lz_cache_folder_limit(uint64_t *out)
 {
     *out = usual_limit;
     return lz_env_bytes(LZ_ENV_CACHE_SIZE, out);
 }
 
-/* Why what was opened must not be trusted, or NULL. */
+/* Says why an opened file or folder must not be trusted; NULL if it may be. */
 static const char *suspicious(const struct stat *st)
 {
     if (st->st_uid != geteuid())
-        return "it belongs to someone else";
+        return "it belongs to another user";
     return st->st_mode & (S_IWGRP | S_IWOTH) ? "others may write it" : NULL;
 }
 
-/* The folder, and the one above it: a home that is not there is none of our business. */
+/* Makes the folder and its parent, but nothing above: a missing home directory is not ours to create. */
 static lz_err *make_folder(char *path)
 {
     if (mkdir(path, 0700) == 0 || errno == EEXIST)
@@ -73,7 +71,7 @@ static lz_err *make_folder(char *path)
                                                              : lz_err_errno(errno, "make folder", path);
 }
 
-/* The system calls a link that must not be followed "not a directory". */
+/* For a link that O_NOFOLLOW refuses, open reports "not a directory"; this reports the link. */
 static lz_err *not_opened(int why, const char *path)
 {
     struct stat st;
@@ -102,11 +100,11 @@ static lz_err *check_folder(int fd, const char *path)
     return why ? lz_errf(LZ_ERR_MODEL, "%s is not used: %s", path, why) : NULL;
 }
 
-lz_err *lz_cfolder_open(bool make, lz_cfolder *out)
+lz_err *lz_cache_folder_open(bool make, lz_cache_folder *out)
 {
     char *path;
-    LZ_TRY(lz_cfolder_limit(&out->limit));
-    LZ_TRY(lz_cfolder_path(&path));
+    LZ_TRY(lz_cache_folder_limit(&out->limit));
+    LZ_TRY(lz_cache_folder_path(&path));
     lz_err *e = open_folder(path, make, &out->fd);
     if (!e && (e = check_folder(out->fd, path)))
         close(out->fd);
@@ -114,7 +112,7 @@ lz_err *lz_cfolder_open(bool make, lz_cfolder *out)
     return e;
 }
 
-void lz_cfolder_close(lz_cfolder *f)
+void lz_cache_folder_close(lz_cache_folder *f)
 {
     close(f->fd);
 }
@@ -142,27 +140,27 @@ static lz_err *read_bytes(int fd, const char *name, size_t size, char **out)
         *out = p;
         return NULL;
     }
-    lz_err *e = got < 0 ? lz_err_errno(errno, "read", name) : broken(name, "it is cut off");
+    lz_err *e = got < 0 ? lz_err_errno(errno, "read", name) : broken(name, "it is truncated");
     lz_mem_free(p);
     return e;
 }
 
-static lz_err *read_entry(int fd, const char *name, lz_cobject *out)
+static lz_err *read_entry(int fd, const char *name, lz_cache_object *out)
 {
     struct stat st;
     if (fstat(fd, &st) != 0)
         return lz_err_errno(errno, "stat", name);
     const char *why = S_ISREG(st.st_mode) ? suspicious(&st) : "it is no file";
     if (!why && (st.st_size <= 0 || st.st_size > LZ_ENTRY_MOST))
-        why = st.st_size > 0 ? "something was added to it" : "it is cut off";
+        why = st.st_size > 0 ? "something was added to it" : "it is truncated";
     if (why)
         return broken(name, why);
     size_t size = (size_t)st.st_size;
     LZ_TRY(read_bytes(fd, name, size, &out->memory));
     char own[LZ_ENTRY_NAME];
-    why = lz_entry_read((lz_str){ out->memory, size }, &out->entry);
+    why = lz_native_entry_read((lz_str){ out->memory, size }, &out->entry);
     if (!why) {
-        lz_entry_name(out->entry.key, own);
+        lz_native_entry_name(out->entry.key, own);
         why = strcmp(own, name) != 0 ? "it is the entry of another kernel" : NULL;
     }
     if (why)
@@ -171,7 +169,7 @@ static lz_err *read_entry(int fd, const char *name, lz_cobject *out)
     return why ? broken(name, why) : NULL;
 }
 
-lz_err *lz_cfolder_read(const lz_cfolder *f, const char *name, lz_cobject *out)
+lz_err *lz_cache_folder_read(const lz_cache_folder *f, const char *name, lz_cache_object *out)
 {
     int fd = openat(f->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
@@ -181,8 +179,8 @@ lz_err *lz_cfolder_read(const lz_cfolder *f, const char *name, lz_cobject *out)
     return e;
 }
 
-/* A file system that does not take the time has no need to know which entry is the oldest. */
-void lz_cfolder_touch(const lz_cfolder *f, const char *name, const lz_cobject *o)
+/* Failure is ignored: the time only serves to find the least recently used entry. */
+void lz_cache_folder_touch(const lz_cache_folder *f, const char *name, const lz_cache_object *o)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME_COARSE, &now);
@@ -190,8 +188,8 @@ void lz_cfolder_touch(const lz_cfolder *f, const char *name, const lz_cobject *o
         (void)utimensat(f->fd, name, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
-/* cache_tidy.c reads these names. */
-static lz_err *create_temp(const lz_cfolder *f, char temp[TEMP_NAME], int *out)
+/* cache_tidy.c parses these names. */
+static lz_err *create_temp(const lz_cache_folder *f, char temp[TEMP_NAME], int *out)
 {
     static atomic_uint serial;
     do {
@@ -201,7 +199,7 @@ static lz_err *create_temp(const lz_cfolder *f, char temp[TEMP_NAME], int *out)
     return *out < 0 ? lz_err_errno(errno, "create", temp) : NULL;
 }
 
-lz_err *lz_cfolder_write(const lz_cfolder *f, const char *name, lz_str bytes)
+lz_err *lz_cache_folder_write(const lz_cache_folder *f, const char *name, lz_str bytes)
 {
     char temp[TEMP_NAME];
     int fd;
@@ -217,20 +215,20 @@ lz_err *lz_cfolder_write(const lz_cfolder *f, const char *name, lz_str bytes)
     return e;
 }
 
-void lz_cfolder_remove(const lz_cfolder *f, const char *name)
+void lz_cache_folder_remove(const lz_cache_folder *f, const char *name)
 {
     unlinkat(f->fd, name, 0);
 }
 
-/* ---- locks: the bytes of one file, each for one number ---- */
+/* ---- locks: one byte of the lock file per number ---- */
 
-void lz_clatch_init(const lz_cfolder *f, uint64_t number, lz_clatch *out)
+void lz_cache_lock_init(const lz_cache_folder *f, uint64_t number, lz_cache_lock *out)
 {
     int fd = openat(f->fd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-    *out = (lz_clatch){ fd, number };
+    *out = (lz_cache_lock){ fd, number };
 }
 
-static int set_lock(const lz_clatch *l, short type)
+static int set_lock(const lz_cache_lock *l, short type)
 {
     struct flock lock = { .l_type = type, .l_start = (off_t)(l->number & INT64_MAX >> 1), .l_len = 1 };
     int rc;
@@ -240,7 +238,7 @@ static int set_lock(const lz_clatch *l, short type)
     return rc;
 }
 
-lz_cheld lz_clatch_try(const lz_clatch *l)
+lz_cache_lock_state lz_cache_lock_try(const lz_cache_lock *l)
 {
     if (l->fd < 0)
         return LZ_LOCK_NONE;
@@ -249,7 +247,7 @@ lz_cheld lz_clatch_try(const lz_clatch *l)
     return errno == EAGAIN || errno == EACCES ? LZ_LOCK_THEIRS : LZ_LOCK_NONE;
 }
 
-void lz_clatch_deinit(lz_clatch *l)
+void lz_cache_lock_deinit(lz_cache_lock *l)
 {
     if (l->fd < 0)
         return;

@@ -1,4 +1,4 @@
-/* What is in the cache's folder, and what has to go. */
+/* Lists the entries of the cache folder and removes old and unfinished ones. */
 #include "base/number.h"
 #include "jit/cache_folder.h"
 #include <dirent.h>
@@ -13,20 +13,20 @@
 
 enum { FORGOTTEN_S = 3600, LOOK_EVERY = 16, LOCK_NUMBER = 1 };
 
-typedef lz_err *visit_fn(void *user, const lz_cfolder *f, const char *name, const struct stat *st);
+typedef lz_err *visit_fn(void *user, const lz_cache_folder *f, const char *name, const struct stat *st);
 
-static lz_err *visit_names(DIR *d, const lz_cfolder *f, visit_fn *visit, void *user)
+static lz_err *visit_names(DIR *d, const lz_cache_folder *f, visit_fn *visit, void *user)
 {
     const struct dirent *file;
     for (errno = 0; (file = readdir(d)); errno = 0) {
         struct stat st;
-        if (fstatat(f->fd, file->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0) /* else it has just gone */
+        if (fstatat(f->fd, file->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0) /* else just removed */
             LZ_TRY(visit(user, f, file->d_name, &st));
     }
     return errno ? lz_err_errno(errno, "list", "the cache") : NULL;
 }
 
-static lz_err *visit_all(const lz_cfolder *f, visit_fn *visit, void *user)
+static lz_err *visit_all(const lz_cache_folder *f, visit_fn *visit, void *user)
 {
     int fd = openat(f->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -41,15 +41,15 @@ static lz_err *visit_all(const lz_cfolder *f, visit_fn *visit, void *user)
     return e;
 }
 
-static lz_err *add_info(void *user, const lz_cfolder *f, const char *name, const struct stat *st)
+static lz_err *add_info(void *user, const lz_cache_folder *f, const char *name, const struct stat *st)
 {
     (void)f;
-    lz_cinfos *all = user;
-    lz_cinfo info = {
+    lz_cache_files *all = user;
+    lz_cache_file info = {
         .size = (uint64_t)st->st_size,
         .used = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
     };
-    if (!lz_entry_is_name(lz_str_of(name)))
+    if (!lz_native_entry_is_name(lz_str_of(name)))
         return NULL;
     memcpy(info.name, name, LZ_ENTRY_NAME);
     return lz_vec_push(all, info);
@@ -57,11 +57,11 @@ static lz_err *add_info(void *user, const lz_cfolder *f, const char *name, const
 
 static int by_use(const void *a, const void *b)
 {
-    const lz_cinfo *x = a, *y = b;
+    const lz_cache_file *x = a, *y = b;
     return x->used != y->used ? (x->used > y->used) - (x->used < y->used) : strcmp(x->name, y->name);
 }
 
-lz_err *lz_cfolder_list(const lz_cfolder *f, lz_cinfos *out)
+lz_err *lz_cache_folder_list(const lz_cache_folder *f, lz_cache_files *out)
 {
     lz_err *e = visit_all(f, add_info, out);
     if (e)
@@ -71,7 +71,8 @@ lz_err *lz_cfolder_list(const lz_cfolder *f, lz_cinfos *out)
     return e;
 }
 
-/* The process that is writing an entry, 0 if the name is not one of those. */
+/* The id of the process that writes the entry of this temporary name; 0 if the name is not a temporary
+ * one. */
 static int64_t writer_of(lz_str name)
 {
     bool more = true;
@@ -84,66 +85,67 @@ static int64_t writer_of(lz_str name)
     return is && pid > 0 && pid <= INT32_MAX ? pid : 0;
 }
 
-/* A process of another machine, or of another name space, seems dead: it writes again next time. */
-static lz_err *remove_left(void *user, const lz_cfolder *f, const char *name, const struct stat *st)
+/* A writer on another machine or in another PID namespace looks dead here. Removing its file costs that
+ * process one more write. */
+static lz_err *remove_left(void *user, const lz_cache_folder *f, const char *name, const struct stat *st)
 {
     const int64_t *now = user;
     int64_t pid = writer_of(lz_str_of(name));
     if (pid && ((kill((pid_t)pid, 0) != 0 && errno == ESRCH) || *now - st->st_mtim.tv_sec > FORGOTTEN_S))
-        lz_cfolder_remove(f, name);
+        lz_cache_folder_remove(f, name);
     return NULL;
 }
 
-/* Down to 7/8, so that not every new entry has to remove one. */
-static void remove_oldest(const lz_cfolder *f, const lz_cinfos *all)
+/* Removes down to 7/8 of the limit, so that not every new entry has to remove one. */
+static void remove_oldest(const lz_cache_folder *f, const lz_cache_files *all)
 {
     uint64_t total = 0;
     for (size_t i = 0; i < all->len; i++)
         total += all->data[i].size;
     uint64_t wanted = total > f->limit ? f->limit - f->limit / 8 : total;
     for (size_t i = 0; i < all->len && total > wanted; i++) {
-        lz_cfolder_remove(f, all->data[i].name);
+        lz_cache_folder_remove(f, all->data[i].name);
         total -= all->data[i].size;
     }
 }
 
-static void tidy(const lz_cfolder *f)
+static void tidy(const lz_cache_folder *f)
 {
-    lz_cinfos all = { 0 };
+    lz_cache_files all = { 0 };
     int64_t now = time(NULL);
     lz_err *e = visit_all(f, remove_left, &now);
     if (!e)
-        e = lz_cfolder_list(f, &all);
+        e = lz_cache_folder_list(f, &all);
     if (!e)
         remove_oldest(f, &all);
-    lz_err_free(e); /* the next process tries again */
+    lz_err_drop(e); /* the next process tries again */
     lz_vec_deinit(&all);
 }
 
-void lz_cfolder_tidy(const lz_cfolder *f, uint64_t added)
+void lz_cache_folder_tidy(const lz_cache_folder *f, uint64_t added)
 {
-    static _Atomic uint64_t unseen = (uint64_t)INT64_MAX; /* a process looks at its first chance */
-    lz_clatch lock;
+    static _Atomic uint64_t unseen = (uint64_t)INT64_MAX; /* the first write tidies */
+    lz_cache_lock lock;
     if (atomic_fetch_add(&unseen, added) + added <= f->limit / LOOK_EVERY)
         return;
     atomic_store(&unseen, 0);
-    lz_clatch_init(f, LOCK_NUMBER, &lock);
-    if (lz_clatch_try(&lock) != LZ_LOCK_THEIRS)
+    lz_cache_lock_init(f, LOCK_NUMBER, &lock);
+    if (lz_cache_lock_try(&lock) != LZ_LOCK_THEIRS)
         tidy(f);
-    lz_clatch_deinit(&lock);
+    lz_cache_lock_deinit(&lock);
 }
 
 typedef struct gone {
     size_t count;
     uint64_t bytes;
-    lz_err *first; /* what could not be removed does not keep the rest */
+    lz_err *first; /* the first failure; the other files are still removed */
 } gone;
 
-static lz_err *remove_ours(void *user, const lz_cfolder *f, const char *name, const struct stat *st)
+static lz_err *remove_ours(void *user, const lz_cache_folder *f, const char *name, const struct stat *st)
 {
     gone *g = user;
     lz_str s = lz_str_of(name);
-    if (!lz_entry_is_name(s) && !writer_of(s))
+    if (!lz_native_entry_is_name(s) && !writer_of(s))
         return NULL;
     if (unlinkat(f->fd, name, 0) != 0) {
         if (errno != ENOENT)
@@ -155,7 +157,7 @@ static lz_err *remove_ours(void *user, const lz_cfolder *f, const char *name, co
     return NULL;
 }
 
-lz_err *lz_cfolder_clear(const lz_cfolder *f, size_t *count, uint64_t *bytes)
+lz_err *lz_cache_folder_clear(const lz_cache_folder *f, size_t *count, uint64_t *bytes)
 {
     gone g = { 0 };
     lz_err *e = visit_all(f, remove_ours, &g);

@@ -4,19 +4,19 @@
 #include <stdatomic.h>
 #include <time.h>
 
-/* How long to wait for another process that makes the same object: 2 s in naps, which last longer where a
- * machine is so busy that the other process is slow, too. A compilation takes some 10 ms. Whoever holds a
- * lock for longer is stopped, or does something else with the file: then this process never waits again. */
+/* How long to wait for another process that makes the same object: 2 s, in naps, which last longer on a busy
+ * machine, where the other process is slow too. A compilation takes some 10 ms. A process that holds the lock
+ * for longer is stopped, or uses the file for something else; then this process never waits again. */
 enum { NAP_NS = 500000, NAPS_MOST = 4000 };
 static atomic_bool waited_in_vain;
 
-void lz_object_deinit(lz_object *o)
+void lz_native_object_deinit(lz_native_object *o)
 {
     lz_mem_free(o->memory);
-    *o = (lz_object){ 0 };
+    *o = (lz_native_object){ 0 };
 }
 
-static lz_err *make_object(lz_object_fn *make, void *user, lz_object *out)
+static lz_err *make_object(lz_native_object_fn *make, void *user, lz_native_object *out)
 {
     lz_text t = { 0 };
     lz_err *e = make(user, &t);
@@ -24,11 +24,11 @@ static lz_err *make_object(lz_object_fn *make, void *user, lz_object *out)
     if (e)
         lz_text_deinit(&t);
     else
-        *out = (lz_object){ .bytes = lz_text_view(&t), .made = true, .memory = t.ptr };
+        *out = (lz_native_object){ .bytes = lz_text_view(&t), .made = true, .memory = t.ptr };
     return e;
 }
 
-/* What is wrong is said once; a cache that is switched off is not wrong. */
+/* Logs the first problem of the process. A cache that is switched off is no problem. */
 static void complain(const lz_err *e)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
@@ -42,24 +42,24 @@ static void complain(const lz_err *e)
 static void forget(lz_err *e)
 {
     complain(e);
-    lz_err_free(e);
+    lz_err_drop(e);
 }
 
 typedef struct wanted {
-    const lz_cfolder *folder;
+    const lz_cache_folder *folder;
     char name[LZ_ENTRY_NAME];
     lz_str key;
 } wanted;
 
-/* LZ_ERR_NOT_FOUND: there is none. Other errors than that and LZ_ERR_MEMORY: there is, and it is of no use.
- */
-static lz_err *look(const wanted *w, lz_object *out)
+/* LZ_ERR_NOT_FOUND: the entry does not exist. Other errors except LZ_ERR_MEMORY: the entry exists but
+ * cannot be used. */
+static lz_err *look(const wanted *w, lz_native_object *out)
 {
-    lz_cobject o;
-    LZ_TRY(lz_cfolder_read(w->folder, w->name, &o));
+    lz_cache_object o;
+    LZ_TRY(lz_cache_folder_read(w->folder, w->name, &o));
     if (lz_str_eq(o.entry.key, w->key)) {
-        lz_cfolder_touch(w->folder, w->name, &o);
-        *out = (lz_object){ .bytes = o.entry.object, .memory = o.memory };
+        lz_cache_folder_touch(w->folder, w->name, &o);
+        *out = (lz_native_object){ .bytes = o.entry.object, .memory = o.memory };
         return NULL;
     }
     lz_mem_free(o.memory);
@@ -69,15 +69,15 @@ static lz_err *look(const wanted *w, lz_object *out)
 static void store(const wanted *w, lz_str object)
 {
     lz_text t = { 0 };
-    size_t size = lz_entry_size(w->key, object);
+    size_t size = lz_native_entry_size(w->key, object);
     if (size == 0 || size > w->folder->limit)
         return;
-    lz_entry_write(w->key, object, &t);
+    lz_native_entry_write(w->key, object, &t);
     lz_err *e = lz_text_check(&t);
     if (!e)
-        e = lz_cfolder_write(w->folder, w->name, lz_text_view(&t));
+        e = lz_cache_folder_write(w->folder, w->name, lz_text_view(&t));
     if (!e)
-        lz_cfolder_tidy(w->folder, size);
+        lz_cache_folder_tidy(w->folder, size);
     forget(e);
     lz_text_deinit(&t);
 }
@@ -90,29 +90,30 @@ static void stop_waiting(void)
                              "compiles without waiting for others");
 }
 
-/* Until nobody else makes it, or it is there, or there is no patience left. */
-static void wait_for_turn(const wanted *w, const lz_clatch *lock, lz_object *out)
+/* Waits until no other process makes the object, the object is stored, or the time is over. */
+static void wait_for_turn(const wanted *w, const lz_cache_lock *lock, lz_native_object *out)
 {
     const struct timespec nap = { .tv_nsec = NAP_NS };
     int naps = 0;
-    while (!out->memory && lz_clatch_try(lock) == LZ_LOCK_THEIRS && !atomic_load(&waited_in_vain)) {
+    while (!out->memory && lz_cache_lock_try(lock) == LZ_LOCK_THEIRS && !atomic_load(&waited_in_vain)) {
         nanosleep(&nap, NULL);
-        lz_err_free(look(w, out));
+        lz_err_drop(look(w, out));
         if (!out->memory && ++naps == NAPS_MOST)
             stop_waiting();
     }
 }
 
-/* This process's turn: another may have stored it in the meantime, or left something broken. */
-static lz_err *make_and_store(const wanted *w, lz_object_fn *make, void *user, lz_object *out)
+/* Called when it is this process's turn. Another process may have stored the object in the meantime, or left
+ * a broken entry. */
+static lz_err *make_and_store(const wanted *w, lz_native_object_fn *make, void *user, lz_native_object *out)
 {
     lz_err *e = look(w, out);
     lz_code code = lz_err_code(e);
-    if (!e || code == LZ_ERR_MEMORY)
+    if (!e || lz_err_must_surface(e))
         return e;
     if (code == LZ_ERR_MODEL) {
-        lz_logf(LZ_LOG_INFO, "made again: %s", lz_err_text(e));
-        lz_cfolder_remove(w->folder, w->name);
+        lz_logf(LZ_LOG_INFO, "recompiling: %s", lz_err_text(e));
+        lz_cache_folder_remove(w->folder, w->name);
     }
     lz_err_free(e);
     LZ_TRY(make_object(make, user, out));
@@ -120,64 +121,64 @@ static lz_err *make_and_store(const wanted *w, lz_object_fn *make, void *user, l
     return NULL;
 }
 
-static lz_err *get_once(const wanted *w, lz_object_fn *make, void *user, lz_object *out)
+static lz_err *get_once(const wanted *w, lz_native_object_fn *make, void *user, lz_native_object *out)
 {
-    lz_clatch lock;
+    lz_cache_lock lock;
     lz_err *e = NULL;
-    lz_clatch_init(w->folder, lz_hash64(w->name, sizeof w->name), &lock);
+    lz_cache_lock_init(w->folder, lz_hash64(w->name, sizeof w->name), &lock);
     wait_for_turn(w, &lock, out);
     if (!out->memory)
         e = make_and_store(w, make, user, out);
-    lz_clatch_deinit(&lock);
+    lz_cache_lock_deinit(&lock);
     return e;
 }
 
-lz_err *lz_code_cache_get(lz_str key, lz_object_fn *make, void *user, lz_object *out)
+lz_err *lz_native_cache_get(lz_str key, lz_native_object_fn *make, void *user, lz_native_object *out)
 {
-    lz_cfolder folder;
+    lz_cache_folder folder;
     wanted w = { .folder = &folder, .key = key };
-    *out = (lz_object){ 0 };
-    lz_err *e = lz_cfolder_open(true, &folder);
+    *out = (lz_native_object){ 0 };
+    lz_err *e = lz_cache_folder_open(true, &folder);
     if (e) {
         forget(e);
         return make_object(make, user, out);
     }
-    lz_entry_name(key, w.name);
+    lz_native_entry_name(key, w.name);
     e = look(&w, out);
-    if (e && lz_err_code(e) != LZ_ERR_MEMORY) {
+    if (e && !lz_err_must_surface(e)) {
         lz_err_free(e);
         e = get_once(&w, make, user, out);
     }
-    lz_cfolder_close(&folder);
+    lz_cache_folder_close(&folder);
     return e;
 }
 
-lz_err *lz_code_cache_find(lz_str key, lz_object *out)
+lz_err *lz_native_cache_find(lz_str key, lz_native_object *out)
 {
-    lz_cfolder folder;
+    lz_cache_folder folder;
     wanted w = { .folder = &folder, .key = key };
-    *out = (lz_object){ 0 };
-    lz_err *e = lz_cfolder_open(false, &folder);
+    *out = (lz_native_object){ 0 };
+    lz_err *e = lz_cache_folder_open(false, &folder);
     if (!e) {
-        lz_entry_name(key, w.name);
+        lz_native_entry_name(key, w.name);
         e = look(&w, out);
-        lz_cfolder_close(&folder);
+        lz_cache_folder_close(&folder);
     }
-    if (lz_err_code(e) == LZ_ERR_MEMORY)
+    if (lz_err_must_surface(e))
         return e;
     lz_err_free(e);
     return NULL;
 }
 
-void lz_code_cache_drop(lz_str key)
+void lz_native_cache_drop(lz_str key)
 {
-    lz_cfolder folder;
+    lz_cache_folder folder;
     char name[LZ_ENTRY_NAME];
-    lz_err *e = lz_cfolder_open(false, &folder);
+    lz_err *e = lz_cache_folder_open(false, &folder);
     if (!e) {
-        lz_entry_name(key, name);
-        lz_cfolder_remove(&folder, name);
-        lz_cfolder_close(&folder);
+        lz_native_entry_name(key, name);
+        lz_cache_folder_remove(&folder, name);
+        lz_cache_folder_close(&folder);
     }
-    lz_err_free(e);
+    lz_err_drop(e);
 }

@@ -1,17 +1,17 @@
-/* Where code comes from: the cache on the disk, or the compiler. */
+/* Gets a kernel's code from the disk cache or from the compiler. */
 #include "base/log.h"
 #include "jit/code_cache.h"
 #include "jit/codes_impl.h"
-#include "jit/emit.h"
+#include "jit/emitter.h"
 #include "jit/llvm_version.h"
 
 typedef struct wanted {
     const lz_kernel *kernel;
-    const lz_variant *variant;
+    const lz_native_variant *variant;
     const lz_target *target;
 } wanted;
 
-/* That a kernel is refused, and why, is worth keeping too: it takes a compiler to find out. */
+/* The cache also stores that the emitter refused a kernel, and why: it takes a compilation to find out. */
 static const char refusal[] = "refused: ";
 
 static lz_err *emit(void *user, lz_text *out)
@@ -46,45 +46,40 @@ static bool is_refusal(lz_str object)
     return lz_str_starts(object, lz_str_of(refusal));
 }
 
-/* What our loader does not know may be known to LLVM's. */
-static lz_err *load(lz_str object, lz_ccode *out)
+static lz_err *load(lz_str object, lz_native_loaded *out)
 {
     if (is_refusal(object))
         return lz_errf(LZ_ERR_LIMIT, "%.*s", LZ_FMT(object));
-    lz_err *e = lz_code_load(object.ptr, object.len, out);
-    if (lz_err_code(e) != LZ_ERR_UNSUPPORTED)
-        return e;
-    lz_logf(LZ_LOG_INFO, "LLVM loads a kernel: %s", lz_err_text(e));
-    lz_err_free(e);
-    return lz_code_load_orc(object.ptr, object.len, out);
+    return lz_native_load(object.ptr, object.len, out);
 }
 
-/* An object from the disk that cannot be loaded was a mistake of whoever wrote it: it goes. */
-static lz_err *use(wanted *w, lz_str key, lz_object *o, lz_ccode *out)
+/* An object from the disk that cannot be loaded is dropped from the cache and compiled again. */
+static lz_err *use(wanted *w, lz_str key, lz_native_object *o, lz_native_loaded *out)
 {
     lz_err *e = load(o->bytes, out);
     lz_code code = lz_err_code(e);
     if (o->made || (code != LZ_ERR_SYNTAX && code != LZ_ERR_UNSUPPORTED))
         return e;
-    lz_logf(LZ_LOG_WARN, "made again, since it cannot be loaded: %s", lz_err_text(e));
+    lz_logf(LZ_LOG_WARN, "recompiling: cached object could not be loaded: %s", lz_err_text(e));
     lz_err_free(e);
-    lz_code_cache_drop(key);
-    lz_object_deinit(o);
-    LZ_TRY(lz_code_cache_get(key, emit, w, o));
+    lz_native_cache_drop(key);
+    lz_native_object_deinit(o);
+    LZ_TRY(lz_native_cache_get(key, emit, w, o));
     return load(o->bytes, out);
 }
 
-static lz_err *get(wanted *w, lz_str key, bool make, lz_ccode *out, bool *made)
+static lz_err *get(wanted *w, lz_str key, bool make, lz_native_loaded *out, bool *made)
 {
-    lz_object o;
-    LZ_TRY(make ? lz_code_cache_get(key, emit, w, &o) : lz_code_cache_find(key, &o));
+    lz_native_object o;
+    LZ_TRY(make ? lz_native_cache_get(key, emit, w, &o) : lz_native_cache_find(key, &o));
     lz_err *e = o.memory ? use(w, key, &o, out) : NULL;
     *made = o.made && !is_refusal(o.bytes);
-    lz_object_deinit(&o);
+    lz_native_object_deinit(&o);
     return e;
 }
 
-lz_err *lz_code_get(const lz_kernel *k, const lz_variant *v, bool make, lz_ccode *out, bool *made)
+lz_err *lz_native_get(const lz_kernel *k, const lz_native_variant *v, bool make, lz_native_loaded *out,
+                      bool *made)
 {
     wanted w = { .kernel = k, .variant = v };
     const char *llvm;

@@ -1,10 +1,11 @@
-/* The bytes by which a kernel's code is found in the cache on disk. */
+/* The key under which a kernel's code is stored in the disk cache. */
 #include "jit/code_cache.h"
-#include "jit/jit_sources.h" /* made: a hash of this folder */
+#include "jit/jit_sources.h" /* generated: a hash of this folder's sources */
 
 enum { KEY_FORMAT = 1 };
 
-/* Every list has its length before it and every number its width, so no two keys have the same bytes. */
+/* Every list is preceded by its length and every number has a fixed width, so different inputs have different
+ * bytes. */
 static void put(lz_text *t, uint64_t v, int bytes)
 {
     char b[8];
@@ -19,7 +20,7 @@ static void put_text(lz_text *t, const char *s)
     lz_text_puts(t, s);
 }
 
-static void put_ends(const lz_kir *ir, lz_text *t)
+static void put_ends(const lz_kernel_ir *ir, lz_text *t)
 {
     put(t, ir->access.len, 4);
     for (size_t i = 0; i < ir->access.len; i++) {
@@ -35,18 +36,18 @@ static void put_ends(const lz_kir *ir, lz_text *t)
     }
 }
 
-static void put_node(const lz_knode *n, lz_text *t)
+static void put_node(const lz_kernel_node *n, lz_text *t)
 {
     put(t, n->op, 1);
     put(t, n->type, 1);
     put(t, (uint32_t)n->attr, 4);
-    for (int i = 0; i < lz_knode_operands(n); i++)
+    for (int i = 0; i < lz_kernel_node_operands(n); i++)
         put(t, n->in[i], 4);
-    if (n->op == LZ_N_CONST)
+    if (n->op == LZ_KERNEL_NODE_CONST)
         put(t, (uint64_t)n->bits, 8);
 }
 
-static void put_variant(const lz_kir *ir, const lz_variant *v, lz_text *t)
+static void put_variant(const lz_kernel_ir *ir, const lz_native_variant *v, lz_text *t)
 {
     put(t, v->columns, 1);
     put(t, v->across_table, 1);
@@ -56,9 +57,9 @@ static void put_variant(const lz_kir *ir, const lz_variant *v, lz_text *t)
     }
 }
 
-void lz_kernel_key(const lz_kernel *k, const lz_variant *v, const char *target, lz_text *out)
+void lz_kernel_key(const lz_kernel *k, const lz_native_variant *v, const char *target, lz_text *out)
 {
-    const lz_kir *ir = &k->ir;
+    const lz_kernel_ir *ir = &k->ir;
     lz_text_puts(out, "kernel");
     put(out, KEY_FORMAT, 4);
     put_text(out, lz_version());

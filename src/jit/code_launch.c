@@ -7,21 +7,23 @@
 #include <unistd.h>
 
 enum {
-    SHORT = 16,              /* rows of fewer are taken together, by tables */
-    TABLE = 1024,            /* elements of such a table, about */
-    LONG_ROW = 1 << 16,      /* rows of fewer elements are not cut for threads, where they could be */
-    CHUNK_WORK = 1 << 15,    /* elements a thread takes at once, ... */
-    CHUNKS_MOST = 128,       /* ... or so many times in all, if that is more */
-    SHARE_LEAST = 1 << 17,   /* a row of fewer is not shared by threads */
-    STREAM_LEAST = 16 << 20, /* bytes of an output that goes past the caches */
-    ROOM = 16 << 10,         /* scratch on the stack; more is allocated */
+    SHORT = 16,              /* shorter rows are combined into one, addressed by tables */
+    TABLE = 1024,            /* elements of an address table, approximately */
+    LONG_ROW = 1 << 16,      /* shorter rows are not split between threads, even where they could be */
+    CHUNK_WORK = 1 << 15,    /* elements that a thread takes at once, ... */
+    CHUNKS_MOST = 128,       /* ... or more, so that there are at most about this many chunks */
+    SHARE_LEAST = 1 << 17,   /* shorter rows are not shared by threads (lz_walk) */
+    STREAM_LEAST = 16 << 20, /* bytes of an output that bypasses the caches */
+    ROOM = 16 << 10,         /* scratch on the stack; if more is needed, it is allocated */
     LINE = 64,
+    SCATTERED = 4, /* time of an element whose neighbour is elsewhere, over that of one in line */
+    COLUMNS = 4,   /* this many columns or fewer are walked one after the other */
 };
 
-/* ---- the cut ---- */
+/* ---- the split ---- */
 
-/* Axes k.. of `all` become the vectors, those before are walked around. */
-static void divide(lz_ccut *c, const lz_axes *all, int k)
+/* Axes k and inwards of `all` become the vectors; the others are looped over here (`around`). */
+static void divide(lz_native_split *c, const lz_axes *all, int k)
 {
     c->around.n = k;
     c->around.total = 1;
@@ -39,8 +41,9 @@ static void divide(lz_ccut *c, const lz_axes *all, int k)
     }
 }
 
-/* The innermost axis around is longer than a table: `piece` of its indices at a time. */
-static void cut_off(lz_ccut *c, int64_t piece)
+/* Moves `piece` indices of the innermost axis of `around` into the vectors. The whole axis would exceed a
+ * table. */
+static void cut_off(lz_native_split *c, int64_t piece)
 {
     int last = c->around.n - 1;
     lz_axes *v = &c->vectors;
@@ -57,26 +60,13 @@ static void cut_off(lz_ccut *c, int64_t piece)
     c->around.total = c->around.total / e * c->around.extent[last];
 }
 
-/* The innermost axis of `all`; if it is short, further ones with it. */
-static void choose_vectors(lz_ccut *c, const lz_axes *all)
-{
-    int k = all->n ? all->n - 1 : 0;
-    int64_t n = all->n ? all->extent[k] : 1;
-    bool small = n < SHORT && all->total > 0;
-    while (small && k > 0 && all->extent[k - 1] <= TABLE / n)
-        n *= all->extent[--k];
-    divide(c, all, k);
-    if (small && k > 0 && n < TABLE / 2)
-        cut_off(c, TABLE / n);
-}
-
-/* Without an axis the strides say nothing: what most shapes of the kernel have. */
-static lz_run run_of(const lz_ccut *c, int access)
+/* Without an axis there are no strides to look at; this returns what most shapes of the kernel have. */
+static lz_run run_of(const lz_native_split *c, int access)
 {
     const lz_axes *v = &c->vectors;
-    const lz_kuse *u = &c->nest.use[access];
+    const lz_kernel_use *u = &c->nest.use[access];
     if (v->n == 0)
-        return u->vary == LZ_K_OUTER && c->nest.n_row && !c->variant.columns ? LZ_RUN_SAME : LZ_RUN_NEXT;
+        return u->vary == LZ_KERNEL_OUTER && c->nest.n_row && !c->variant.columns ? LZ_RUN_SAME : LZ_RUN_NEXT;
     int64_t step = lz_nest_stride(&c->nest, access, v->dim[v->n - 1]);
     bool memory = u->loads || u->stores;
     if (!lz_axes_linear(v, &c->nest, access, 0))
@@ -87,9 +77,51 @@ static lz_run run_of(const lz_ccut *c, int access)
                                   : LZ_RUN_STEP;
 }
 
-/* What is larger is mostly gone from the caches when it is read: half of the last one, which
- * may be shared with others, so not more than so much. Measured: on 16 MB, four streams and
- * three operations, 1.4 to 2 times as fast; a layer norm, whose input then stays in the cache, 1.2 to 2. */
+/* Would tables have to address every element of the vectors in every access? */
+static bool all_by_table(const lz_native_split *c)
+{
+    bool all = true;
+    for (int a = 0; all && a < c->nest.n_access; a++) {
+        int run = lz_kernel_use_any(&c->nest.use[a]) ? (int)run_of(c, a) : LZ_RUN_SAME;
+        all = run == LZ_RUN_TABLE || run == LZ_RUN_SAME;
+    }
+    return all;
+}
+
+/* Is the innermost axis a few columns that lie apart? These are walked one after the other: the two columns
+ * on each side of a padding take three quarters of the time that tables need. The order of elements decides
+ * only which index out of bounds is reported, so kernels with checks are left alone. */
+static bool few_columns(lz_native_split *c, const lz_program *p, const lz_axes *all)
+{
+    int k = all->n - 1;
+    if (!c->flat || k < 1 || all->extent[k] > COLUMNS || all->extent[k - 1] < SHORT || lz_program_checks(p))
+        return false;
+    divide(c, all, k - 1);
+    return all_by_table(c);
+}
+
+/* Vectors span the innermost axis of `all`; if it is short, also further axes outwards. */
+static void choose_vectors(lz_native_split *c, const lz_program *p, lz_axes *all)
+{
+    int k = all->n ? all->n - 1 : 0;
+    int64_t n = all->n ? all->extent[k] : 1;
+    bool small = n < SHORT && all->total > 0;
+    if (small && few_columns(c, p, all)) {
+        lz_axes_swap_last(all);
+        divide(c, all, k);
+        return;
+    }
+    while (small && k > 0 && all->extent[k - 1] <= TABLE / n)
+        n *= all->extent[--k];
+    divide(c, all, k);
+    if (small && k > 0 && n < TABLE / 2)
+        cut_off(c, TABLE / n);
+}
+
+/* The size above which an output bypasses the caches, because it would mostly be evicted before it is read:
+ * half of the last-level cache, but at most STREAM_LEAST, since other processes may share that cache.
+ * Measured: on 16 MB, four streams and three operations, 1.4 to 2 times as fast; a layer norm, whose input
+ * then stays in the cache, 1.2 to 2. */
 int64_t lz_stream_least(void)
 {
     static _Atomic int64_t least;
@@ -110,11 +142,12 @@ static bool reads(const lz_nest *n, const void *base)
     return does;
 }
 
-/* Every row of the store starts at a line, and what it writes was not read just before. */
-static bool streams(const lz_ccut *c, int access)
+/* Requires that every row of the store starts at a cache line and that the kernel does not read the output's
+ * memory. */
+static bool streams(const lz_native_split *c, int access)
 {
-    const lz_kuse *u = &c->nest.use[access];
-    int64_t size = lz_kuse_size(u);
+    const lz_kernel_use *u = &c->nest.use[access];
+    int64_t size = lz_kernel_use_size(u);
     bool does = c->variant.run[access] == LZ_RUN_NEXT && c->elements * size >= lz_stream_least()
                 && (uintptr_t)lz_nest_base(&c->nest, access) % LINE == 0
                 && !reads(&c->nest, c->nest.args->access[access].base);
@@ -123,11 +156,11 @@ static bool streams(const lz_ccut *c, int access)
     return does;
 }
 
-static void choose_runs(lz_ccut *c)
+static void choose_runs(lz_native_split *c)
 {
     bool large = !c->variant.columns && c->scale == 1 && c->elements >= lz_stream_least() / 8;
     for (int a = 0; a < c->nest.n_access; a++) {
-        if (!lz_kuse_any(&c->nest.use[a]))
+        if (!lz_kernel_use_any(&c->nest.use[a]))
             continue;
         c->variant.run[a] = (uint8_t)run_of(c, a);
         c->variant.stream[a] = large && c->nest.use[a].stores && streams(c, a);
@@ -142,8 +175,8 @@ static bool has_row(const lz_nest *n)
     return has;
 }
 
-/* Vectors lie on the innermost of all dimensions, or of the outer ones; or the row. */
-static void choose_axes(lz_ccut *c)
+/* Vectors span the innermost of all dimensions (flat), of the outer dimensions (columns), or the row. */
+static void choose_axes(lz_native_split *c, const lz_program *p)
 {
     int outer = c->nest.n_outer, all = outer + c->nest.n_row;
     bool columns = c->variant.columns;
@@ -155,7 +188,7 @@ static void choose_axes(lz_ccut *c)
         lz_axes_init(&x);
         lz_axes_add(&x, &c->nest, 0, c->flat ? all : outer);
         c->elements = x.total * c->across.total;
-        choose_vectors(c, &x);
+        choose_vectors(c, p, &x);
         return;
     }
     lz_axes_init(&c->vectors);
@@ -165,19 +198,19 @@ static void choose_axes(lz_ccut *c)
     c->elements = c->vectors.total * c->around.total;
 }
 
-lz_err *lz_ccut_make(const lz_kernel *k, const lz_kernel_args *args, lz_ccut *out)
+lz_err *lz_native_split_make(const lz_kernel *k, const lz_kernel_args *args, lz_native_split *out)
 {
     const lz_program *p = k->program;
     bool loops = p->reduces || p->scans;
     out->nest = (lz_nest){ args, p->access, (int)p->n_access, p->n_outer, p->n_row };
     LZ_TRY(lz_nest_check(&out->nest));
     memset(&out->variant, 0, sizeof out->variant);
-    out->variant.columns = loops && p->mode == LZ_K_COLUMNS;
+    out->variant.columns = loops && p->mode == LZ_KERNEL_COLUMNS;
     out->flat = !loops && !(p->outer_stores && has_row(&out->nest));
     out->walks = p->walks;
     out->scale = 1;
     out->tail = 0;
-    choose_axes(out);
+    choose_axes(out, p);
     out->variant.across_table = out->across.n > 1;
     choose_runs(out);
     return NULL;
@@ -186,25 +219,25 @@ lz_err *lz_ccut_make(const lz_kernel *k, const lz_kernel_args *args, lz_ccut *ou
 /* ---- a run ---- */
 
 typedef struct job {
-    const lz_ccode *code;
-    const lz_ccut *cut;
-    char *tables; /* all of them; NULL if there are none */
-    char *extra;  /* scratch of each thread, where it has no room on its stack */
+    const lz_native_loaded *code;
+    const lz_native_split *cut;
+    char *tables; /* one allocation for all tables; NULL if there are none */
+    char *extra;  /* scratch of all threads, if it does not fit on a thread's stack */
     size_t extra_each;
-    int64_t pieces; /* of a row, or strips of columns, that are tasks of their own */
+    int64_t pieces; /* tasks per row: parts of a row, or strips of columns */
     int64_t piece;  /* elements of each */
-    int64_t first;  /* shared rows: which one, and in which walk */
+    int64_t first;  /* shared rows: the row, and */
     int64_t walk;
     char *totals;
     int n_used;
     uint8_t used[LZ_KERNEL_ACCESSES];
-    lz_caccess access[LZ_KERNEL_ACCESSES]; /* at the start of everything */
+    lz_native_access access[LZ_KERNEL_ACCESSES]; /* at the first element of the run */
 } job;
 
-/* Bytes from the start for each index of the axes, row-major. */
+/* Fills in the byte offset of each index of the axes, row-major. */
 static void fill_table(const lz_axes *x, const lz_nest *nest, int access, int64_t *out)
 {
-    int64_t n = 1, size = lz_kuse_size(&nest->use[access]);
+    int64_t n = 1, size = lz_kernel_use_size(&nest->use[access]);
     if (x->total == 0)
         return;
     out[0] = 0;
@@ -216,10 +249,10 @@ static void fill_table(const lz_axes *x, const lz_nest *nest, int access, int64_
     }
 }
 
-/* To the next index of all axes but the last, and to the bytes from the start that it is at. */
+/* Advances `at` to the next index of all axes but the last; returns the new byte offset. */
 static int64_t next_run(const lz_axes *x, const lz_nest *nest, int access, int64_t *at, int64_t bytes)
 {
-    int64_t size = lz_kuse_size(&nest->use[access]);
+    int64_t size = lz_kernel_use_size(&nest->use[access]);
     for (int d = x->n - 2; d >= 0; d--) {
         int64_t step = lz_nest_stride(nest, access, x->dim[d]) * size;
         bytes += step;
@@ -231,19 +264,20 @@ static int64_t next_run(const lz_axes *x, const lz_nest *nest, int access, int64
     return bytes;
 }
 
-/* Elements lie side by side along the last axis: from `begin` on, `n` of them, from `bytes` on. */
-static void fill_run(int64_t begin, int64_t n, int64_t bytes, int64_t size, int shift, lz_cpiece *out)
+/* Fills in the entries of one contiguous piece: `n` elements, from element `begin` on, at byte offset
+ * `bytes`. */
+static void fill_run(int64_t begin, int64_t n, int64_t bytes, int64_t size, int shift, lz_native_piece *out)
 {
     int64_t each = INT64_C(1) << shift, part = begin & (each - 1), k = (begin + each - 1) >> shift;
     if (part)
         out[begin >> shift].then = bytes - part * size;
     for (; k << shift < begin + n; k++) {
         int64_t done = (k << shift) - begin;
-        out[k] = (lz_cpiece){ .first = bytes + done * size, .count = n - done };
+        out[k] = (lz_native_piece){ .first = bytes + done * size, .count = n - done };
     }
 }
 
-/* The entries of a table are the fewer, the longer pieces are: none has three of them. */
+/* The largest shift for which no entry covers three pieces; a larger shift makes the table smaller. */
 static int piece_shift(const lz_axes *x)
 {
     int shift = 4;
@@ -254,36 +288,36 @@ static int piece_shift(const lz_axes *x)
 
 _Static_assert(LZ_PIECE == 1 << 4, "the least that piece_shift gives");
 
-static void fill_pieces(const lz_axes *x, const lz_nest *nest, int access, lz_cpiece *out)
+static void fill_pieces(const lz_axes *x, const lz_nest *nest, int access, lz_native_piece *out)
 {
     int shift = piece_shift(x);
     int64_t at[LZ_KERNEL_DIMS] = { 0 }, n = x->extent[x->n - 1], bytes = 0;
     for (int64_t begin = 0; begin < x->total; begin += n) {
-        fill_run(begin, n, bytes, lz_kuse_size(&nest->use[access]), shift, out);
+        fill_run(begin, n, bytes, lz_kernel_use_size(&nest->use[access]), shift, out);
         bytes = next_run(x, nest, access, at, bytes);
     }
 }
 
-static int64_t count_pieces(const lz_ccut *c)
+static int64_t count_pieces(const lz_native_split *c)
 {
     int shift = piece_shift(&c->vectors);
     return (c->vectors.total + (INT64_C(1) << shift) - 1) >> shift;
 }
 
-/* Bytes of an access's tables. */
-static size_t table_size(const lz_ccut *c, int access)
+/* Bytes of all tables of an access. */
+static size_t table_size(const lz_native_split *c, int access)
 {
     size_t n = 0;
     if (c->variant.run[access] == LZ_RUN_TABLE)
         n += (size_t)c->vectors.total * sizeof(int64_t);
     if (c->variant.run[access] == LZ_RUN_PIECES)
-        n += (size_t)count_pieces(c) * sizeof(lz_cpiece);
-    if (c->variant.across_table && lz_kuse_any(&c->nest.use[access]))
+        n += (size_t)count_pieces(c) * sizeof(lz_native_piece);
+    if (c->variant.across_table && lz_kernel_use_any(&c->nest.use[access]))
         n += (size_t)c->across.total * sizeof(int64_t);
     return n;
 }
 
-static void fill_tables(const lz_ccut *c, int access, char *next, lz_caccess *a)
+static void fill_tables(const lz_native_split *c, int access, char *next, lz_native_access *a)
 {
     if (c->variant.run[access] == LZ_RUN_TABLE) {
         fill_table(&c->vectors, &c->nest, access, (int64_t *)(void *)next);
@@ -291,9 +325,9 @@ static void fill_tables(const lz_ccut *c, int access, char *next, lz_caccess *a)
         next += (size_t)c->vectors.total * sizeof(int64_t);
     }
     if (c->variant.run[access] == LZ_RUN_PIECES) {
-        fill_pieces(&c->vectors, &c->nest, access, (lz_cpiece *)(void *)next);
-        a->pieces = (lz_cpiece *)(void *)next;
-        next += (size_t)count_pieces(c) * sizeof(lz_cpiece);
+        fill_pieces(&c->vectors, &c->nest, access, (lz_native_piece *)(void *)next);
+        a->pieces = (lz_native_piece *)(void *)next;
+        next += (size_t)count_pieces(c) * sizeof(lz_native_piece);
     }
     if (c->variant.across_table) {
         fill_table(&c->across, &c->nest, access, (int64_t *)(void *)next);
@@ -301,7 +335,7 @@ static void fill_tables(const lz_ccut *c, int access, char *next, lz_caccess *a)
     }
 }
 
-static bool has_tables(const lz_ccut *c)
+static bool has_tables(const lz_native_split *c)
 {
     bool has = c->variant.across_table;
     for (int a = 0; a < c->nest.n_access; a++)
@@ -309,12 +343,12 @@ static bool has_tables(const lz_ccut *c)
     return has;
 }
 
-/* The tables of dimensions that are shorter have together less bytes than a size_t can count. */
+/* Up to this many elements, the sum of all table sizes fits in a size_t. */
 static const int64_t table_most = INT64_C(1) << 48;
 
 static lz_err *make_tables(job *j)
 {
-    const lz_ccut *c = j->cut;
+    const lz_native_split *c = j->cut;
     size_t bytes = 0;
     if (!has_tables(c))
         return NULL;
@@ -333,13 +367,13 @@ static lz_err *make_tables(job *j)
     return NULL;
 }
 
-static int64_t stride_along(const lz_ccut *c, const lz_axes *x, int access)
+static int64_t stride_along(const lz_native_split *c, const lz_axes *x, int access)
 {
     return x->n > 0 ? lz_nest_stride(&c->nest, access, x->dim[x->n - 1]) : 0;
 }
 
-/* Most of a job is not there for most kernels: so it is not cleared as a whole. */
-static void start_job(job *j, const lz_ccode *code, const lz_ccut *c)
+/* Sets only the fields that every kernel needs: clearing the whole struct would cost more. */
+static void start_job(job *j, const lz_native_loaded *code, const lz_native_split *c)
 {
     j->code = code;
     j->cut = c;
@@ -351,31 +385,31 @@ static void start_job(job *j, const lz_ccode *code, const lz_ccut *c)
     const lz_axes *across = c->variant.columns ? &c->across : &c->around;
     int64_t scale = c->variant.columns ? 1 : c->scale;
     for (int a = 0; a < c->nest.n_access; a++) {
-        const lz_kuse *u = &c->nest.use[a];
-        if (!lz_kuse_any(u))
+        const lz_kernel_use *u = &c->nest.use[a];
+        if (!lz_kernel_use_any(u))
             continue;
-        int64_t size = lz_kuse_size(u);
+        int64_t size = lz_kernel_use_size(u);
         j->used[j->n_used++] = (uint8_t)a;
-        j->access[a] = (lz_caccess){ .base = lz_nest_base(&c->nest, a),
-                                     .step = stride_along(c, &c->vectors, a) * size,
-                                     .across = stride_along(c, across, a) * size * scale };
+        j->access[a] = (lz_native_access){ .base = lz_nest_base(&c->nest, a),
+                                           .step = stride_along(c, &c->vectors, a) * size,
+                                           .across = stride_along(c, across, a) * size * scale };
     }
 }
 
-/* What a thread works with: a frame, its accesses, its scratch. */
+/* One thread's frame, accesses and scratch. */
 typedef struct worker {
     const job *j;
-    lz_cframe frame;
-    int64_t at[LZ_KERNEL_DIMS];            /* around */
-    lz_caccess access[LZ_KERNEL_ACCESSES]; /* of the frame */
+    lz_native_frame frame;
+    int64_t at[LZ_KERNEL_DIMS];                  /* index along each axis of `around` */
+    lz_native_access access[LZ_KERNEL_ACCESSES]; /* frame.access points here */
     _Alignas(LINE) char room[ROOM];
 } worker;
 
-/* Scratch memory that goes with the row is for whole rows. All of it is taken before anything is
- * written: a run that lacks memory can still be interpreted. */
+/* Scratch per row element is needed for whole rows only. All scratch is allocated before anything is written,
+ * so a run that lacks memory can still be interpreted. */
 static lz_err *make_scratch(job *j, int threads, bool shared)
 {
-    const lz_cneeds *needs = &j->code->needs;
+    const lz_native_needs *needs = &j->code->needs;
     size_t row = j->cut->variant.columns || shared ? 0 : (size_t)j->cut->vectors.total;
     size_t each = 0, all = 0;
     if (!lz_size_mul((size_t)needs->scratch_row, row, &each)
@@ -394,17 +428,17 @@ static void start(worker *w, const job *j, int thread)
 {
     w->j = j;
     memcpy(w->access, j->access, (size_t)j->cut->nest.n_access * sizeof *w->access);
-    w->frame = (lz_cframe){ .access = w->access,
-                            .params = j->cut->nest.args->params,
-                            .tiles = lz_tile(),
-                            .scratch = j->extra ? j->extra + (size_t)thread * j->extra_each : w->room,
-                            .totals = j->totals,
-                            .piece_shift = piece_shift(&j->cut->vectors) };
+    w->frame = (lz_native_frame){ .access = w->access,
+                                  .params = j->cut->nest.args->params,
+                                  .tiles = lz_tile(),
+                                  .scratch = j->extra ? j->extra + (size_t)thread * j->extra_each : w->room,
+                                  .totals = j->totals,
+                                  .piece_shift = piece_shift(&j->cut->vectors) };
 }
 
 static lz_err *outcome(const worker *w, int rc)
 {
-    const lz_cframe *f = &w->frame;
+    const lz_native_frame *f = &w->frame;
     if (rc == LZ_CODE_FINE)
         return NULL;
     if (rc == LZ_CODE_DIVIDED)
@@ -419,11 +453,11 @@ static lz_err *call(worker *w, int64_t n_outer, int64_t n_row)
     return outcome(w, w->j->code->run(&w->frame));
 }
 
-/* To an index around and element `first` of the vectors. */
+/* Moves w to index `flat` of `around` and element `first` of the vectors. */
 static void go_to(worker *w, int64_t flat, int64_t first)
 {
     const job *j = w->j;
-    const lz_ccut *c = j->cut;
+    const lz_native_split *c = j->cut;
     const lz_axes *x = &c->around;
     lz_axes_split(x, flat, w->at);
     for (int k = 0; k < j->n_used; k++) {
@@ -433,32 +467,33 @@ static void go_to(worker *w, int64_t flat, int64_t first)
             steps += w->at[d] * lz_nest_stride(&c->nest, a, x->dim[d]) * (d == x->n - 1 ? c->scale : 1);
         bool table = c->variant.run[a] == LZ_RUN_TABLE, pieces = c->variant.run[a] == LZ_RUN_PIECES;
         int64_t along = table || pieces ? 0 : first * j->access[a].step;
-        w->access[a].base = lz_reach_move(j->access[a].base, steps * lz_kuse_size(&c->nest.use[a]) + along);
+        w->access[a].base =
+            lz_pointer_add(j->access[a].base, steps * lz_kernel_use_size(&c->nest.use[a]) + along);
         w->access[a].table = table ? j->access[a].table + first : NULL;
-        assert(!pieces || first == 0); /* only rows have pieces, and they are not cut */
+        assert(!pieces || first == 0); /* only rows have pieces, and rows are not split */
         w->access[a].pieces = pieces ? j->access[a].pieces : NULL;
     }
 }
 
-/* How many elements the vectors have at the place w is. */
+/* Elements of the vectors at w's index; the last step of a split axis has fewer. */
 static int64_t length_at(const worker *w)
 {
-    const lz_ccut *c = w->j->cut;
+    const lz_native_split *c = w->j->cut;
     int last = c->around.n - 1;
     return c->tail && w->at[last] == c->around.extent[last] - 1 ? c->tail : c->vectors.total;
 }
 
-/* Rows [begin, end): as many at once as the innermost axis around has left. */
+/* Runs rows [begin, end); one call of the code runs as many as remain on the innermost axis of `around`. */
 static lz_err *do_rows(worker *w, int64_t begin, int64_t end)
 {
-    const lz_ccut *c = w->j->cut;
+    const lz_native_split *c = w->j->cut;
     int last = c->around.n - 1;
     while (begin < end) {
         go_to(w, begin, 0);
         int64_t left = last < 0 ? 1 : c->around.extent[last] - w->at[last];
         int64_t n = end - begin < left ? end - begin : left;
         int64_t whole = c->tail ? left - 1 : left;
-        n = whole && n > whole ? whole : n; /* the one with the tail goes alone */
+        n = whole && n > whole ? whole : n; /* the row with the tail has a call of its own */
         LZ_TRY(call(w, n, length_at(w)));
         begin += n;
     }
@@ -472,7 +507,7 @@ static lz_err *run_rows(void *user, int64_t begin, int64_t end, int thread)
     return do_rows(&w, begin, end);
 }
 
-/* Pieces of rows, or strips of columns: tasks [begin, end). */
+/* Runs tasks [begin, end): parts of rows, or strips of columns. */
 static lz_err *do_pieces(worker *w, int64_t begin, int64_t end)
 {
     const job *j = w->j;
@@ -502,10 +537,10 @@ static int64_t at_least_one(int64_t v)
     return v > 1 ? v : 1;
 }
 
-/* A strip, or what gives each thread some of a large piece of work. */
+/* The strip that the code wants, or less, so that each thread gets a part of a large run. */
 static int64_t columns_at_once(const job *j, int threads)
 {
-    const lz_ccut *c = j->cut;
+    const lz_native_split *c = j->cut;
     int64_t strip = at_least_one(j->code->needs.strip);
     int64_t share = (c->vectors.total / threads + LINE - 1) / LINE * LINE;
     bool divided = c->around.total < threads && share * at_least_one(c->across.total) >= CHUNK_WORK;
@@ -514,7 +549,7 @@ static int64_t columns_at_once(const job *j, int threads)
 
 static lz_err *run_columns(job *j, lz_pool *pool)
 {
-    const lz_ccut *c = j->cut;
+    const lz_native_split *c = j->cut;
     j->piece = columns_at_once(j, lz_pool_threads(pool));
     j->pieces = (c->vectors.total + j->piece - 1) / j->piece;
     int64_t wide = c->vectors.total < j->piece ? c->vectors.total : j->piece;
@@ -544,7 +579,7 @@ static lz_err *share_row(job *j, int64_t blocks, int64_t grain, lz_pool *pool)
 
 static lz_err *run_shared(job *j, lz_pool *pool)
 {
-    const lz_ccut *c = j->cut;
+    const lz_native_split *c = j->cut;
     int64_t block = lz_reduce_block(true, c->vectors.total);
     int64_t blocks = (c->vectors.total + block - 1) / block;
     j->totals = lz_mem_alloc_aligned((size_t)(blocks * j->code->needs.totals), LINE);
@@ -557,24 +592,36 @@ static lz_err *run_shared(job *j, lz_pool *pool)
     return e;
 }
 
-/* Few rows, and long ones: whole rows would leave threads without work. */
+/* Few and long rows: whole rows would leave threads idle. */
 static bool shares(const job *j, int threads)
 {
     return threads > 1 && !j->cut->flat && j->code->walk && j->code->needs.totals > 0
            && j->cut->vectors.total >= SHARE_LEAST && j->cut->around.total < 4 * (int64_t)threads;
 }
 
-/* ---- all of it ---- */
+/* ---- run ---- */
+
+/* The time of an element, over that of one in line. */
+static int64_t weight(const lz_native_split *c)
+{
+    bool scattered = false;
+    for (int a = 0; a < c->nest.n_access; a++) {
+        const lz_kernel_use *u = &c->nest.use[a];
+        bool apart = c->variant.run[a] == LZ_RUN_TABLE || c->variant.run[a] == LZ_RUN_STEP;
+        scattered = scattered || (apart && (u->loads || u->stores));
+    }
+    return scattered ? SCATTERED : 1;
+}
 
 static lz_err *run_threads(job *j, lz_pool *pool)
 {
-    const lz_ccut *c = j->cut;
+    const lz_native_split *c = j->cut;
     int64_t row = at_least_one(c->vectors.total);
     if (shares(j, lz_pool_threads(pool)))
         return run_shared(j, pool);
-    int64_t work = c->elements / CHUNKS_MOST > CHUNK_WORK ? c->elements / CHUNKS_MOST : CHUNK_WORK;
+    int64_t chunk = CHUNK_WORK / weight(c), least = c->elements / CHUNKS_MOST;
     if (!c->flat || row < LONG_ROW)
-        return lz_pool_for(pool, c->around.total, work / row, run_rows, j);
+        return lz_pool_for(pool, c->around.total, (least > chunk ? least : chunk) / row, run_rows, j);
     j->piece = CHUNK_WORK;
     j->pieces = (row + CHUNK_WORK - 1) / CHUNK_WORK;
     return lz_pool_for(pool, c->around.total * j->pieces, 1, run_pieces, j);
@@ -582,8 +629,8 @@ static lz_err *run_threads(job *j, lz_pool *pool)
 
 static lz_err *run(job *j, lz_pool *pool)
 {
-    const lz_ccut *c = j->cut;
-    bool alone = !c->variant.columns && (lz_pool_threads(pool) == 1 || c->elements < LONG_ROW);
+    const lz_native_split *c = j->cut;
+    bool alone = !c->variant.columns && (lz_pool_threads(pool) == 1 || c->elements < LONG_ROW / weight(c));
     int threads = alone ? 1 : lz_pool_threads(pool);
     LZ_TRY(make_tables(j));
     LZ_TRY(make_scratch(j, threads, shares(j, threads)));
@@ -592,9 +639,9 @@ static lz_err *run(job *j, lz_pool *pool)
     return alone ? run_rows(j, 0, c->around.total, 0) : run_threads(j, pool);
 }
 
-lz_err *lz_code_run(const lz_ccode *c, const lz_ccut *cut, lz_pool *pool)
+lz_err *lz_native_run(const lz_native_loaded *c, const lz_native_split *cut, lz_pool *pool)
 {
-    bool alone = cut->flat || cut->variant.columns; /* else a row of nothing has its reductions, too */
+    bool alone = cut->flat || cut->variant.columns; /* otherwise an empty row still stores its reductions */
     if (cut->around.total == 0 || (alone && cut->vectors.total == 0))
         return NULL;
     job j;

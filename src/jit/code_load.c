@@ -1,8 +1,7 @@
-/* A relocatable ELF object of x86-64 becomes one mapping: text, then read-only data, each
- * on pages of its own. Nothing in the object is trusted: every offset is held against the
- * size of what it points into before it is used. */
+/* Loads a relocatable x86-64 ELF object into one mapping: text, then read-only data, each on its own pages.
+ * Nothing in the object is trusted: every offset is checked against the size of what it points into before it
+ * is used. */
 #include "jit/code.h"
-#include "jit/emit.h"
 #include <elf.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,19 +10,19 @@
 enum {
     MOST_SECTIONS = 4096,
     MOST_LOADED = 64,
-    MOST_BYTES = 64 << 20, /* of all that is loaded; also keeps what is near within reach of 32 bits */
+    MOST_BYTES = 64 << 20, /* of all loaded sections; also keeps 32-bit relative references in range */
 };
 
 #ifdef __x86_64__
 enum { MACHINE = EM_X86_64 };
 #else
-enum { MACHINE = EM_NONE }; /* fits no object */
+enum { MACHINE = EM_NONE }; /* matches no object */
 #endif
 
-typedef struct section { /* that is loaded */
+typedef struct section { /* a loaded section */
     Elf64_Shdr head;
     unsigned number;
-    size_t at; /* in the mapping */
+    size_t at; /* offset in the mapping */
     bool text;
 } section;
 
@@ -31,19 +30,19 @@ typedef struct loader {
     const char *bytes;
     size_t size;
     Elf64_Ehdr head;
-    Elf64_Shdr symbols, names, section_names; /* all 0 where there are none */
+    Elf64_Shdr symbols, names, section_names; /* all 0 if missing */
     section loaded[MOST_LOADED];
     int n_loaded;
-    size_t text, total; /* bytes, of whole pages */
+    size_t text, total; /* bytes, rounded up to whole pages */
     char *memory;
 } loader;
 
-/* The message says what; `at` is where in the object. */
+/* The message says what is wrong; `at` is the offset in the object. */
 #define BROKEN(at, ...) lz_err_wrap(lz_errf(LZ_ERR_SYNTAX, __VA_ARGS__), "object, byte %zu", (size_t)(at))
 #define REFUSED(at, ...)                                                                                     \
     lz_err_wrap(lz_errf(LZ_ERR_UNSUPPORTED, __VA_ARGS__), "object, byte %zu", (size_t)(at))
 
-/* Do [at, at + n) lie within `size` bytes? */
+/* Is [at, at + n) within `size` bytes? */
 static bool within(uint64_t at, uint64_t n, uint64_t size)
 {
     return at <= size && n <= size - at;
@@ -90,7 +89,7 @@ static Elf64_Shdr header_of(const loader *l, unsigned number)
     return s;
 }
 
-/* A name that ends within its table; "?" otherwise. */
+/* The name at offset `at`; "?" if it does not end within the table. */
 static const char *name_in(const loader *l, const Elf64_Shdr *table, uint32_t at)
 {
     if (table->sh_type != SHT_STRTAB || at >= table->sh_size)
@@ -112,7 +111,7 @@ static lz_err *check_bounds(const loader *l, const Elf64_Shdr *s, unsigned numbe
     return NULL;
 }
 
-/* The string table that section `number` (0: none) is. */
+/* Reads the header of string table `number`; does nothing for 0. */
 static lz_err *read_names(const loader *l, unsigned number, Elf64_Shdr *out)
 {
     if (number == 0)
@@ -166,7 +165,7 @@ static lz_err *add_section(loader *l, const Elf64_Shdr *s, unsigned number)
     return NULL;
 }
 
-/* Unwinding tables and notes are for others. */
+/* Unwind tables and notes are not needed. */
 static bool wanted(const Elf64_Shdr *s)
 {
     return s->sh_flags & SHF_ALLOC && s->sh_size && s->sh_type != SHT_NOTE && s->sh_type != SHT_X86_64_UNWIND;
@@ -244,7 +243,7 @@ static Elf64_Sym symbol_of(const loader *l, size_t i)
     return s;
 }
 
-/* The place a symbol names; `at` is where it is asked for. */
+/* The address of symbol i; `at` is the offset of the reference, for messages. */
 static lz_err *resolve(const loader *l, size_t i, size_t at, char **out)
 {
     if (i >= symbol_count(l))
@@ -321,10 +320,10 @@ static lz_err *relocate(const loader *l)
     return NULL;
 }
 
-/* ---- what it exports ---- */
+/* ---- exports ---- */
 
-/* The place of a global symbol; *out stays NULL if there is none. *length (may be NULL): how long the object
- * says that it is. */
+/* Finds a global symbol; *out stays NULL if there is none. *length (may be NULL) becomes its size according
+ * to the object. */
 static lz_err *find(const loader *l, const char *name, bool text, size_t size, char **out, size_t *length)
 {
     size_t count = symbol_count(l);
@@ -343,14 +342,14 @@ static lz_err *find(const loader *l, const char *name, bool text, size_t size, c
     return NULL;
 }
 
-static bool sensible(const lz_cneeds *n)
+static bool sensible(const lz_native_needs *n)
 {
     const int64_t most = (int64_t)1 << 40;
     return n->scratch >= 0 && n->scratch <= most && n->scratch_row >= 0 && n->scratch_row <= MOST_BYTES
            && n->strip >= 0 && n->strip <= most && n->totals >= 0 && n->totals <= MOST_BYTES;
 }
 
-static lz_err *find_exports(const loader *l, lz_ccode *out)
+static lz_err *find_exports(const loader *l, lz_native_loaded *out)
 {
     char *run = NULL, *walk = NULL, *needs = NULL;
     LZ_TRY(find(l, "lz_code", true, 1, &run, &out->run_size));
@@ -361,7 +360,7 @@ static lz_err *find_exports(const loader *l, lz_ccode *out)
     memcpy(&out->needs, needs, sizeof out->needs);
     if (!sensible(&out->needs))
         return BROKEN(0, "lz_needs makes no sense");
-    memcpy(&out->run, &run, sizeof run); /* C has no cast from data to functions */
+    memcpy(&out->run, &run, sizeof run); /* C has no cast from data to function pointers */
     memcpy(&out->walk, &walk, sizeof walk);
     return NULL;
 }
@@ -370,10 +369,10 @@ static lz_err *protect(const loader *l)
 {
     bool ok = l->text == 0 || mprotect(l->memory, l->text, PROT_READ | PROT_EXEC) == 0;
     ok = ok && (l->total == l->text || mprotect(l->memory + l->text, l->total - l->text, PROT_READ) == 0);
-    return ok ? NULL : lz_errf(LZ_ERR_IO, "the system does not let memory be made executable");
+    return ok ? NULL : lz_errf(LZ_ERR_IO, "the system does not allow executable memory");
 }
 
-static lz_err *load(loader *l, lz_ccode *out)
+static lz_err *load(loader *l, lz_native_loaded *out)
 {
     LZ_TRY(read_header(l));
     LZ_TRY(read_sections(l));
@@ -383,7 +382,7 @@ static lz_err *load(loader *l, lz_ccode *out)
     return protect(l);
 }
 
-lz_err *lz_code_load(const void *object, size_t size, lz_ccode *out)
+lz_err *lz_native_load(const void *object, size_t size, lz_native_loaded *out)
 {
     loader l;
     l.bytes = object;
@@ -392,7 +391,7 @@ lz_err *lz_code_load(const void *object, size_t size, lz_ccode *out)
     l.symbols = l.names = l.section_names = (Elf64_Shdr){ 0 };
     l.n_loaded = 0;
     l.memory = NULL;
-    lz_ccode c = { 0 };
+    lz_native_loaded c = { 0 };
     lz_err *e = load(&l, &c);
     if (e) {
         if (l.memory)
@@ -405,11 +404,9 @@ lz_err *lz_code_load(const void *object, size_t size, lz_ccode *out)
     return NULL;
 }
 
-void lz_code_unload(lz_ccode *c)
+void lz_native_unload(lz_native_loaded *c)
 {
-    if (c->memory && c->size == 0) /* LLVM's loader keeps no size */
-        lz_code_unload_orc(c);
-    else if (c->memory)
+    if (c->memory)
         munmap(c->memory, c->size);
-    *c = (lz_ccode){ 0 };
+    *c = (lz_native_loaded){ 0 };
 }

@@ -1,28 +1,29 @@
-/* What reductions and scans do to their states: the neutral element, one element more, two
- * states to one. The order is that of reduce.h; where states lie is the loops' business. */
-#include "jit/emit.h"
+/* The states of reductions and scans: the neutral element, adding one element, merging two states. The order
+ * is that of reduce.h. The loops decide where states are stored. */
+#include "jit/emitter.h"
 #include <string.h>
 
-bool lz_em_has_index(const lz_knode *n)
+bool lz_emit_has_index(const lz_kernel_node *n)
 {
-    return n->attr == LZ_K_RARGMAX || n->attr == LZ_K_RARGMIN;
+    return n->attr == LZ_KERNEL_RARGMAX || n->attr == LZ_KERNEL_RARGMIN;
 }
 
-int lz_em_state_type(const lz_em *e, const lz_knode *n)
+int lz_emit_state_type(const lz_emitter *e, const lz_kernel_node *n)
 {
     return e->ir->nodes.data[n->in[0]].type;
 }
 
-int lz_em_total_type(const lz_em *e, const lz_knode *n)
+int lz_emit_total_type(const lz_emitter *e, const lz_kernel_node *n)
 {
-    return (int)lz_kreduce_total((lz_kreduce)n->attr, (lz_ktype)lz_em_state_type(e, n));
+    return (int)lz_kernel_reduction_total((lz_kernel_reduction)n->attr,
+                                          (lz_kernel_type)lz_emit_state_type(e, n));
 }
 
 static int64_t float_bits(int type, double v)
 {
     float f = (float)v;
     int64_t bits = 0;
-    if (type == LZ_KF32)
+    if (type == LZ_KERNEL_F32)
         memcpy(&bits, &f, sizeof f);
     else
         memcpy(&bits, &v, sizeof v);
@@ -31,166 +32,189 @@ static int64_t float_bits(int type, double v)
 
 static int64_t neutral_bits(int kind, int type)
 {
-    static const uint8_t which[LZ_K_REDUCES] = { 0, 1, 3, 4, 2, 0, 0, 3, 4 };
+    static const uint8_t which[LZ_KERNEL_REDUCES] = { 0, 1, 3, 4, 2, 0, 0, 3, 4 };
     static const int64_t i32[] = { 0, 1, -1, INT32_MIN, INT32_MAX };
     static const int64_t i64[] = { 0, 1, -1, INT64_MIN, INT64_MAX };
     static const double real[] = { 0, 1, 0, -__builtin_inf(), __builtin_inf() };
     int w = which[kind];
-    if (type == LZ_KBOOL)
-        return kind == LZ_K_RMIN || kind == LZ_K_RAND;
-    if (type == LZ_KI32 || type == LZ_KI64)
-        return type == LZ_KI32 ? i32[w] : i64[w];
+    if (type == LZ_KERNEL_BOOL)
+        return kind == LZ_KERNEL_RMIN || kind == LZ_KERNEL_RAND;
+    if (type == LZ_KERNEL_I32 || type == LZ_KERNEL_I64)
+        return type == LZ_KERNEL_I32 ? i32[w] : i64[w];
     return float_bits(type, real[w]);
 }
 
-lz_ebest lz_em_neutral(lz_em *e, const lz_knode *n, int type)
+lz_emit_state lz_emit_neutral(lz_emitter *e, const lz_kernel_node *n, int type)
 {
-    lz_ebest s = { .x = lz_em_const(e, type, neutral_bits(n->attr, type)) };
-    s.at = lz_em_has_index(n) ? lz_em_int(e, e->i64, INT64_MAX) : NULL;
+    lz_emit_state s = { .x = lz_emit_const(e, type, neutral_bits(n->attr, type)) };
+    s.at = lz_emit_has_index(n) ? lz_emit_int(e, e->i64, INT64_MAX) : NULL;
     return s;
 }
 
-static int combine_op(const lz_knode *n)
+static int combine_op(const lz_kernel_node *n)
 {
-    static const uint8_t op[LZ_K_REDUCES] = { LZ_K_ADD, LZ_K_MUL, LZ_K_MAX, LZ_K_MIN, LZ_K_AND,
-                                              LZ_K_OR,  LZ_K_XOR, LZ_K_MAX, LZ_K_MIN };
+    static const uint8_t op[LZ_KERNEL_REDUCES] = { LZ_KERNEL_ADD, LZ_KERNEL_MUL, LZ_KERNEL_MAX,
+                                                   LZ_KERNEL_MIN, LZ_KERNEL_AND, LZ_KERNEL_OR,
+                                                   LZ_KERNEL_XOR, LZ_KERNEL_MAX, LZ_KERNEL_MIN };
     return op[n->attr];
 }
 
-static lz_lvalue *either(lz_em *e, lz_lvalue *x, lz_lvalue *y)
+static lz_llvm_value *either(lz_emitter *e, lz_llvm_value *x, lz_llvm_value *y)
 {
     return e->l->BuildOr(e->b, x, y, "");
 }
 
-static lz_lvalue *both(lz_em *e, lz_lvalue *x, lz_lvalue *y)
+static lz_llvm_value *both(lz_emitter *e, lz_llvm_value *x, lz_llvm_value *y)
 {
     return e->l->BuildAnd(e->b, x, y, "");
 }
 
-static lz_lvalue *is_nan(lz_em *e, lz_lvalue *x)
+static lz_llvm_value *is_nan(lz_emitter *e, lz_llvm_value *x)
 {
-    return e->l->BuildFCmp(e->b, LZ_L_UNO, x, x, "");
+    return e->l->BuildFCmp(e->b, LZ_LLVM_UNO, x, x, "");
 }
 
 static bool is_float(int t)
 {
-    return t == LZ_KF32 || t == LZ_KF64;
+    return t == LZ_KERNEL_F32 || t == LZ_KERNEL_F64;
 }
 
-/* y beats x. A NaN beats every number. */
-static lz_lvalue *beats(lz_em *e, const lz_knode *n, lz_lvalue *x, lz_lvalue *y)
+/* Does y beat x? A NaN beats every number. */
+static lz_llvm_value *beats(lz_emitter *e, const lz_kernel_node *n, lz_llvm_value *x, lz_llvm_value *y)
 {
-    int type = lz_em_state_type(e, n);
-    lz_lvalue *r = lz_em_combine(e, n->attr == LZ_K_RARGMAX ? LZ_K_GT : LZ_K_LT, type, y, x);
+    int type = lz_emit_state_type(e, n);
+    lz_llvm_value *r =
+        lz_emit_combine(e, n->attr == LZ_KERNEL_RARGMAX ? LZ_KERNEL_GT : LZ_KERNEL_LT, type, y, x);
     if (!is_float(type))
         return r;
-    lz_lvalue *number = e->l->BuildFCmp(e->b, LZ_L_ORD, x, x, "");
+    lz_llvm_value *number = e->l->BuildFCmp(e->b, LZ_LLVM_ORD, x, x, "");
     return either(e, r, both(e, is_nan(e, y), number));
 }
 
-static lz_lvalue *equals(lz_em *e, const lz_knode *n, lz_lvalue *x, lz_lvalue *y)
+static lz_llvm_value *equals(lz_emitter *e, const lz_kernel_node *n, lz_llvm_value *x, lz_llvm_value *y)
 {
-    int type = lz_em_state_type(e, n);
-    lz_lvalue *r = lz_em_combine(e, LZ_K_EQ, type, y, x);
+    int type = lz_emit_state_type(e, n);
+    lz_llvm_value *r = lz_emit_combine(e, LZ_KERNEL_EQ, type, y, x);
     return is_float(type) ? either(e, r, both(e, is_nan(e, y), is_nan(e, x))) : r;
 }
 
-static lz_lvalue *unset(lz_em *e, lz_lvalue *at, int how)
+static lz_llvm_value *unset(lz_emitter *e, lz_llvm_value *at, int how)
 {
-    return e->l->BuildICmp(e->b, how, at, lz_em_int(e, e->i64, INT64_MAX), "");
+    return e->l->BuildICmp(e->b, how, at, lz_emit_int(e, e->i64, INT64_MAX), "");
 }
 
-static lz_ebest pick(lz_em *e, lz_lvalue *better, lz_ebest x, lz_ebest y)
+static lz_emit_state pick(lz_emitter *e, lz_llvm_value *better, lz_emit_state x, lz_emit_state y)
 {
-    return (lz_ebest){ e->l->BuildSelect(e->b, better, y.x, x.x, ""),
-                       e->l->BuildSelect(e->b, better, y.at, x.at, "") };
+    return (lz_emit_state){ e->l->BuildSelect(e->b, better, y.x, x.x, ""),
+                            e->l->BuildSelect(e->b, better, y.at, x.at, "") };
 }
 
-/* y beats or equals the state. Every number equals or beats the neutral element, but not so a bool. */
-static lz_lvalue *lasts(lz_em *e, const lz_knode *n, lz_ebest state, lz_lvalue *y)
+/* Does y beat or equal the state? Every number beats or equals the neutral element; a bool need not, so an
+ * unset index counts too. */
+static lz_llvm_value *lasts(lz_emitter *e, const lz_kernel_node *n, lz_emit_state state, lz_llvm_value *y)
 {
-    int type = lz_em_state_type(e, n);
-    lz_lvalue *r = lz_em_combine(e, n->attr == LZ_K_RARGMAX ? LZ_K_GE : LZ_K_LE, type, y, state.x);
+    int type = lz_emit_state_type(e, n);
+    lz_llvm_value *r =
+        lz_emit_combine(e, n->attr == LZ_KERNEL_RARGMAX ? LZ_KERNEL_GE : LZ_KERNEL_LE, type, y, state.x);
     if (is_float(type))
         return either(e, r, is_nan(e, y));
-    return type == LZ_KBOOL ? either(e, r, unset(e, state.at, LZ_L_EQ)) : r;
+    return type == LZ_KERNEL_BOOL ? either(e, r, unset(e, state.at, LZ_LLVM_EQ)) : r;
 }
 
-lz_ebest lz_em_join(lz_em *e, const lz_knode *n, lz_ebest state, lz_ebest x, bool last)
+/* The next step waits for the state's value, so it should take no longer than necessary: of floats it is a
+ * maximum or minimum, where a test of the element for NaN does not wait for the state. The sign of a zero may
+ * differ from the element's, which no comparison sees. */
+static lz_emit_state pick_last(lz_emitter *e, const lz_kernel_node *n, lz_emit_state state, lz_emit_state y)
 {
-    if (!lz_em_has_index(n))
-        return (lz_ebest){ lz_em_combine(e, combine_op(n), lz_em_state_type(e, n), state.x, x.x), NULL };
+    int type = lz_emit_state_type(e, n);
+    lz_emit_state r = pick(e, lasts(e, n, state, y.x), state, y);
+    if (is_float(type))
+        r.x = lz_emit_combine(e, combine_op(n), type, y.x, state.x);
+    return r;
+}
+
+lz_emit_state lz_emit_join(lz_emitter *e, const lz_kernel_node *n, lz_emit_state state, lz_emit_state x,
+                           bool last)
+{
+    if (!lz_emit_has_index(n))
+        return (lz_emit_state){ lz_emit_combine(e, combine_op(n), lz_emit_state_type(e, n), state.x, x.x),
+                                NULL };
     if (last)
-        return pick(e, lasts(e, n, state, x.x), state, x);
-    lz_lvalue *better = either(e, beats(e, n, state.x, x.x), unset(e, state.at, LZ_L_EQ));
+        return pick_last(e, n, state, x);
+    lz_llvm_value *better = either(e, beats(e, n, state.x, x.x), unset(e, state.at, LZ_LLVM_EQ));
     return pick(e, better, state, x);
 }
 
-lz_ebest lz_em_widen(lz_em *e, const lz_knode *n, lz_ebest lane)
+lz_emit_state lz_emit_widen(lz_emitter *e, const lz_kernel_node *n, lz_emit_state lane)
 {
-    return (lz_ebest){ lz_em_cast(e, lz_em_state_type(e, n), lz_em_total_type(e, n), lane.x), lane.at };
+    return (lz_emit_state){ lz_emit_cast(e, lz_emit_state_type(e, n), lz_emit_total_type(e, n), lane.x),
+                            lane.at };
 }
 
-lz_ebest lz_em_merge(lz_em *e, const lz_knode *n, int type, lz_ebest x, lz_ebest y)
+lz_emit_state lz_emit_merge(lz_emitter *e, const lz_kernel_node *n, int type, lz_emit_state x,
+                            lz_emit_state y)
 {
-    if (!lz_em_has_index(n))
-        return (lz_ebest){ lz_em_combine(e, combine_op(n), type, x.x, y.x), NULL };
-    lz_lvalue *better = both(e, beats(e, n, x.x, y.x), unset(e, y.at, LZ_L_NE));
-    better = either(e, better, unset(e, x.at, LZ_L_EQ));
-    lz_lvalue *earlier = e->l->BuildICmp(e->b, LZ_L_SLT, y.at, x.at, "");
+    if (!lz_emit_has_index(n))
+        return (lz_emit_state){ lz_emit_combine(e, combine_op(n), type, x.x, y.x), NULL };
+    lz_llvm_value *better = both(e, beats(e, n, x.x, y.x), unset(e, y.at, LZ_LLVM_NE));
+    better = either(e, better, unset(e, x.at, LZ_LLVM_EQ));
+    lz_llvm_value *earlier = e->l->BuildICmp(e->b, LZ_LLVM_SLT, y.at, x.at, "");
     better = either(e, better, both(e, equals(e, n, x.x, y.x), earlier));
     return pick(e, better, x, y);
 }
 
-void lz_em_halve(lz_em *e, const lz_knode *n, int type, lz_ebest *s, int count, int to)
+void lz_emit_halve(lz_emitter *e, const lz_kernel_node *n, int type, lz_emit_state *s, int count, int to)
 {
     for (int half = count / 2; half >= to; half /= 2) {
         for (int i = 0; i < half; i++)
-            s[i] = lz_em_merge(e, n, type, s[i], s[i + half]);
+            s[i] = lz_emit_merge(e, n, type, s[i], s[i + half]);
     }
 }
 
-static lz_ltype *memory_type(lz_em *e, int type)
+static lz_llvm_type *memory_type(lz_emitter *e, int type)
 {
-    return type == LZ_KBOOL ? e->i8 : lz_em_ktype(e, type);
+    return type == LZ_KERNEL_BOOL ? e->i8 : lz_emit_ktype(e, type);
 }
 
-/* Whole vectors of a state lie at multiples of their size. */
-static unsigned alignment(const lz_em *e, int type)
+/* Whole vectors of a state are aligned to their size, at most 64 bytes. */
+static unsigned alignment(const lz_emitter *e, int type)
 {
-    unsigned bytes = (unsigned)lz_ktype_size((lz_ktype)type) * (unsigned)e->lanes;
+    unsigned bytes = (unsigned)lz_kernel_type_size((lz_kernel_type)type) * (unsigned)e->lanes;
     return bytes < 64 ? bytes : 64;
 }
 
-static lz_lvalue *element(lz_em *e, lz_ltype *t, lz_lvalue *p, lz_lvalue *i)
+static lz_llvm_value *element(lz_emitter *e, lz_llvm_type *t, lz_llvm_value *p, lz_llvm_value *i)
 {
     return e->l->BuildGEP2(e->b, t, p, &i, 1, "");
 }
 
-lz_ebest lz_em_get(lz_em *e, const lz_knode *n, int type, lz_lvalue *x, lz_lvalue *at, lz_lvalue *i)
+lz_emit_state lz_emit_get(lz_emitter *e, const lz_kernel_node *n, int type, lz_llvm_value *x,
+                          lz_llvm_value *at, lz_llvm_value *i)
 {
-    lz_ltype *t = memory_type(e, type);
-    lz_ebest s = { .x = lz_em_load(e, lz_em_shape(e, t), element(e, t, x, i), alignment(e, type)) };
-    if (type == LZ_KBOOL)
-        s.x = e->l->BuildTrunc(e->b, s.x, lz_em_shape(e, e->i1), "");
-    if (lz_em_has_index(n))
-        s.at = lz_em_load(e, lz_em_shape(e, e->i64), element(e, e->i64, at, i), alignment(e, LZ_KI64));
+    lz_llvm_type *t = memory_type(e, type);
+    lz_emit_state s = { .x = lz_emit_load(e, lz_emit_shape(e, t), element(e, t, x, i), alignment(e, type)) };
+    if (type == LZ_KERNEL_BOOL)
+        s.x = e->l->BuildTrunc(e->b, s.x, lz_emit_shape(e, e->i1), "");
+    if (lz_emit_has_index(n))
+        s.at =
+            lz_emit_load(e, lz_emit_shape(e, e->i64), element(e, e->i64, at, i), alignment(e, LZ_KERNEL_I64));
     return s;
 }
 
-void lz_em_put(lz_em *e, const lz_knode *n, int type, lz_ebest s, lz_lvalue *x, lz_lvalue *at, lz_lvalue *i)
+void lz_emit_put(lz_emitter *e, const lz_kernel_node *n, int type, lz_emit_state s, lz_llvm_value *x,
+                 lz_llvm_value *at, lz_llvm_value *i)
 {
-    lz_ltype *t = memory_type(e, type);
-    lz_lvalue *v = type == LZ_KBOOL ? e->l->BuildZExt(e->b, s.x, lz_em_shape(e, t), "") : s.x;
-    lz_em_store(e, v, element(e, t, x, i), alignment(e, type));
-    if (lz_em_has_index(n))
-        lz_em_store(e, s.at, element(e, e->i64, at, i), alignment(e, LZ_KI64));
+    lz_llvm_type *t = memory_type(e, type);
+    lz_llvm_value *v = type == LZ_KERNEL_BOOL ? e->l->BuildZExt(e->b, s.x, lz_emit_shape(e, t), "") : s.x;
+    lz_emit_store(e, v, element(e, t, x, i), alignment(e, type));
+    if (lz_emit_has_index(n))
+        lz_emit_store(e, s.at, element(e, e->i64, at, i), alignment(e, LZ_KERNEL_I64));
 }
 
-/* The index of nothing is 0. */
-lz_lvalue *lz_em_result(lz_em *e, const lz_knode *n, lz_ebest total)
+/* The index in an empty row is 0. */
+lz_llvm_value *lz_emit_result(lz_emitter *e, const lz_kernel_node *n, lz_emit_state total)
 {
-    if (!lz_em_has_index(n))
-        return lz_em_cast(e, lz_em_total_type(e, n), n->type, total.x);
-    return e->l->BuildSelect(e->b, unset(e, total.at, LZ_L_EQ), lz_em_int(e, e->i64, 0), total.at, "");
+    if (!lz_emit_has_index(n))
+        return lz_emit_cast(e, lz_emit_total_type(e, n), n->type, total.x);
+    return e->l->BuildSelect(e->b, unset(e, total.at, LZ_LLVM_EQ), lz_emit_int(e, e->i64, 0), total.at, "");
 }

@@ -1,5 +1,5 @@
-/* The target x86-64 in three sizes. */
-#include "jit/emit.h"
+/* The target x86-64 in three feature levels. */
+#include "jit/emitter.h"
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -17,36 +17,36 @@ static bool start(const lz_llvm *l)
     return has;
 }
 
-/* `count` lanes of x from `from` on; those that are not there are undefined. */
-static lz_lvalue *lanes(lz_em *e, lz_lvalue *x, int of, int at, int count)
+/* `count` lanes of x from lane `at` on; lanes beyond the end of x are poison. */
+static lz_llvm_value *lanes(lz_emitter *e, lz_llvm_value *x, int of, int at, int count)
 {
-    lz_lvalue *which[LZ_EM_LANES];
+    lz_llvm_value *which[LZ_EMIT_LANES];
     for (int i = 0; i < count; i++)
-        which[i] = at + i < of ? lz_em_i32(e, at + i) : e->l->GetPoison(e->i32);
+        which[i] = at + i < of ? lz_emit_i32(e, at + i) : e->l->GetPoison(e->i32);
     return e->l->BuildShuffleVector(e->b, x, x, e->l->ConstVector(which, (unsigned)count), "");
 }
 
-static lz_lvalue *join(lz_em *e, lz_lvalue *x, lz_lvalue *y, int each)
+static lz_llvm_value *join(lz_emitter *e, lz_llvm_value *x, lz_llvm_value *y, int each)
 {
-    lz_lvalue *which[LZ_EM_LANES];
+    lz_llvm_value *which[LZ_EMIT_LANES];
     for (int i = 0; i < 2 * each; i++)
-        which[i] = lz_em_i32(e, i);
+        which[i] = lz_emit_i32(e, i);
     return e->l->BuildShuffleVector(e->b, x, y, e->l->ConstVector(which, (unsigned)(2 * each)), "");
 }
 
-static lz_lvalue *scalef(lz_em *e, int ktype, lz_lvalue *x, lz_lvalue *y)
+static lz_llvm_value *scalef(lz_emitter *e, int ktype, lz_llvm_value *x, lz_llvm_value *y)
 {
-    bool wide = ktype == LZ_KF64;
-    lz_ltype *mask = wide ? e->i8 : e->i16;
-    lz_lvalue *args[] = { x, y, x, e->l->ConstAllOnes(mask), lz_em_i32(e, 4) };
-    return lz_em_call(e, wide ? "llvm.x86.avx512.mask.scalef.pd.512" : "llvm.x86.avx512.mask.scalef.ps.512",
-                      0, NULL, 5, args);
+    bool wide = ktype == LZ_KERNEL_F64;
+    lz_llvm_type *mask = wide ? e->i8 : e->i16;
+    lz_llvm_value *args[] = { x, y, x, e->l->ConstAllOnes(mask), lz_emit_i32(e, 4) };
+    return lz_emit_call(e, wide ? "llvm.x86.avx512.mask.scalef.pd.512" : "llvm.x86.avx512.mask.scalef.ps.512",
+                        0, NULL, 5, args);
 }
 
-/* In whole registers: fewer lanes are filled up, more take two. */
-static lz_lvalue *scale(lz_em *e, int ktype, lz_lvalue *x, lz_lvalue *y)
+/* In whole registers: fewer lanes are padded, more take two registers. */
+static lz_llvm_value *scale(lz_emitter *e, int ktype, lz_llvm_value *x, lz_llvm_value *y)
 {
-    int whole = ktype == LZ_KF64 ? 8 : 16, have = e->lanes;
+    int whole = ktype == LZ_KERNEL_F64 ? 8 : 16, have = e->lanes;
     if (have == whole)
         return scalef(e, ktype, x, y);
     if (have == 2 * whole)
@@ -57,9 +57,9 @@ static lz_lvalue *scale(lz_em *e, int ktype, lz_lvalue *x, lz_lvalue *y)
         return lanes(e, scalef(e, ktype, lanes(e, x, have, 0, whole), lanes(e, y, have, 0, whole)), whole, 0,
                      have);
     e->lanes = whole;
-    lz_lvalue *all = scalef(e, ktype, lz_em_splat(e, x), lz_em_splat(e, y));
+    lz_llvm_value *all = scalef(e, ktype, lz_emit_splat(e, x), lz_emit_splat(e, y));
     e->lanes = 1;
-    return e->l->BuildExtractElement(e->b, all, lz_em_i32(e, 0), "");
+    return e->l->BuildExtractElement(e->b, all, lz_emit_i32(e, 0), "");
 }
 
 #if defined(__x86_64__)
@@ -96,8 +96,8 @@ static bool runs_not(void)
 #define runs_avx512 runs_not
 #endif
 
-/* Worst first. The features are named, rather than taken from this machine, so that an
- * object runs on every CPU that has them. */
+/* Least capable first. The features are listed, not taken from this machine, so that an object runs on every
+ * CPU that has them. */
 #define TRIPLE "x86_64-unknown-linux-gnu"
 static const lz_target targets[] = {
     { .name = "sse4",
@@ -126,9 +126,9 @@ static const lz_target targets[] = {
       .cpu = "x86-64",
       .features = "+avx2,+fma,+f16c,+bmi,+bmi2,+popcnt,+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd",
       .lanes = 16,
-      .reads = 8, /* halves of a line: memory is read 2 to 10 % faster than by whole lines */
-      .held = LZ_EM_HELD,
-      .held_beside = LZ_EM_HELD,
+      .reads = 8, /* half a cache line: memory is read 2 to 10 % faster than by whole lines */
+      .held = LZ_EMIT_HELD,
+      .held_beside = LZ_EMIT_HELD,
       .masked = true,
       .scale = scale,
       .fma = true,

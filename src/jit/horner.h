@@ -1,4 +1,7 @@
-/* horner.h - HORNERn(bits, x, c0, c1, ...): c0 + c1 x + c2 x^2 + ..., as nested FMA. */
+/* horner.h - HORNERn(bits, x, c0, c1, ...): c0 + c1 x + c2 x^2 + ..., as nested FMA.
+ *
+ * PAIRSn gets powers of x, too, and adds up pairs of terms: one or two steps more, but half of the time that
+ * one vector takes, which is what limits long functions. Infinite powers make the sum NaN. */
 #ifndef LZ_JIT_HORNER_H
 #define LZ_JIT_HORNER_H
 
@@ -26,5 +29,12 @@
 #define HORNER22(b, x, c, ...) FMA##b(HORNER21(b, x, __VA_ARGS__), x, C##b(c))
 #define HORNER23(b, x, c, ...) FMA##b(HORNER22(b, x, __VA_ARGS__), x, C##b(c))
 #define HORNER24(b, x, c, ...) FMA##b(HORNER23(b, x, __VA_ARGS__), x, C##b(c))
+
+#define PAIR(b, x, c, d)                 FMA##b(C##b(d), x, C##b(c))
+#define PAIRS4(b, x, xx, c0, c1, c2, c3) FMA##b(PAIR(b, x, c2, c3), xx, PAIR(b, x, c0, c1))
+#define PAIRS6(b, x, xx, c0, c1, c2, c3, c4, c5)                                                             \
+    FMA##b(PAIRS4(b, x, xx, c2, c3, c4, c5), xx, PAIR(b, x, c0, c1))
+#define PAIRS9(b, x, xx, xxxx, c0, c1, c2, c3, c4, c5, c6, c7, c8)                                           \
+    FMA##b(FMA##b(C##b(c8), xxxx, PAIRS4(b, x, xx, c4, c5, c6, c7)), xxxx, PAIRS4(b, x, xx, c0, c1, c2, c3))
 
 #endif

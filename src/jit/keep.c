@@ -1,11 +1,11 @@
-/* What tiles need not make again: values that do not vary with what changes from one tile to the next.
+/* Finds values that need not be computed again for the next tile.
  *
  * An instruction depends on the lane dimensions along which its accesses move, and on those of its operands.
- * While none of them has moved since the last tile, its register still holds its result. */
+ * If no such dimension has moved since the last tile, the register still holds the result. */
 #include "jit/launch.h"
 
-/* Flat: the innermost dimension in which tiles follow each other, as whole lines or parts of one; -1: none.
- */
+/* Flat: the innermost dimension along which successive tiles move, as whole lines or parts of one; -1:
+ * none. */
 static int inner_dim(const lz_launch *l)
 {
     int last = l->lane.n - 1;
@@ -15,7 +15,7 @@ static int inner_dim(const lz_launch *l)
     return one ? last - 2 : last - 1;
 }
 
-/* Rows: bit 0 stands for the fixed index. */
+/* Rows: bit 0 is set if the access moves with the fixed index. */
 static uint16_t fixed_bits(const lz_launch *l, int access)
 {
     bool moves = false;
@@ -27,7 +27,7 @@ static uint16_t fixed_bits(const lz_launch *l, int access)
 static uint16_t access_bits(const lz_launch *l, int access)
 {
     uint16_t bits = 0;
-    int moving = l->lines ? l->lane.n - 1 : l->lane.n; /* whole lines all start at 0 */
+    int moving = l->lines ? l->lane.n - 1 : l->lane.n; /* whole lines all start at index 0 */
     if (l->rows)
         return fixed_bits(l, access);
     for (int d = 0; d < moving; d++) {
@@ -37,7 +37,7 @@ static uint16_t access_bits(const lz_launch *l, int access)
     return bits;
 }
 
-/* Rows: outer code has values of this row. */
+/* Rows: is the instruction outer code, whose values depend on the row? */
 static bool is_outer(const lz_launch *l, uint16_t instruction)
 {
     bool does = false;
@@ -48,13 +48,13 @@ static bool is_outer(const lz_launch *l, uint16_t instruction)
 
 static bool reads_access(const lz_instr *i)
 {
-    return i->kind >= LZ_I_LOAD && i->kind <= LZ_I_AFFINE;
+    return i->kind >= LZ_INSTR_LOAD && i->kind <= LZ_INSTR_AFFINE;
 }
 
-/* Reductions, scans and stores have to be done; loads in place cost nothing. */
+/* Reductions, scans and stores must always run; direct loads cost nothing. */
 static bool is_done_again(const lz_launch *l, const lz_instr *i)
 {
-    return i->kind >= LZ_I_REDUCE || (i->kind == LZ_I_LOAD && l->reach[i->access].direct);
+    return i->kind >= LZ_INSTR_REDUCE || (i->kind == LZ_INSTR_LOAD && l->access[i->access].direct);
 }
 
 static bool fits(const lz_launch *l)
@@ -75,10 +75,10 @@ void lz_keep_plan(lz_launch *l)
 {
     const lz_program *p = l->p;
     bool flat = l->flat && !l->across && l->lane.n > 1 && l->lane.n <= LZ_KEEP_DIMS;
-    bool rows = l->rows && l->lane.total <= l->tile; /* a tile has all of a row */
+    bool rows = l->rows && l->lane.total <= l->tile; /* a tile holds a whole row */
     if ((!flat && !rows) || p->n_code > LZ_KEEP_CODE)
         return;
-    uint16_t of[LZ_KEEP_CODE + 1] = { 0 }; /* of registers: each has one instruction, and 0 none */
+    uint16_t of[LZ_KEEP_CODE + 1] = { 0 }; /* by register; one instruction writes each, register 0 is none */
     int inner = rows ? 0 : inner_dim(l);
     bool any = false;
     for (uint16_t k = 0; k < p->uniform.end; k++)
@@ -86,7 +86,7 @@ void lz_keep_plan(lz_launch *l)
     for (uint16_t k = p->uniform.end; k < p->n_code; k++) {
         const lz_instr *i = &p->code[k];
         uint16_t bits = reads_access(i) ? access_bits(l, i->access) : 0;
-        bits |= is_outer(l, k) || i->kind == LZ_I_REDUCE || i->kind == LZ_I_SCAN;
+        bits |= is_outer(l, k) || i->kind == LZ_INSTR_REDUCE || i->kind == LZ_INSTR_SCAN;
         for (int j = 0; j < 4; j++)
             bits |= of[i->in[j]];
         bool again = inner < 0 || bits >> inner & 1 || is_done_again(l, i);

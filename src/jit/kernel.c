@@ -7,42 +7,39 @@
 static const struct {
     const char *text;
     int operands;
-} kinds[LZ_N_COUNT - LZ_KOP_COUNT] = {
+} kinds[LZ_KERNEL_NODE_COUNT - LZ_KERNEL_OP_COUNT] = {
     { "const", 0 },   { "param", 0 },  { "cast", 1 },      { "narrow", 1 }, { "load", 0 },
     { "load_if", 2 }, { "gather", 1 }, { "gather_if", 3 }, { "affine", 0 }, { "check", 2 },
     { "philox", 3 },  { "reduce", 1 }, { "scan", 1 },      { "rare", 3 },
 };
 
-int lz_knode_operands(const lz_knode *n)
+int lz_kernel_node_operands(const lz_kernel_node *n)
 {
-    return n->op < LZ_KOP_COUNT ? lz_kop_operands((lz_kop)n->op) : kinds[n->op - LZ_KOP_COUNT].operands;
+    return n->op < LZ_KERNEL_OP_COUNT ? lz_kernel_op_operands((lz_kernel_op)n->op)
+                                      : kinds[n->op - LZ_KERNEL_OP_COUNT].operands;
 }
 
-const char *lz_knode_text(const lz_knode *n)
+const char *lz_kernel_node_text(const lz_kernel_node *n)
 {
-    return n->op < LZ_KOP_COUNT ? lz_kop_text((lz_kop)n->op) : kinds[n->op - LZ_KOP_COUNT].text;
+    return n->op < LZ_KERNEL_OP_COUNT ? lz_kernel_op_text((lz_kernel_op)n->op)
+                                      : kinds[n->op - LZ_KERNEL_OP_COUNT].text;
 }
 
-size_t lz_ktype_size(lz_ktype t)
+size_t lz_kernel_type_size(lz_kernel_type t)
 {
-    static const uint8_t sizes[LZ_KTYPES] = { 1, 4, 8, 4, 8 };
+    static const uint8_t sizes[LZ_KERNEL_TYPES] = { 1, 4, 8, 4, 8 };
     return sizes[t];
 }
 
-lz_ktype lz_kreduce_total(lz_kreduce kind, lz_ktype t)
+lz_kernel_type lz_kernel_reduction_total(lz_kernel_reduction kind, lz_kernel_type t)
 {
-    return kind == LZ_K_RSUM && t == LZ_KF32 ? LZ_KF64 : t;
+    return kind == LZ_KERNEL_RSUM && t == LZ_KERNEL_F32 ? LZ_KERNEL_F64 : t;
 }
 
-const char *lz_ktype_text(lz_ktype t)
+const char *lz_kernel_type_text(lz_kernel_type t)
 {
-    static const char *const texts[LZ_KTYPES + 1] = { "bool", "i32", "i64", "f32", "f64", "none" };
+    static const char *const texts[LZ_KERNEL_TYPES + 1] = { "bool", "i32", "i64", "f32", "f64", "none" };
     return texts[t];
-}
-
-lz_hash lz_kernel_hash(const lz_kernel *k)
-{
-    return k->hash;
 }
 
 void lz_kernel_tag(const lz_kernel *k, char out[LZ_KERNEL_TAG])
@@ -53,13 +50,13 @@ void lz_kernel_tag(const lz_kernel *k, char out[LZ_KERNEL_TAG])
     out[LZ_KERNEL_TAG - 1] = '\0';
 }
 
-static bool same_node(const lz_knode *x, const lz_knode *y)
+static bool same_node(const lz_kernel_node *x, const lz_kernel_node *y)
 {
     return x->op == y->op && x->type == y->type && x->attr == y->attr && x->bits == y->bits
            && memcmp(x->in, y->in, sizeof x->in) == 0;
 }
 
-static bool same_nodes(const lz_kir *x, const lz_kir *y)
+static bool same_nodes(const lz_kernel_ir *x, const lz_kernel_ir *y)
 {
     bool eq = x->nodes.len == y->nodes.len;
     for (size_t i = 0; eq && i < x->nodes.len; i++)
@@ -67,7 +64,7 @@ static bool same_nodes(const lz_kir *x, const lz_kir *y)
     return eq;
 }
 
-static bool same_ends(const lz_kir *x, const lz_kir *y)
+static bool same_ends(const lz_kernel_ir *x, const lz_kernel_ir *y)
 {
     bool eq =
         x->access.len == y->access.len && x->stores.len == y->stores.len && x->params.len == y->params.len;
@@ -82,7 +79,7 @@ static bool same_ends(const lz_kir *x, const lz_kir *y)
 
 bool lz_kernel_equal(const lz_kernel *a, const lz_kernel *b)
 {
-    const lz_kir *x = &a->ir, *y = &b->ir;
+    const lz_kernel_ir *x = &a->ir, *y = &b->ir;
     return lz_hash_eq(a->hash, b->hash) && x->mode == y->mode && x->n_outer == y->n_outer
            && x->n_row == y->n_row && same_ends(x, y) && same_nodes(x, y);
 }
@@ -96,7 +93,7 @@ static const char *dtype_text(int dtype)
     return texts[dtype];
 }
 
-static void print_bits(lz_ktype t, int64_t bits, lz_text *out)
+static void print_bits(lz_kernel_type t, int64_t bits, lz_text *out)
 {
     float f;
     double d;
@@ -104,43 +101,44 @@ static void print_bits(lz_ktype t, int64_t bits, lz_text *out)
     memcpy(&f, &bits, sizeof f);
     memcpy(&d, &bits, sizeof d);
     memcpy(&i, &bits, sizeof i);
-    if (t == LZ_KF32 || t == LZ_KF64)
-        lz_text_double(out, t == LZ_KF32 ? (double)f : d);
+    if (t == LZ_KERNEL_F32 || t == LZ_KERNEL_F64)
+        lz_text_double(out, t == LZ_KERNEL_F32 ? (double)f : d);
     else
-        lz_text_int(out, t == LZ_KI32 ? i : bits);
+        lz_text_int(out, t == LZ_KERNEL_I32 ? i : bits);
 }
 
-/* What stands behind the operands: "[2]", " sum", ... */
-static void print_attr(const lz_knode *n, lz_text *out)
+/* Prints what follows the operands: "[2]", " sum", ... */
+static void print_attr(const lz_kernel_node *n, lz_text *out)
 {
-    static const char *const reduces[LZ_K_REDUCES] = { "sum", "prod", "max",    "min",   "and",
-                                                       "or",  "xor",  "argmax", "argmin" };
-    if (n->op == LZ_N_CONST) {
+    static const char *const reduces[LZ_KERNEL_REDUCES] = { "sum", "prod", "max",    "min",   "and",
+                                                            "or",  "xor",  "argmax", "argmin" };
+    if (n->op == LZ_KERNEL_NODE_CONST) {
         lz_text_putc(out, ' ');
-        print_bits((lz_ktype)n->type, n->bits, out);
-    } else if (n->op == LZ_N_NARROW) {
+        print_bits((lz_kernel_type)n->type, n->bits, out);
+    } else if (n->op == LZ_KERNEL_NODE_NARROW) {
         lz_text_printf(out, " %s", dtype_text(n->attr));
-    } else if (n->op == LZ_N_REDUCE || n->op == LZ_N_SCAN) {
+    } else if (n->op == LZ_KERNEL_NODE_REDUCE || n->op == LZ_KERNEL_NODE_SCAN) {
         lz_text_printf(out, " %s", reduces[n->attr]);
-    } else if (n->op == LZ_N_CHECK) {
+    } else if (n->op == LZ_KERNEL_NODE_CHECK) {
         if (n->attr < 0)
             lz_text_printf(out, " rule %d", -1 - n->attr / 2);
         else
             lz_text_printf(out, " dim %d%s", n->attr / 2, n->attr & 1 ? " wrap" : "");
-    } else if (n->op == LZ_N_RARE) {
-        lz_text_printf(out, " %s", lz_kop_text((lz_kop)n->attr));
-    } else if (n->op >= LZ_KOP_COUNT && n->op != LZ_N_CAST) {
+    } else if (n->op == LZ_KERNEL_NODE_RARE) {
+        lz_text_printf(out, " %s", lz_kernel_op_text((lz_kernel_op)n->attr));
+    } else if (n->op >= LZ_KERNEL_OP_COUNT && n->op != LZ_KERNEL_NODE_CAST) {
         lz_text_printf(out, " %d", n->attr);
     }
 }
 
-static void print_node(const lz_kir *ir, size_t i, lz_text *out)
+static void print_node(const lz_kernel_ir *ir, size_t i, lz_text *out)
 {
     static const char *const levels[] = { "uniform", "outer", "element" };
-    const lz_knode *n = &ir->nodes.data[i];
-    lz_text_printf(out, "  %%%zu : %s = %s", i, lz_ktype_text((lz_ktype)n->type), lz_knode_text(n));
+    const lz_kernel_node *n = &ir->nodes.data[i];
+    lz_text_printf(out, "  %%%zu : %s = %s", i, lz_kernel_type_text((lz_kernel_type)n->type),
+                   lz_kernel_node_text(n));
     print_attr(n, out);
-    int inputs = lz_knode_operands(n);
+    int inputs = lz_kernel_node_operands(n);
     for (int k = 0; k < inputs; k++)
         lz_text_printf(out, "%s%%%u", k ? ", " : " ", n->in[k]);
     lz_text_printf(out, "  # %s", levels[n->level]);
@@ -151,24 +149,25 @@ static void print_node(const lz_kir *ir, size_t i, lz_text *out)
 
 void lz_kernel_print(const lz_kernel *k, lz_text *out)
 {
-    const lz_kir *ir = &k->ir;
-    lz_text_printf(out, "kernel %s outer %d row %d\n", ir->mode == LZ_K_ROWS ? "rows" : "columns",
+    const lz_kernel_ir *ir = &k->ir;
+    lz_text_printf(out, "kernel %s outer %d row %d\n", ir->mode == LZ_KERNEL_ROWS ? "rows" : "columns",
                    ir->n_outer, ir->n_row);
     for (size_t i = 0; i < ir->access.len; i++)
         lz_text_printf(out, "  access %zu : %s %s\n", i, dtype_text(ir->access.data[i].dtype),
-                       ir->access.data[i].vary == LZ_K_ELEMENT ? "element" : "outer");
+                       ir->access.data[i].vary == LZ_KERNEL_ELEMENT ? "element" : "outer");
     for (size_t i = 0; i < ir->nodes.len; i++)
         print_node(ir, i, out);
     for (size_t i = 0; i < ir->stores.len; i++)
         lz_text_printf(out, "  store %d %%%u\n", ir->stores.data[i].access, ir->stores.data[i].value);
 }
 
-/* Some store takes what the load reads as it is: nobody says that it is made first. */
-static bool copies(const lz_kir *ir, int load)
+/* Does some store write the load's value unchanged? The order of stores is unspecified, so another store
+ * might overwrite the value first. */
+static bool copies(const lz_kernel_ir *ir, int load)
 {
     for (size_t i = 0; i < ir->stores.len; i++) {
-        const lz_knode *n = &ir->nodes.data[ir->stores.data[i].value];
-        if (n->op == LZ_N_LOAD && n->attr == load)
+        const lz_kernel_node *n = &ir->nodes.data[ir->stores.data[i].value];
+        if (n->op == LZ_KERNEL_NODE_LOAD && n->attr == load)
             return true;
     }
     return false;
@@ -179,22 +178,23 @@ bool lz_kernel_in_place(const lz_kernel *k, int load, int store)
     return !(k->ir.stores.len > 1 && copies(&k->ir, load)) && lz_program_in_place(k->program, load, store);
 }
 
-static bool divides(const lz_knode *n)
+static bool divides(const lz_kernel_node *n)
 {
-    bool division =
-        n->op == LZ_K_IDIV || n->op == LZ_K_IDIV_FLOOR || n->op == LZ_K_FMOD || n->op == LZ_K_REMAINDER;
-    return division && (n->type == LZ_KI32 || n->type == LZ_KI64);
+    bool division = n->op == LZ_KERNEL_IDIV || n->op == LZ_KERNEL_IDIV_FLOOR || n->op == LZ_KERNEL_FMOD
+                    || n->op == LZ_KERNEL_REMAINDER;
+    return division && (n->type == LZ_KERNEL_I32 || n->type == LZ_KERNEL_I64);
 }
 
-lz_kgrain lz_kernel_grain(const lz_kernel *k)
+lz_kernel_granularity lz_kernel_grain(const lz_kernel *k)
 {
-    lz_kgrain grain = LZ_K_BY_ELEMENT;
+    lz_kernel_granularity grain = LZ_KERNEL_BY_ELEMENT;
     for (size_t i = 0; i < k->ir.nodes.len; i++) {
-        const lz_knode *n = &k->ir.nodes.data[i];
-        if (n->op == LZ_N_GATHER || n->op == LZ_N_GATHER_IF || n->op == LZ_N_CHECK || divides(n))
-            return LZ_K_WHOLE;
-        if (n->op == LZ_N_REDUCE || n->op == LZ_N_SCAN)
-            grain = LZ_K_BY_OUTER;
+        const lz_kernel_node *n = &k->ir.nodes.data[i];
+        if (n->op == LZ_KERNEL_NODE_GATHER || n->op == LZ_KERNEL_NODE_GATHER_IF
+            || n->op == LZ_KERNEL_NODE_CHECK || divides(n))
+            return LZ_KERNEL_WHOLE;
+        if (n->op == LZ_KERNEL_NODE_REDUCE || n->op == LZ_KERNEL_NODE_SCAN)
+            grain = LZ_KERNEL_BY_OUTER;
     }
     return grain;
 }

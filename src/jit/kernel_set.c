@@ -3,25 +3,29 @@
 #include "base/mem.h"
 #include "jit/codes.h"
 #include "jit/program.h"
-
-enum { BUCKETS = 4096 };
+#include <assert.h>
 
 static struct {
     lz_lock lock;
-    lz_kernel *buckets[BUCKETS];
+    lz_hash_table table; /* has no memory while there are no kernels */
 } set = { .lock = LZ_LOCK_INIT };
 
-static lz_kernel **bucket_of(const lz_kernel *k)
+static uint64_t hash_of(const void *item)
 {
-    return &set.buckets[k->hash.lo % BUCKETS];
+    return ((const lz_kernel *)item)->hash.lo;
 }
 
-/* With the lock. */
+static const lz_hash_kind kernels = { offsetof(lz_kernel, link), hash_of };
+
+static bool same(const void *item, const void *like)
+{
+    return lz_kernel_equal(item, like);
+}
+
+/* With the lock held. */
 static lz_kernel *find(const lz_kernel *like)
 {
-    lz_kernel *k = *bucket_of(like);
-    while (k && !lz_kernel_equal(k, like))
-        k = k->chain;
+    lz_kernel *k = lz_hash_table_find(&set.table, &kernels, like->hash.lo, same, like);
     return k ? lz_kernel_retain(k) : NULL;
 }
 
@@ -33,33 +37,34 @@ lz_kernel *lz_kernel_set_find(const lz_kernel *like)
     return k;
 }
 
-lz_kernel *lz_kernel_set_add(lz_kernel *k)
+lz_err *lz_kernel_set_add(lz_kernel *k, lz_kernel **out)
 {
     lz_lock_take(&set.lock);
     lz_kernel *quicker = find(k);
-    if (!quicker) {
-        lz_kernel **bucket = bucket_of(k);
-        k->chain = *bucket;
-        *bucket = k;
+    lz_err *e = quicker ? NULL : lz_hash_table_reserve(&set.table, &kernels);
+    if (!quicker && !e) {
+        lz_hash_table_add(&set.table, &kernels, k->hash.lo, k);
+        assert(!k->listed);
         k->listed = true;
     }
     lz_lock_give(&set.lock);
-    if (quicker)
+    if (quicker || e)
         lz_kernel_release(k);
-    return quicker ? quicker : k;
+    *out = quicker ? quicker : e ? NULL : k;
+    return e;
 }
 
 static void unlist(lz_kernel *k)
 {
-    lz_kernel **at = bucket_of(k);
-    while (*at != k)
-        at = &(*at)->chain;
-    *at = k->chain;
+    assert(k->listed);
+    lz_hash_table_remove(&set.table, &kernels, k);
+    if (!set.table.count)
+        lz_hash_table_deinit(&set.table);
 }
 
 static void destroy(lz_kernel *k)
 {
-    lz_codes_detach(k);
+    lz_native_codes_detach(k);
     lz_vec_deinit(&k->ir.nodes);
     lz_vec_deinit(&k->ir.access);
     lz_vec_deinit(&k->ir.params);
@@ -68,14 +73,16 @@ static void destroy(lz_kernel *k)
     lz_mem_free(k);
 }
 
-/* `count` is how many there are beside the first: a new kernel is all zeros. */
+/* `count` is the number of owners beyond the first, so that a zeroed kernel has one. */
 lz_kernel *lz_kernel_retain(lz_kernel *k)
 {
+    assert(atomic_load_explicit(&k->count, memory_order_relaxed) >= 0);
     atomic_fetch_add_explicit(&k->count, 1, memory_order_relaxed);
     return k;
 }
 
-/* Whether there are others. The last one goes under the lock, for there it can be found. */
+/* Drops one owner; false if it is the last. The last owner must drop under the lock, because lookups can
+ * still find the kernel. */
 static bool drop_one(lz_kernel *k)
 {
     int n = atomic_load_explicit(&k->count, memory_order_relaxed);
@@ -88,7 +95,7 @@ static bool drop_one(lz_kernel *k)
 
 size_t lz_kernel_share(const lz_kernel *k)
 {
-    const lz_kir *ir = &k->ir;
+    const lz_kernel_ir *ir = &k->ir;
     size_t bytes = sizeof *k + ir->nodes.cap * sizeof *ir->nodes.data
                    + ir->access.cap * sizeof *ir->access.data + ir->params.cap
                    + ir->stores.cap * sizeof *ir->stores.data

@@ -9,8 +9,8 @@
 
 /* X(name, text, operands, types, result)
  * types: B bool, I i32 and i64, F f32 and f64, D f64. result: the type of the operands
- * (SAME), of the last one (LAST), bool, or the other type of the same width (BITS). */
-#define LZ_KOPS(X)                                                                                           \
+ * (SAME), of the last one (LAST), bool, or the other type of equal width (BITS). */
+#define LZ_KERNEL_OP_COUNT(X)                                                                                \
     X(ADD, "add", 2, I | F, SAME)                                                                            \
     X(SUB, "sub", 2, I | F, SAME)                                                                            \
     X(MUL, "mul", 2, I | F, SAME)                                                                            \
@@ -18,28 +18,28 @@
     X(FMA, "fma", 3, F, SAME)                 /* x*y+z, rounded once */                                      \
     X(IDIV, "idiv", 2, I, SAME)               /* towards zero; x/0 fails the run; MIN/-1 = MIN */            \
     X(IDIV_FLOOR, "idiv_floor", 2, I, SAME)   /* towards minus infinity */                                   \
-    X(FMOD, "fmod", 2, I | F, SAME)           /* the sign of x; integers by 0 fail */                        \
+    X(FMOD, "fmod", 2, I | F, SAME)           /* the sign of x; an integer y of 0 fails the run */           \
     X(REMAINDER, "remainder", 2, I | F, SAME) /* the sign of y, as Python's % */                             \
     X(NEG, "neg", 1, I | F, SAME)                                                                            \
     X(ABS, "abs", 1, I | F, SAME)                                                                            \
     X(MIN, "min", 2, B | I | F, SAME) /* NaN if either is */                                                 \
     X(MAX, "max", 2, B | I | F, SAME)                                                                        \
-    X(FMIN, "fmin", 2, F, SAME) /* the other one if one is NaN */                                            \
+    X(FMIN, "fmin", 2, F, SAME) /* ignores a NaN operand */                                                  \
     X(FMAX, "fmax", 2, F, SAME)                                                                              \
     X(EQ, "eq", 2, B | I | F, BOOL)                                                                          \
     X(NE, "ne", 2, B | I | F, BOOL)                                                                          \
     X(LT, "lt", 2, B | I | F, BOOL)                                                                          \
     X(LE, "le", 2, B | I | F, BOOL)                                                                          \
-    X(GT, "gt", 2, B | I | F, BOOL) /* made as LT with operands swapped */                                   \
+    X(GT, "gt", 2, B | I | F, BOOL) /* becomes LT with its operands swapped */                               \
     X(GE, "ge", 2, B | I | F, BOOL)                                                                          \
     X(AND, "and", 2, B | I, SAME)                                                                            \
     X(OR, "or", 2, B | I, SAME)                                                                              \
     X(XOR, "xor", 2, B | I, SAME)                                                                            \
     X(NOT, "not", 1, B | I, SAME)                                                                            \
-    X(SHL, "shl", 2, I, SAME)               /* a count below 0 or too great: 0 */                            \
-    X(SHR, "shr", 2, I, SAME)               /* arithmetic; such counts: the sign */                          \
-    X(SHRU, "shru", 2, I, SAME)             /* logical; such counts: 0 */                                    \
-    X(SELECT, "select", 3, B | I | F, LAST) /* x is bool; y where it holds, else z */                        \
+    X(SHL, "shl", 2, I, SAME)               /* a count below 0 or not below the width: 0 */                  \
+    X(SHR, "shr", 2, I, SAME)               /* arithmetic; out-of-range counts: the sign */                  \
+    X(SHRU, "shru", 2, I, SAME)             /* logical; out-of-range counts: 0 */                            \
+    X(SELECT, "select", 3, B | I | F, LAST) /* x is bool: x ? y : z */                                       \
     X(FLOOR, "floor", 1, F, SAME)                                                                            \
     X(CEIL, "ceil", 1, F, SAME)                                                                              \
     X(TRUNC, "trunc", 1, F, SAME)                                                                            \
@@ -79,34 +79,43 @@
     X(NORMAL_CDF, "normal_cdf", 1, F, SAME) /* see below */                                                  \
     X(LGAMMA, "lgamma", 1, F, SAME)                                                                          \
     X(DIGAMMA, "digamma", 1, F, SAME)                                                                        \
-    X(TURN_COUNT, "turn_count", 1, D, BITS) /* turn.h: the far end of sin, cos, tan */                       \
+    X(TURN_COUNT, "turn_count", 1, D, BITS) /* trig_reduce.h: large arguments of sin, cos, tan */            \
     X(TURN_HI, "turn_hi", 1, D, SAME)                                                                        \
     X(TURN_LO, "turn_lo", 1, D, SAME)                                                                        \
-    X(SCALE, "scale", 2, F, SAME) /* see below */
+    X(ZETA, "zeta", 2, D, SAME) /* special64.h, as the next three */                                         \
+    X(IGAMMA, "igamma", 2, D, SAME)                                                                          \
+    X(IGAMMAC, "igammac", 2, D, SAME)                                                                        \
+    X(ORTHOGONAL, "orthogonal", 3, D, SAME) /* x, degree, family */                                          \
+    X(SCALE, "scale", 2, F, SAME)           /* see below */
 
 /* NORMAL_CDF is the normal distribution function, 0.5 * (1 + erf(x * sqrt(0.5))), with a small absolute
- * error; far below 0 it is 0. For what multiplies it by x, as gelu does: no part of erf's relative accuracy
- * near 0 is seen there, so that it takes fewer steps. */
+ * error; below -10 it is 0. It is meant for products with x, as in gelu: they do not need erf's
+ * relative accuracy near 0, so fewer steps suffice. */
 
-/* SCALE is x * 2^y, rounded once, for a whole y and x near 1; NaN if y is NaN. y infinite, as
- * exp has it for infinities: infinite or 0, even if x is NaN. So AVX-512's vscalef. Only
- * lz_kernel_expand_hot makes it. */
+/* SCALE is x * 2^y, rounded once, for integral y and x near 1; NaN if y is NaN. For infinite y (exp of an
+ * infinity) the result is infinite or 0, even if x is NaN. This is AVX-512's vscalef. Only
+ * lz_kernel_expand_hot creates it. */
 
-typedef enum lz_kop {
-#define ROW(name, text, n, types, result) LZ_K_##name,
-    LZ_KOPS(ROW)
+typedef enum lz_kernel_op {
+#define ROW(name, text, n, types, result) LZ_KERNEL_##name,
+    LZ_KERNEL_OP_COUNT(ROW)
 #undef ROW
-        LZ_KOP_COUNT
-} lz_kop;
+        LZ_KERNEL_OP_COUNT
+} lz_kernel_op;
 
-/* What a table row says, as bits of 1 << lz_ktype (kernel.h). */
-typedef enum lz_kresult { LZ_KR_SAME, LZ_KR_BOOL, LZ_KR_LAST, LZ_KR_BITS } lz_kresult;
+/* The `result` column of the table. lz_kernel_op_types has bits 1 << lz_kernel_type (kernel.h). */
+typedef enum lz_kernel_result {
+    LZ_KERNEL_REDUCE_SAME,
+    LZ_KERNEL_REDUCE_BOOL,
+    LZ_KERNEL_REDUCE_LAST,
+    LZ_KERNEL_REDUCE_BITS
+} lz_kernel_result;
 
-/* By its text: "add"; false if there is none. */
-bool lz_kop_find(lz_str text, lz_kop *out);
-const char *lz_kop_text(lz_kop op);
-int lz_kop_operands(lz_kop op);
-unsigned lz_kop_types(lz_kop op);
-lz_kresult lz_kop_result(lz_kop op);
+/* Finds an operation by its text, "add"; false if there is none. */
+bool lz_kernel_op_find(lz_str text, lz_kernel_op *out);
+const char *lz_kernel_op_text(lz_kernel_op op);
+int lz_kernel_op_operands(lz_kernel_op op);
+unsigned lz_kernel_op_types(lz_kernel_op op);
+lz_kernel_result lz_kernel_op_result(lz_kernel_op op);
 
 #endif

@@ -1,14 +1,16 @@
 #include "jit/launch.h"
 #include "jit/code_launch.h"
+#include "jit/fused_instr.h"
 #include "jit/reduce.h"
+#include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
 enum {
-    L1_LEAST = 32 << 10,   /* bytes of the first cache, if nobody says */
-    CHUNK_WORK = 1 << 15,  /* elements a thread takes at once */
-    SHARE_LEAST = 1 << 17, /* a row of fewer is not shared by threads */
+    L1_LEAST = 32 << 10,   /* bytes of the L1 cache if the system does not say */
+    CHUNK_WORK = 1 << 15,  /* elements that a thread takes at once */
+    SHARE_LEAST = 1 << 17, /* shorter rows are not shared by threads */
 };
 
 static int64_t at_least(int64_t v, int64_t least)
@@ -18,8 +20,8 @@ static int64_t at_least(int64_t v, int64_t least)
 
 static bool contiguous(const lz_launch *l, int access)
 {
-    const lz_reach *a = &l->reach[access];
-    bool whole = (size_t)a->size == lz_ktype_size(lz_ktype_of((lz_dtype)a->dtype));
+    const lz_launch_access *a = &l->access[access];
+    bool whole = (size_t)a->size == lz_kernel_type_size(lz_kernel_type_of((lz_dtype)a->dtype));
     return whole && a->linear && (a->step == a->size || l->lane.n == 0);
 }
 
@@ -27,10 +29,10 @@ typedef struct span {
     uintptr_t from, to;
 } span;
 
-/* The bytes that an access may touch. */
+/* The address range that an access may touch. */
 static span span_of(const lz_launch *l, int access)
 {
-    const lz_kaccess *a = &l->nest.args->access[access];
+    const lz_kernel_access *a = &l->nest.args->access[access];
     int64_t low = a->offset, high = a->offset, n = l->p->n_outer + l->p->n_row;
     for (int d = 0; d < n; d++) {
         int64_t reach = lz_nest_stride(&l->nest, access, d) * (l->nest.args->extents[d] - 1);
@@ -42,14 +44,27 @@ static span span_of(const lz_launch *l, int access)
     return (span){ base + (uintptr_t)(low * size), base + (uintptr_t)((high + 1) * size) };
 }
 
-/* Would writing this store's value where it is made spoil something the block reads
- * after that? Positions are of instructions. What an earlier block loaded may still lie there. */
+/* Does any access read this memory? */
+static bool is_read(const lz_launch *l, span s)
+{
+    bool read = false;
+    for (size_t k = 0; !read && k < l->p->n_access; k++) {
+        span x = span_of(l, (int)k);
+        read = l->p->access[k].loads && x.from < s.to && s.from < x.to;
+    }
+    return read;
+}
+
+/* Would writing the value to its output when instruction `made` computes it overwrite memory that is read
+ * later? Includes loads of earlier blocks: their registers may be the memory itself. */
 static bool spoils(const lz_launch *l, lz_block b, uint16_t made, span s)
 {
     const lz_program *p = l->p;
+    if (!is_read(l, s)) /* long programs have few accesses */
+        return false;
     for (uint16_t k = 0; k < b.end; k++) {
         const lz_instr *i = &p->code[k];
-        if (i->kind < LZ_I_LOAD || i->kind > LZ_I_GATHER_IF)
+        if (i->kind < LZ_INSTR_LOAD || i->kind > LZ_INSTR_GATHER_IF)
             continue;
         uint16_t last = p->registers[i->out].last > k ? p->registers[i->out].last : k;
         span x = span_of(l, i->access);
@@ -59,7 +74,7 @@ static bool spoils(const lz_launch *l, lz_block b, uint16_t made, span s)
     return false;
 }
 
-/* The instruction that makes register r in the block, or end. */
+/* The instruction of the block that computes register r; b.end if there is none. */
 static uint16_t maker_of(const lz_program *p, lz_block b, uint16_t r)
 {
     uint16_t k = b.begin;
@@ -68,57 +83,52 @@ static uint16_t maker_of(const lz_program *p, lz_block b, uint16_t r)
     return k;
 }
 
-/* Too large to be found in a cache when it is read, and not what was just read: such an output need not be
- * read into a cache to be written. */
+/* Is the output too large to be still in a cache when it is read, and disjoint from all loads? Then it is
+ * written past the caches, which saves reading its lines first. */
 static bool streams(const lz_launch *l, int access)
 {
-    const lz_program *p = l->p;
     span s = span_of(l, access);
-    bool does = contiguous(l, access) && (int64_t)(s.to - s.from) >= lz_stream_least();
-    for (size_t k = 0; does && k < p->n_access; k++) {
-        span x = span_of(l, (int)k);
-        does = !p->access[k].loads || x.from >= s.to || s.from >= x.to;
-    }
-    return does;
+    return contiguous(l, access) && (int64_t)(s.to - s.from) >= lz_stream_least() && !is_read(l, s);
 }
 
-/* Stores at the end of a block that can be made in place; from aim `n` on. */
-static uint8_t aim_block(lz_launch *l, lz_block b, uint8_t n)
+/* Finds the stores at the end of a block whose value can be computed in place. Appends to `inplace` from `n`
+ * on. */
+static uint8_t inplace_stores_of_block(lz_launch *l, lz_block b, uint8_t n)
 {
     const lz_program *p = l->p;
     uint8_t first = n;
-    for (uint16_t k = b.end; k > b.begin && p->code[k - 1].kind == LZ_I_STORE; k--) {
+    for (uint16_t k = b.end; k > b.begin && p->code[k - 1].kind == LZ_INSTR_STORE; k--) {
         const lz_instr *i = &p->code[k - 1];
         uint16_t made = maker_of(p, b, i->in[0]);
-        bool own = made < b.end && p->code[made].kind != LZ_I_REDUCE && !lz_keep_is(l, made);
-        own = own && !(p->code[made].kind == LZ_I_LOAD && l->reach[p->code[made].access].direct);
+        bool own = made < b.end && p->code[made].kind != LZ_INSTR_REDUCE && !lz_keep_is(l, made);
+        own = own && !(p->code[made].kind == LZ_INSTR_LOAD && l->access[p->code[made].access].direct);
         for (uint8_t j = first; own && j < n; j++)
-            own = l->aims[j].value != i->in[0];
+            own = l->inplace[j].value != i->in[0];
         own = own && contiguous(l, i->access) && !spoils(l, b, made, span_of(l, i->access));
-        l->reach[i->access].stream = streams(l, i->access);
-        l->streams = l->streams || l->reach[i->access].stream;
-        own = own && !l->reach[i->access].stream;
-        l->reach[i->access].direct = own;
+        l->access[i->access].stream = streams(l, i->access);
+        l->streams = l->streams || l->access[i->access].stream;
+        own = own && !l->access[i->access].stream;
+        l->access[i->access].direct = own;
         if (own)
-            l->aims[n++] = (lz_aim){ i->in[0], (uint8_t)i->access };
+            l->inplace[n++] = (lz_inplace_store){ i->in[0], (uint8_t)i->access };
     }
     return n;
 }
 
-static void aim(lz_launch *l)
+static void find_inplace_stores(lz_launch *l)
 {
     const lz_program *p = l->p;
     uint8_t n = 0;
     for (int w = 0; w <= p->walks; w++) {
-        l->aims_of[0][w][0] = n;
-        n = l->once ? n : aim_block(l, p->outer[w], n);
-        l->aims_of[0][w][1] = l->aims_of[1][w][0] = n;
-        n = w < p->walks ? aim_block(l, p->element[w], n) : n;
-        l->aims_of[1][w][1] = n;
+        l->inplace_of[0][w][0] = n;
+        n = l->once ? n : inplace_stores_of_block(l, p->outer[w], n);
+        l->inplace_of[0][w][1] = l->inplace_of[1][w][0] = n;
+        n = w < p->walks ? inplace_stores_of_block(l, p->element[w], n) : n;
+        l->inplace_of[1][w][1] = n;
     }
 }
 
-/* Does one step lead through all of a tile? */
+/* Does one stride address a whole tile? */
 static bool is_linear(const lz_launch *l, int access)
 {
     if (l->lines > 1)
@@ -130,15 +140,16 @@ static void reach_all(lz_launch *l)
 {
     int last = l->lane.n - 1;
     for (size_t k = 0; k < l->p->n_access; k++) {
-        const lz_kuse *u = &l->p->access[k];
-        if (!lz_kuse_any(u))
+        const lz_kernel_use *u = &l->p->access[k];
+        if (!lz_kernel_use_any(u))
             continue;
-        lz_reach *a = &l->reach[k];
+        lz_launch_access *a = &l->access[k];
         bool memory = u->loads || u->stores;
-        a->stream = false;
+        a->stream = a->raw = false;
+        assert(l->n_used < LZ_KERNEL_ACCESSES);
         l->used[l->n_used++] = (uint8_t)k;
         a->base = memory ? l->nest.args->access[k].base : NULL;
-        a->size = lz_kuse_size(u);
+        a->size = lz_kernel_use_size(u);
         a->offset = l->nest.args->access[k].offset;
         a->dtype = u->dtype;
         a->step = last < 0 ? 0 : lz_nest_stride(&l->nest, (int)k, l->lane.dim[last]) * a->size;
@@ -148,15 +159,27 @@ static void reach_all(lz_launch *l)
     }
 }
 
+/* Lets sums read their elements in memory. */
+static void find_raw(lz_launch *l)
+{
+    for (size_t k = 0; l->rows && k < l->p->n_code; k++) {
+        const lz_instr *i = &l->p->code[k];
+        if (i->kind != LZ_INSTR_REDUCE || i->form != LZ_FORM_DTYPE)
+            continue;
+        lz_launch_access *a = &l->access[i->access];
+        a->direct = a->raw = a->linear && (a->step == a->size || l->lane.n == 0);
+    }
+}
+
 static int64_t state_bytes(const lz_launch *l, int64_t tile)
 {
     return l->rows ? (int64_t)l->p->state_rows : (int64_t)l->p->state_columns * tile;
 }
 
-/* Bytes that a tile's registers and streams may take: three quarters of the first cache; measured. */
+/* Bytes that a tile's registers and streams may take: three quarters of the L1 cache; measured. */
 static int64_t tile_budget(void)
 {
-    static _Atomic int64_t known; /* asking takes long in a virtual machine */
+    static _Atomic int64_t known; /* sysconf is slow in a virtual machine */
     int64_t budget = atomic_load_explicit(&known, memory_order_relaxed);
     if (!budget) {
         long cache = sysconf(_SC_LEVEL1_DCACHE_SIZE);
@@ -170,7 +193,7 @@ static int64_t tile_size(const lz_launch *l, int threads)
 {
     int64_t tile = LZ_TILE_MOST, units = l->p->units;
     while (tile > LZ_TILE_LEAST && threads > 1 && !l->flat && !l->rows && tile * threads > l->lane.total)
-        tile /= 2; /* columns are shared by tiles */
+        tile /= 2; /* threads share columns by tiles */
     while (tile > LZ_TILE_LEAST && (int64_t)l->p->hot * tile > tile_budget())
         tile /= 2;
     while (tile > LZ_TILE_LEAST && units * tile + state_bytes(l, tile) + 64 > LZ_SCRATCH)
@@ -178,8 +201,8 @@ static int64_t tile_size(const lz_launch *l, int threads)
     return tile;
 }
 
-/* Kernels without reductions go over everything at once, except where outer code is
- * worth doing once per row and rows are long. */
+/* Kernels without reductions run flat, except if outer code is worth running once per row and rows are
+ * long. */
 static bool worth_rows(const lz_program *p, const int64_t *extents)
 {
     enum { LONG = 128 };
@@ -189,12 +212,13 @@ static bool worth_rows(const lz_program *p, const int64_t *extents)
         row = row < LZ_TILE_MOST ? row * extents[p->n_outer + d] : row;
     for (int k = 0; k <= p->walks; k++) {
         for (uint16_t i = p->outer[k].begin; i < p->outer[k].end; i++)
-            work = work || p->code[i].kind != LZ_I_LOAD;
+            work = work || p->code[i].kind != LZ_INSTR_LOAD;
     }
     return work && p->n_outer > 0 && row >= LONG;
 }
 
-/* Stores per outer index happen once, whatever the length of the row. */
+/* Are there stores per outer index and rows of more or fewer than one element? Such stores happen once per
+ * row. */
 static bool stores_outer(const lz_launch *l)
 {
     const lz_program *p = l->p;
@@ -204,7 +228,7 @@ static bool stores_outer(const lz_launch *l)
     return p->outer_stores && row != 1;
 }
 
-/* Whole lines side by side, where lines are shorter than tiles. */
+/* Number of whole lines in a tile; 0 if lines are longer than tiles, or too few fit. */
 static int64_t lines_of(const lz_launch *l)
 {
     int last = l->lane.n - 1;
@@ -215,29 +239,17 @@ static int64_t lines_of(const lz_launch *l)
     return line >= LZ_TILE_LEAST || lines * line >= l->tile / 4 ? lines : 0;
 }
 
-static bool checks(const lz_program *p)
-{
-    bool does = false;
-    for (size_t k = 0; k < p->n_code; k++)
-        does = does || p->code[k].kind == LZ_I_CHECK;
-    return does;
-}
-
-/* Lines of a few elements: the dimension before is walked along instead. The order of elements shows in
- * which index is said to be out of bounds, and in nothing else. */
+/* Swaps the last two lane dimensions if lines have only a few elements. The order of elements decides only
+ * which out-of-bounds index is reported, so kernels with checks are left alone. */
 static void turn_short_lines(lz_launch *l)
 {
     enum { SHORT = 4 };
     lz_axes *x = &l->lane;
     int last = x->n - 1;
-    if (last < 1 || x->extent[last] > SHORT || x->extent[last - 1] <= x->extent[last] || checks(l->p))
+    if (last < 1 || x->extent[last] > SHORT || x->extent[last - 1] <= x->extent[last]
+        || lz_program_checks(l->p))
         return;
-    int64_t extent = x->extent[last];
-    uint8_t dim = x->dim[last];
-    x->extent[last] = x->extent[last - 1];
-    x->dim[last] = x->dim[last - 1];
-    x->extent[last - 1] = extent;
-    x->dim[last - 1] = dim;
+    lz_axes_swap_last(x);
 }
 
 static void prepare(lz_launch *l, int threads)
@@ -246,7 +258,7 @@ static void prepare(lz_launch *l, int threads)
     int outer = p->n_outer, all = p->n_outer + p->n_row;
     bool loops = p->reduces || p->scans;
     l->flat = !loops && !stores_outer(l) && !worth_rows(p, l->nest.args->extents);
-    l->rows = !l->flat && (loops ? p->mode == LZ_K_ROWS : p->walks > 0);
+    l->rows = !l->flat && (loops ? p->mode == LZ_KERNEL_ROWS : p->walks > 0);
     l->once = l->rows;
     lz_axes_init(&l->fixed);
     lz_axes_init(&l->lane);
@@ -257,13 +269,16 @@ static void prepare(lz_launch *l, int threads)
         turn_short_lines(l);
     int64_t last = l->lane.n ? l->lane.extent[l->lane.n - 1] : 1;
     l->tile = tile_size(l, threads);
+    assert(l->tile >= LZ_TILE_LEAST && l->tile <= LZ_TILE_MOST && (l->tile & (l->tile - 1)) == 0);
     l->lines = lines_of(l);
     l->across = l->lane.n > 1 && !l->lines && (l->rows || last < LZ_TILE_LEAST);
     l->row_lines = l->flat && !l->across && l->lane.n && l->lane.dim[l->lane.n - 1] >= outer;
     l->block = lz_reduce_block(l->rows, l->rows ? l->lane.total : l->fixed.total);
     reach_all(l);
+    if (p->sums_memory)
+        find_raw(l);
     lz_keep_plan(l);
-    aim(l);
+    find_inplace_stores(l);
 }
 
 static void place_tiles(lz_worker *w, const lz_launch *l)
@@ -277,10 +292,11 @@ static void place_tiles(lz_worker *w, const lz_launch *l)
     for (size_t r = 0; r < p->n_registers; r++)
         w->tile[r] = w->scratch + (int64_t)p->registers[r].at * l->tile;
     w->state = w->scratch + ((int64_t)p->units * l->tile + 63) / 64 * 64;
+    assert(w->state + state_bytes(l, l->tile) <= w->scratch + LZ_SCRATCH);
     lz_keep_place(w, w->state + (state_bytes(l, l->tile) + 63) / 64 * 64);
 }
 
-/* Sets up a thread's registers and makes the uniform values. */
+/* Sets up a thread's registers and computes the uniform values. */
 static bool start_worker(lz_worker *w, const lz_launch *l)
 {
     place_tiles(w, l);
@@ -302,10 +318,10 @@ static void go_to_fixed(lz_worker *w, int64_t flat)
     lz_axes_split(&l->fixed, flat, w->fixed_at);
     for (int k = 0; k < l->n_used; k++) {
         int a = l->used[k];
-        int64_t offset = l->reach[a].offset;
+        int64_t offset = l->access[a].offset;
         for (int d = 0; d < l->fixed.n; d++)
             offset += w->fixed_at[d] * lz_nest_stride(&l->nest, a, l->fixed.dim[d]);
-        w->fixed[a] = lz_reach_move(l->reach[a].base, offset * l->reach[a].size);
+        w->fixed[a] = lz_pointer_add(l->access[a].base, offset * l->access[a].size);
     }
 }
 
@@ -320,7 +336,7 @@ static void next_fixed(lz_worker *w)
         for (int k = 0; k < l->n_used; k++) {
             int a = l->used[k];
             w->fixed[a] =
-                lz_reach_move(w->fixed[a], lz_nest_stride(&l->nest, a, l->fixed.dim[d]) * l->reach[a].size);
+                lz_pointer_add(w->fixed[a], lz_nest_stride(&l->nest, a, l->fixed.dim[d]) * l->access[a].size);
         }
         return;
     }
@@ -331,7 +347,7 @@ static void next_fixed(lz_worker *w)
         go_to_fixed(w, flat);
 }
 
-/* To element `flat` of the lane dimensions, at the present fixed index. */
+/* Moves to element `flat` of the lane dimensions, at the current fixed index. */
 static void go_to_lane(lz_worker *w, int64_t flat)
 {
     const lz_launch *l = w->l;
@@ -343,18 +359,18 @@ static void go_to_lane(lz_worker *w, int64_t flat)
         int64_t offset = 0;
         for (int d = 0; d < last; d++)
             offset += w->lane_at[d] * lz_nest_stride(&l->nest, a, l->lane.dim[d]);
-        w->here[a] = lz_reach_move(w->fixed[a], offset * l->reach[a].size
-                                                    + (last < 0 ? 0 : w->lane_at[last] * l->reach[a].step));
+        w->here[a] = lz_pointer_add(w->fixed[a], offset * l->access[a].size
+                                                     + (last < 0 ? 0 : w->lane_at[last] * l->access[a].step));
     }
 }
 
-/* Bits of lane dimensions from d on. */
+/* Bits of lane dimensions d and inwards. */
 static uint16_t bits_from(int d)
 {
     return d < LZ_KEEP_DIMS ? (uint16_t)((1u << LZ_KEEP_DIMS) - (1u << d)) : 0;
 }
 
-/* n elements further, to the start of another line: over the end of lane dimension `from`. */
+/* Advances n elements to the start of another line, past the end of lane dimension `from`. */
 static void next_line(lz_worker *w, int from, int64_t n)
 {
     const lz_launch *l = w->l;
@@ -366,7 +382,7 @@ static void next_line(lz_worker *w, int from, int64_t n)
         int64_t steps = lz_nest_stride(&l->nest, a, l->lane.dim[d]);
         for (int e = d + 1; e <= last; e++)
             steps -= w->lane_at[e] * lz_nest_stride(&l->nest, a, l->lane.dim[e]);
-        w->here[a] = lz_reach_move(w->here[a], steps * l->reach[a].size);
+        w->here[a] = lz_pointer_add(w->here[a], steps * l->access[a].size);
     }
     w->first += n;
     w->moved = bits_from(d);
@@ -375,7 +391,7 @@ static void next_line(lz_worker *w, int from, int64_t n)
         w->lane_at[e] = 0;
 }
 
-/* `by` further along lane dimension d, n elements in all. */
+/* Advances `by` indices along lane dimension d, which are n elements. */
 static void next_along(lz_worker *w, int d, int64_t by, int64_t n)
 {
     const lz_launch *l = w->l;
@@ -383,13 +399,13 @@ static void next_along(lz_worker *w, int d, int64_t by, int64_t n)
     w->moved = bits_from(d);
     w->lane_at[d] += by;
     for (int k = 0; k < l->n_used; k++) {
-        const lz_reach *a = &l->reach[l->used[k]];
+        const lz_launch_access *a = &l->access[l->used[k]];
         int64_t each = d == l->lane.n - 1 ? a->step : a->line;
-        w->here[l->used[k]] = lz_reach_move(w->here[l->used[k]], by * each);
+        w->here[l->used[k]] = lz_pointer_add(w->here[l->used[k]], by * each);
     }
 }
 
-/* n elements further. */
+/* Advances n elements. */
 static void next_lane(lz_worker *w, int64_t n)
 {
     const lz_launch *l = w->l;
@@ -407,8 +423,8 @@ static void next_lane(lz_worker *w, int64_t n)
         go_to_lane(w, w->first + n);
 }
 
-/* How many elements the tile at w->first has: not over `end`, nor over the end of the
- * lane dimension along which tiles are cut unless tiles may. */
+/* Elements of the tile at w->first. A tile ends at `end`, and at the end of the lane dimension along which
+ * tiles are cut unless tiles may cross it. */
 static int64_t tile_count(const lz_worker *w, int64_t end)
 {
     const lz_launch *l = w->l;
@@ -424,7 +440,7 @@ static int64_t tile_count(const lz_worker *w, int64_t end)
     return left < n ? left : n;
 }
 
-/* Tiles of whole lines are shared among threads by lines. */
+/* The unit in which threads share the work: one line if tiles are whole lines. */
 static int64_t unit_of(const lz_launch *l)
 {
     return l->lines ? l->lane.extent[l->lane.n - 1] : 1;
@@ -444,7 +460,8 @@ static lz_err *run_flat(void *user, int64_t begin, int64_t end, int worker)
     go_to_lane(&w, begin);
     for (int64_t at = begin; ok && at < end;) {
         int64_t n = tile_count(&w, end);
-        w.moved = n > most ? LZ_KEEP_ALL : w.moved; /* a shorter tile has made the first elements alone */
+        assert(n > 0 && n <= l->tile && n <= end - at);
+        w.moved = n > most ? LZ_KEEP_ALL : w.moved; /* a shorter tile computed too few elements */
         most = n > most ? n : most;
         for (int k = 0; ok && k <= p->walks; k++) {
             ok = lz_exec_outer(&w, k, n);
@@ -504,22 +521,22 @@ static lz_err *run_rows(void *user, int64_t begin, int64_t end, int worker)
         }
         ok = ok && outer_code(&w, l->p->walks);
         next_fixed(&w);
-        w.moved = 1; /* keep.c: the fixed index */
+        w.moved = 1; /* keep.c: bit 0, the fixed index */
     }
     end_worker(l);
     return w.err;
 }
 
-/* A row that all threads walk together: each takes blocks, whose totals are put together in
- * the order of the row. */
+/* A row that all threads walk together. Each thread takes blocks; the blocks' totals are combined in the
+ * order of the row. */
 typedef struct shared_row {
     const lz_worker *leader;
-    char *parts; /* of each block */
+    char *parts; /* one per block */
     size_t part;
     int64_t block;
 } shared_row;
 
-/* Where another worker is and what it has in its registers, the states left out. */
+/* Gives w the leader's position and registers, but not its states. */
 static void follow(lz_worker *w, const lz_worker *leader)
 {
     const lz_launch *l = leader->l;
@@ -577,7 +594,7 @@ static lz_err *run_shared_row(lz_worker *w, char *parts, lz_pool *pool)
     return w->err;
 }
 
-/* Not part of its caller, whose other ways need the stack for workers of their own. */
+/* noinline: the caller's other paths put workers of their own on the stack. */
 __attribute__((noinline)) static lz_err *run_shared(const lz_launch *l, lz_pool *pool)
 {
     _Alignas(int64_t) char parts[sizeof(int64_t) * 2 * LZ_KERNEL_REDUCTIONS * LZ_BLOCKS]; /* lz_reduce_part */
@@ -590,17 +607,17 @@ __attribute__((noinline)) static lz_err *run_shared(const lz_launch *l, lz_pool 
     return e;
 }
 
-/* Tells where the tile starts from the fixed index (-1), or from nowhere (1). */
+/* Makes `here` relative to the address at the fixed index (sign -1), or absolute again (sign 1). */
 static void rebase(lz_worker *w, int64_t sign)
 {
     for (int k = 0; k < w->l->n_used; k++) {
         int a = w->l->used[k];
         int64_t fixed = (int64_t)(uintptr_t)w->fixed[a];
-        w->here[a] = lz_reach_move(w->here[a], sign * fixed);
+        w->here[a] = lz_pointer_add(w->here[a], sign * fixed);
     }
 }
 
-/* One row further, the same columns. */
+/* Moves to the next row, same columns. */
 static void next_row(lz_worker *w)
 {
     rebase(w, -1);
@@ -665,7 +682,7 @@ static lz_err *run_columns(void *user, int64_t begin, int64_t end, int worker)
     return w.err;
 }
 
-/* Few rows, and long ones: whole rows would leave threads without work. */
+/* Few and long rows: whole rows would leave threads idle. */
 static bool shares(const lz_launch *l, lz_pool *pool)
 {
     int threads = lz_pool_threads(pool);
@@ -675,7 +692,8 @@ static bool shares(const lz_launch *l, lz_pool *pool)
 
 lz_err *lz_launch_prepare(lz_launch *l, const lz_program *p, const lz_kernel_args *args, int threads)
 {
-    /* One by one: clearing all of it takes longer than a small run. */
+    /* Sets fields one by one: clearing the whole struct takes longer than a small run. */
+    assert(p->n_access <= LZ_KERNEL_ACCESSES && p->n_registers <= LZ_REGISTERS && threads > 0);
     l->p = p;
     l->nest = (lz_nest){
         .args = args, .use = p->access, .n_access = (int)p->n_access, .n_outer = p->n_outer, .n_row = p->n_row

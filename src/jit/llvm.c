@@ -40,10 +40,10 @@ static lz_err *check_version(lz_llvm *l)
                                         l->major, l->minor, (int)OLDEST);
 }
 
-/* Strength reduction of loops takes half of the time of a kernel with reductions (6.4 ms
- * become 3.2, 10.6 become 5.6; pointwise 2.4 become 1.8), and the code is no faster for it:
- * x86 addresses by base and index anyway. There is no other way to leave it out than for the
- * whole process; an option that LLVM does not know would end it, hence the bound. */
+/* Disables loop strength reduction. It takes half of the compile time of a kernel with reductions (6.4 ms
+ * become 3.2, 10.6 become 5.6; pointwise 2.4 become 1.8), and the code is no faster with it: x86 has base +
+ * index addressing. LLVM offers only this process-wide option. An LLVM that does not know an option ends the
+ * process, hence the version bound. */
 static void set_options(const lz_llvm *l)
 {
     static const char *const options[] = { "lazuli", "-disable-lsr" };
@@ -73,7 +73,7 @@ static lz_err *load(void)
 
 lz_err *lz_llvm_get(const lz_llvm **out)
 {
-    /* 180 MiB are mapped when it is loaded, 10 more for the first kernel. */
+    /* Loading LLVM maps 180 MiB; the first kernel takes 10 more. */
     static lz_dl_choice choice = LZ_DL_CHOICE("LLVM", load, (size_t)448 << 20);
     *out = &library;
     return lz_dl_have(&choice);

@@ -13,10 +13,10 @@ enum { VERSION = 48 };
 static struct {
     lz_lock lock;
     char text[VERSION]; /* empty: unknown */
-    bool looked;        /* for a note */
+    bool looked;        /* has read_note been called? */
 } version = { .lock = LZ_LOCK_INIT };
 
-/* A file's place, and what changes with its contents. */
+/* Appends a file's path and the facts that change with its contents. */
 static void put_file(const char *path, lz_text *out)
 {
     struct stat st;
@@ -28,7 +28,7 @@ static void put_file(const char *path, lz_text *out)
     lz_text_putc(out, '\n');
 }
 
-/* What decides which file a name leads to. */
+/* Everything that decides which library file the loader finds. */
 static lz_err *note_key(lz_text *out)
 {
     const char *chosen = lz_env_text(LZ_ENV_LLVM), *folders = getenv("LD_LIBRARY_PATH");
@@ -39,7 +39,7 @@ static lz_err *note_key(lz_text *out)
     return lz_text_check(out);
 }
 
-/* Three lines: path, what the file was like, version. */
+/* A note has three lines: path, the file's facts, version. */
 static lz_err *use_note(lz_str note)
 {
     bool more = true;
@@ -54,7 +54,7 @@ static lz_err *use_note(lz_str note)
     }
     lz_str said = lz_str_sub(note, now.len, note.len);
     if (!e && lz_str_starts(note, lz_text_view(&now)) && said.len < VERSION)
-        memcpy(version.text, said.ptr, said.len); /* ends with the zeros that are there */
+        memcpy(version.text, said.ptr, said.len); /* text was zeroed, so the copy is terminated */
     lz_text_deinit(&path);
     lz_text_deinit(&now);
     return e;
@@ -62,10 +62,10 @@ static lz_err *use_note(lz_str note)
 
 static lz_err *read_note(lz_str key)
 {
-    lz_object o;
-    LZ_TRY(lz_code_cache_find(key, &o));
+    lz_native_object o;
+    LZ_TRY(lz_native_cache_find(key, &o));
     lz_err *e = o.memory ? use_note(o.bytes) : NULL;
-    lz_object_deinit(&o);
+    lz_native_object_deinit(&o);
     return e;
 }
 
@@ -74,19 +74,19 @@ static lz_err *make_note(void *user, lz_text *out)
     const lz_llvm *l = user;
     Dl_info file;
     if (!dladdr(*(void *const *)(const void *)&l->GetVersion, &file) || file.dli_fname[0] != '/')
-        return lz_errf(LZ_ERR_UNSUPPORTED, "nobody knows where LLVM is");
+        return lz_errf(LZ_ERR_UNSUPPORTED, "the file of the LLVM library is unknown");
     put_file(file.dli_fname, out);
     lz_text_puts(out, version.text);
     return NULL;
 }
 
-/* Over an old one that holds no longer. That there may be no note is no error. */
+/* Replaces an outdated note. Failure is ignored. */
 static void leave_note(lz_str key, const lz_llvm *l)
 {
-    lz_object o;
-    lz_code_cache_drop(key);
-    lz_err_free(lz_code_cache_get(key, make_note, (void *)l, &o));
-    lz_object_deinit(&o);
+    lz_native_object o;
+    lz_native_cache_drop(key);
+    lz_err_drop(lz_native_cache_get(key, make_note, (void *)l, &o));
+    lz_native_object_deinit(&o);
 }
 
 static lz_err *ask_library(lz_str key)
@@ -98,7 +98,7 @@ static lz_err *ask_library(lz_str key)
     return NULL;
 }
 
-/* With the lock. */
+/* With the lock held. */
 static lz_err *find_out(bool load)
 {
     lz_text key = { 0 };

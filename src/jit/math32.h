@@ -1,7 +1,7 @@
-/* math32.h - the functions of f32: a template like math64.h, which comes before it.
+/* math32.h - the functions of f32: a template like math64.h, which must be included before it.
  *
- * The frequent ones have fits of their own and stay in f32. The others are those of
- * f64, rounded: half as fast, and almost always the nearest f32. */
+ * The frequent functions have fits of their own and stay in f32. The others are those of f64, rounded: half
+ * as fast, and almost always the nearest f32. */
 
 #define MAGIC32      12582912.0f
 #define MAGIC32_BITS 0x4b400000
@@ -11,7 +11,7 @@ FN(V32, pow2_32, VI32 k)
     return BITS32(SHL32(ADDI32(k, CI32(127)), 23));
 }
 
-/* v * 2^n, n in the low bits of t, rounded once: what SCALE32 is without an instruction for it */
+/* v * 2^n, n in the low bits of t, rounded once. SCALE32 where there is no instruction. */
 FN(V32, scale32, V32 v, V32 t)
 {
     VI32 k = SUBI32(BITS32(t), CI32(MAGIC32_BITS));
@@ -27,7 +27,7 @@ FN(V32, exp_part32, V32 r)
                    0.00138210237f);
 }
 
-/* exp(r) - 1, as exactly as it can be near 0 */
+/* exp(r) - 1, accurate near 0 */
 FN(V32, expm1_core32, V32 r)
 {
     V32 p =
@@ -51,7 +51,7 @@ FN(V32, exp_core32, V32 x, V32 t)
     return CALL(exp_part32, CALL(ln2_rest32, x, SUB(t, C32(MAGIC32))));
 }
 
-/* The same as exp32 where exp(x) and exp(-x) are normal numbers. */
+/* Equals exp32 where exp(x) and exp(-x) are normal numbers. */
 FN(V32, exp_near32, V32 x)
 {
     V32 t = CALL(halvings32, x);
@@ -66,7 +66,7 @@ FN(V32, exp32, V32 x)
     return SCALE32(CALL(exp_core32, z, t), t);
 }
 
-/* exp32 of -x: the sign goes into the constants. */
+/* exp32(-x) with the sign folded into the constants. */
 FN(V32, exp_minus32, V32 x)
 {
     V32 z = NO_LESS32(x, C32(-89.0f));
@@ -98,8 +98,8 @@ FN(V32, exp2_32, V32 x)
     return SCALE32(FMA32(r, p, C32(1.0f)), t);
 }
 
-/* 1 / (1 + exp(-x)), from 2^-64 on both sides, so that exp(-x) does not overflow where the
- * result is subnormal; rounded twice after the polynomial. Nothing is lost up to s = 2^-41. */
+/* 1 / (1 + exp(-x)), both sides scaled by 2^-64, so that exp(-x) does not overflow where the result is
+ * subnormal; rounded twice after the polynomial. Nothing is lost up to s = 2^-41. */
 FN(V32, sigmoid_near32, V32 x)
 {
     V32 z = NEG(x);
@@ -140,7 +140,7 @@ FN(V32, tanh32, V32 x)
     return COPYSIGN(SEL(LT(a, C32(0.55f)), near, far), x);
 }
 
-/* log(1 + f) with e ln(2) added, sqrt(1/2) <= 1 + f < sqrt(2) */
+/* log(1 + f) + e ln(2) for sqrt(1/2) <= 1 + f < sqrt(2) */
 FN(V32, log_core32, V32 f, V32 e)
 {
     V32 z = MUL(f, f);
@@ -168,7 +168,7 @@ FN(V32, mantissa32, V32 x, VI32 e)
     return BITS32(SUBI32(BITS32(x), SHL32(e, 23)));
 }
 
-/* The same as log32 for normal positive numbers. */
+/* Equals log32 for normal positive numbers. */
 FN(V32, log_near32, V32 x)
 {
     VI32 k = CALL(exponent32, x);
@@ -198,7 +198,7 @@ FN(V32, log1p32, V32 x)
     return SEL(LT(ABS(x), C32(1e-20f)), x, r);
 }
 
-/* |x| < 2^16: x = n pi/2 + r; n in the low bits of t. The first step is exact. */
+/* x| < 2^16: x = n pi/2 + r; n in the low bits of t. The first step is exact. */
 FN(V32, turns32, V32 x)
 {
     return FMA32(x, C32(0.636619747f), C32(MAGIC32));
@@ -285,19 +285,28 @@ FN(V32, erf32, V32 x)
     return COPYSIGN(SEL(LT(a, C32(0.84f)), FMA32(a, p, a), far), x);
 }
 
-/* exp(Q(|x|)) is what is beyond |x|: a fit for 0 to 6, weighted by it and by |x|; from 10 on it is 0. */
+/* 2^r for |r| <= 1/2, to 9e-8 */
+FN(V32, exp2_part32, V32 r)
+{
+    V32 rr = MUL(r, r);
+    return PAIRS6(32, r, rr, 1.0f, 0.693147004f, 0.240222424f, 0.0555073358f, 0.00967151299f, 0.00132647273f);
+}
+
+/* 2^Q(|x|) is the tail beyond |x|: a fit on [0, 6.5], weighted by the tail and by |x|. It falls further out,
+ * and is 0 from 10.75 on. */
 FN(V32, normal_cdf32, V32 x)
 {
     V32 a = ABS(x);
-    VM far = GT(a, C32(10.0f));
-    V32 q = HORNER9(32, SEL(far, C32(10.0f), a), -0.693147182f, -0.79788655f, -0.318288386f, -0.0364224128f,
-                    0.00495099882f, -0.000140347649f, -0.000109017354f, 2.28516874e-05f, -1.57751401e-06f);
-    V32 t = CALL(halvings32, q);
-    V32 e = CALL(exp_part32, FMA32(SUB(t, C32(MAGIC32)), C32(-0.693147182f), q));
-    e = MUL(e, CALL(pow2_32, SUBI32(BITS32(t), CI32(MAGIC32_BITS))));
-    e = SEL(far, C32(0.0f), e);
+    a = SEL(GT(a, C32(10.75f)), C32(10.75f), a);
+    V32 aa = MUL(a, a), aaaa = MUL(aa, aa);
+    V32 q = PAIRS9(32, a, aa, aaaa, -1.0f, -1.151106f, -0.459198296f, -0.0525336117f, 0.00712686498f,
+                   -0.000191703584f, -0.000161293821f, 3.37378151e-05f, -2.33494893e-06f);
+    V32 t = ADD(q, C32(MAGIC32));
+    V32 e = SCALE32(CALL(exp2_part32, SUB(q, SUB(t, C32(MAGIC32)))), t);
     return SEL(LT(x, C32(0.0f)), e, SUB(C32(1.0f), e));
 }
+
+POW_EDGE(V32, 32)
 
 /* 2^(y log2(a)) in f64, to about 40 bits; f64 has room for every exponent. */
 FN(V32, pow32, V32 x, V32 y)
@@ -320,10 +329,10 @@ FN(V32, pow32, V32 x, V32 y)
                     0.0096181291076068536, 0.0013333558146001675, 0.00015403530441794136,
                     1.5252734209364087e-05, 1.3215442552522291e-06);
     v = MUL(FMA64(r, v, C64(1.0)), CALL(pow2_64, SUBI64(BITS64(t), CI64(MAGIC64_BITS))));
-    return TO_F32(CALL(pow_edge64, TO_F64(x), TO_F64(y), v));
+    return CALL(pow_edge32, x, y, TO_F32(v));
 }
 
-/* 2^130 and more become infinite, 2^-150 and less 0, as TO_F32 rounds. */
+/* TO_F32 rounds 2^130 and more to infinity, 2^-150 and less to 0. */
 #define BY_F64(name, wide)                                                                                   \
     FN(V32, name, V32 x)                                                                                     \
     {                                                                                                        \

@@ -1,13 +1,12 @@
 /* math64.h - the functions of f64, each written once, in the operations of the kernel IR.
  *
- * This file is a template. Whoever includes it says what V64 (f64), VI64 (i64) and VM
- * (bool) are and what ADD, FMA, SEL, ... do: prim_lang.h makes C functions of it, from
- * which compilers make vector code; expand.c makes kernel IR of it. So both compute the
- * same bits. The coefficients are minimax fits (relative error of the function) made
- * for these intervals; accuracy is measured by test/unit/jit, and stated in
- * docs/accuracy.md. */
+ * This file is a template. The including file defines V64 (f64), VI64 (i64), VM (bool) and the operations
+ * ADD, FMA, SEL, ...: prim_lang.h turns the template into C functions, which compilers vectorise; expand.c
+ * turns it into kernel IR. So both compute the same bits. The coefficients are minimax fits (relative error
+ * of the function) made for these intervals. test/unit/jit measures the accuracy; docs/accuracy.md states
+ * it. */
 
-/* t holds round(x * k) in its low bits while it is 1.5 * 2^52 greater. */
+/* Adding 1.5 * 2^52 rounds to an integer and leaves it in the low bits of the sum t. */
 #define MAGIC64      6755399441055744.0
 #define MAGIC64_BITS 0x4338000000000000
 
@@ -17,8 +16,7 @@ FN(V64, pow2_64, VI64 k)
     return BITS64(SHL64(ADDI64(k, CI64(1023)), 52));
 }
 
-/* v * 2^n for |n| <= 2046, n in the low bits of t, rounded once: what SCALE64 is without an
- * instruction for it */
+/* v * 2^n for |n| <= 2046, n in the low bits of t, rounded once. SCALE64 where there is no instruction. */
 FN(V64, scale64, V64 v, V64 t)
 {
     VI64 k = SUBI64(BITS64(t), CI64(MAGIC64_BITS));
@@ -51,7 +49,7 @@ FN(V64, exp64, V64 x)
     return SCALE64(ADD(C64(1.0), CALL(expm1_core64, r)), t);
 }
 
-/* In halves, because 2^1024 is none. */
+/* Computes half of the result, because 2^1024 is not representable. */
 FN(V64, expm1_64, V64 x)
 {
     V64 z = SEL(GT(x, C64(710.0)), C64(710.0), x);
@@ -95,7 +93,7 @@ FN(V64, mantissa64, V64 x, VI64 biased)
     return BITS64(SUBI64(BITS64(x), SHL64(SUBI64(biased, CI64(1023)), 52)));
 }
 
-/* e as f64: the integer is put into the mantissa of 2^52 */
+/* e as f64: the biased exponent is placed in the mantissa of 2^52 */
 FN(V64, small64, VI64 biased)
 {
     return SUB(BITS64(OR64(biased, CI64(0x4330000000000000))), C64(4503599627370496.0 + 1023.0));
@@ -117,7 +115,7 @@ FN(V64, log_rest64, V64 f)
     return SUB(h, MUL(s, FMA64(z, CALL(atanh_core64, z), h)));
 }
 
-/* What the logarithms give where there is no number to take one of. */
+/* The logarithms of 0, negative numbers, infinity and NaN. */
 FN(V64, log_edge64, V64 x, V64 r)
 {
     r = SEL(LT(x, C64(INFINITY)), r, x);
@@ -125,7 +123,7 @@ FN(V64, log_edge64, V64 x, V64 r)
     return SEL(LT(x, C64(0.0)), C64(NAN), r);
 }
 
-FN(V64, normal64, V64 x) /* subnormals times 2^54 */
+FN(V64, normal64, V64 x) /* scales subnormals by 2^54 */
 {
     return SEL(LT(x, C64(2.2250738585072014e-308)), MUL(x, C64(18014398509481984.0)), x);
 }
@@ -145,7 +143,7 @@ FN(V64, log64, V64 x)
     return CALL(log_edge64, x, FMA64(e, C64(0.69314718055994529), SUB(f, c)));
 }
 
-/* log(x) times a constant hi + lo, plus e times another; for 2 and 10 */
+/* log(x) times a constant hi + lo, plus e times another; for bases 2 and 10 */
 FN(V64, log_base64, V64 x, V64 hi, V64 lo, V64 unit, V64 unit_lo)
 {
     V64 y = CALL(normal64, x);
@@ -176,7 +174,7 @@ FN(V64, log10_64, V64 x)
                 C64(-2.8037281277851704e-18));
 }
 
-/* u = 1 + x loses x - (u - 1), which is added to f. */
+/* u = 1 + x has the rounding error x - (u - 1), which is added to f. */
 FN(V64, log1p64, V64 x)
 {
     V64 u = ADD(C64(1.0), x);
@@ -218,7 +216,7 @@ FN(V64, cos_core64, V64 r, V64 lo)
     return ADD(w, ADD(SUB(SUB(C64(1.0), w), h), t));
 }
 
-/* |x| < 2^30: x = n pi/2 + r + lo; n in the low bits of t. The first step is exact. */
+/* x| < 2^30: x = n pi/2 + r + lo; n in the low bits of t. The first step is exact. */
 FN(V64, turns64, V64 x)
 {
     return FMA64(x, C64(0.63661977236758138), C64(MAGIC64));
@@ -241,7 +239,7 @@ FN(V64, turn_lo64, V64 x, V64 t)
     return FMA64(n, C64(1.4973849048591698e-33), FMA64(n, C64(-6.123233995736766e-17), lost));
 }
 
-/* The sine of r + lo moved on by q quarter turns */
+/* The sine of r + lo plus q quarter turns. */
 FN(V64, quarter64, V64 r, V64 lo, VI64 q)
 {
     V64 s = CALL(sin_core64, r, lo);
@@ -273,7 +271,7 @@ FN(V64, tan_near64, V64 x)
     return SEL(EQ(x, C64(0.0)), x, v);
 }
 
-/* Beyond: TURN_HI, TURN_LO and TURN_COUNT reduce with as many digits of 2/pi as it takes. */
+/* For larger |x|, TURN_HI, TURN_LO and TURN_COUNT use as many digits of 2/pi as needed. */
 FN(V64, sin_far64, V64 x)
 {
     return CALL(quarter64, TURN_HI(x), TURN_LO(x), TURN_COUNT(x));
@@ -456,7 +454,7 @@ FN(V64, atanh64, V64 x)
     return COPYSIGN(SEL(GT(a, C64(1.0)), C64(NAN), r), x);
 }
 
-/* exp(-x^2), the square taken to twice the digits */
+/* exp(-x^2), with the square in double-double precision */
 FN(V64, gauss64, V64 x)
 {
     V64 s = MUL(x, x);
@@ -509,7 +507,7 @@ FN(V64, erfc64, V64 x)
     return SEL(LT(a, C64(0.5)), FMA64(NEG(x), CALL(erf_core64, MUL(x, x)), C64(1.0)), far);
 }
 
-/* A fit of 2^-20 and one step of Halley's method, on erf or on erfc. */
+/* A fit with error 2^-20, then one step of Halley's method on erf or on erfc. */
 FN(V64, erfinv64, V64 x)
 {
     V64 a = ABS(x);
@@ -533,7 +531,7 @@ FN(V64, erfinv64, V64 x)
     return COPYSIGN(SEL(GT(a, C64(1.0)), C64(NAN), y), x);
 }
 
-/* sin(pi x) without its sign, and the same of cos: x is first brought to |r| <= 1/2. */
+/* sin(pi x)|: x is first reduced to |r| <= 1/2. */
 FN(V64, sin_pi64, V64 x)
 {
     V64 r = ABS(SUB(x, ROUND(x)));
@@ -543,7 +541,7 @@ FN(V64, sin_pi64, V64 x)
     return CALL(quarter64, CALL(turn_rest64, hi, t), ADD(CALL(turn_lo64, hi, t), lo), BITS64(t));
 }
 
-/* One step down from x towards [1.5, 2.5), and the product of what was passed. */
+/* One step down from x towards [1.5, 2.5), and the product of the numbers passed. */
 FN(V64, step_down64, V64 x)
 {
     return SEL(GE(x, C64(2.5)), SUB(x, C64(1.0)), x);
@@ -554,7 +552,18 @@ FN(V64, step_product64, V64 p, V64 x)
     return SEL(GE(x, C64(2.5)), MUL(p, SUB(x, C64(1.0))), p);
 }
 
-/* log(gamma(x)) for x > 0: Stirling's series from 8 on; below, x is brought next to 2. */
+/* log(gamma(2 + t)) / t for -1/2 <= t <= 1/2 */
+FN(V64, lgamma_part64, V64 t)
+{
+    return HORNER19(
+        64, t, 0.42278433509846713, 0.32246703342411331, -0.06735230105319491, 0.020580808427765853,
+        -0.0073855510290106573, 0.0028905103318184709, -0.0011927538980418698, 0.00050966949641144128,
+        -0.00022315503533765454, 9.9457917575945611e-05, -4.4923095260253146e-05, 2.0503813771929755e-05,
+        -9.4603214993101411e-06, 4.3920707392441205e-06, -1.9594110849234597e-06, 9.0385802984683023e-07,
+        -6.1062159475724503e-07, 2.9339324596453106e-07, 2.4158477905393077e-08);
+}
+
+/* log(gamma(x)) for x > 0: Stirling's series from 8 on; smaller x are first moved next to 2. */
 FN(V64, lgamma_positive64, V64 x)
 {
     V64 y1 = CALL(step_down64, x), p1 = CALL(step_product64, C64(1.0), x);
@@ -564,15 +573,10 @@ FN(V64, lgamma_positive64, V64 x)
     V64 y5 = CALL(step_down64, y4), p5 = CALL(step_product64, p4, y4);
     V64 y6 = CALL(step_down64, y5), p6 = CALL(step_product64, p5, y5);
     VM first = LT(x, C64(0.5)), second = LT(x, C64(1.5)), large = GE(x, C64(8.0));
-    /* t = y - 2, without rounding where x is tiny or near 1 */
+    /* t = y - 2, without rounding if x is tiny or near 1 */
     V64 t = SEL(first, x, SEL(second, SUB(x, C64(1.0)), SUB(y6, C64(2.0))));
     V64 p = SEL(first, MUL(x, ADD(x, C64(1.0))), SEL(second, x, p6));
-    V64 q = HORNER19(
-        64, t, 0.42278433509846713, 0.32246703342411331, -0.06735230105319491, 0.020580808427765853,
-        -0.0073855510290106573, 0.0028905103318184709, -0.0011927538980418698, 0.00050966949641144128,
-        -0.00022315503533765454, 9.9457917575945611e-05, -4.4923095260253146e-05, 2.0503813771929755e-05,
-        -9.4603214993101411e-06, 4.3920707392441205e-06, -1.9594110849234597e-06, 9.0385802984683023e-07,
-        -6.1062159475724503e-07, 2.9339324596453106e-07, 2.4158477905393077e-08);
+    V64 q = CALL(lgamma_part64, t);
     V64 l = CALL(log64, SEL(large, x, p));
     V64 below = FMA64(t, q, SEL(second, NEG(l), l));
     V64 i = DIV(C64(1.0), x);
@@ -597,7 +601,7 @@ FN(V64, lgamma64, V64 x)
     return SEL(EQ(a, C64(INFINITY)), a, r);
 }
 
-/* One step of psi(x) = psi(x + 1) - 1/x below 10, and whether there is one. */
+/* One step of psi(x) = psi(x + 1) - 1/x if x + k is below 10, and the count of these steps. */
 FN(V64, psi_step64, V64 sum, V64 x, V64 k)
 {
     V64 y = ADD(x, k);
@@ -609,7 +613,7 @@ FN(V64, psi_count64, V64 count, V64 x, V64 k)
     return SEL(LT(ADD(x, k), C64(10.0)), ADD(count, C64(1.0)), count);
 }
 
-/* psi(x) for x > 0: brought to 10 or more, then the asymptotic series. */
+/* psi(x) for x > 0: x is moved to 10 or more, then the asymptotic series. */
 FN(V64, digamma_positive64, V64 x)
 {
     V64 sum = C64(0.0), count = C64(0.0);
@@ -637,7 +641,7 @@ FN(V64, digamma_positive64, V64 x)
     return ADD(l, sum);
 }
 
-/* psi(1 - x) - psi(x) = pi / tan(pi x); cot is taken of the distance to an integer. */
+/* psi(1 - x) - psi(x) = pi / tan(pi x); the cotangent is taken of the distance to the nearest integer. */
 FN(V64, digamma64, V64 x)
 {
     VM mirrored = LT(x, C64(0.0));
@@ -649,27 +653,29 @@ FN(V64, digamma64, V64 x)
     return SEL(EQ(x, C64(0.0)), COPYSIGN(C64(INFINITY), NEG(x)), v);
 }
 
-/* The signs and edges of pow, given |x|^y for 0 < |x| < inf. */
-FN(V64, pow_edge64, V64 x, V64 y, V64 r)
-{
-    V64 a = ABS(x);
-    VM whole = EQ(FLOOR(y), y);
-    V64 half = MUL(y, C64(0.5));
-    VM odd = AND(whole, NE(FLOOR(half), half));
-    VM negative = SIGNBIT(x), up = LT(C64(0.0), y);
-    r = SEL(EQ(a, C64(0.0)), SEL(up, C64(0.0), C64(INFINITY)), r);
-    r = SEL(EQ(a, C64(INFINITY)), SEL(up, C64(INFINITY), C64(0.0)), r);
-    VM far = EQ(ABS(y), C64(INFINITY));
-    V64 limit = SEL(EQ(LT(C64(1.0), a), up), C64(INFINITY), C64(0.0));
-    r = SEL(far, SEL(EQ(a, C64(1.0)), C64(1.0), limit), r);
-    r = SEL(AND(negative, odd), NEG(r), r);
-    r = SEL(AND(LT(x, C64(0.0)), AND(NOT(whole), LT(a, C64(INFINITY)))), C64(NAN), r);
-    r = SEL(OR(NE(x, x), NE(y, y)), ADD(x, y), r);
-    return SEL(OR(EQ(y, C64(0.0)), EQ(x, C64(1.0))), C64(1.0), r);
-}
+/* The signs and special cases of pow, given |x|^y for 0 < |x| < inf. */
+#define POW_EDGE(V, b)                                                                                       \
+    FN(V, pow_edge##b, V x, V y, V r)                                                                        \
+    {                                                                                                        \
+        V a = ABS(x);                                                                                        \
+        VM whole = EQ(FLOOR(y), y);                                                                          \
+        V half = MUL(y, C##b(0.5));                                                                          \
+        VM odd = AND(whole, NE(FLOOR(half), half));                                                          \
+        VM negative = SIGNBIT(x), up = LT(C##b(0.0), y);                                                     \
+        r = SEL(EQ(a, C##b(0.0)), SEL(up, C##b(0.0), C##b(INFINITY)), r);                                    \
+        r = SEL(EQ(a, C##b(INFINITY)), SEL(up, C##b(INFINITY), C##b(0.0)), r);                               \
+        VM far = EQ(ABS(y), C##b(INFINITY));                                                                 \
+        V limit = SEL(EQ(LT(C##b(1.0), a), up), C##b(INFINITY), C##b(0.0));                                  \
+        r = SEL(far, SEL(EQ(a, C##b(1.0)), C##b(1.0), limit), r);                                            \
+        r = SEL(AND(negative, odd), NEG(r), r);                                                              \
+        r = SEL(AND(LT(x, C##b(0.0)), AND(NOT(whole), LT(a, C##b(INFINITY)))), C##b(NAN), r);                \
+        r = SEL(OR(NE(x, x), NE(y, y)), ADD(x, y), r);                                                       \
+        return SEL(OR(EQ(y, C##b(0.0)), EQ(x, C##b(1.0))), C##b(1.0), r);                                    \
+    }
+POW_EDGE(V64, 64)
 
-/* 2^(y log2(a)), the logarithm to 20 more bits than a f64 has: s and its powers in
- * two parts each, from the third power on in one. */
+/* 2^(y log2(a)), the logarithm to 20 bits more than f64 has: s and its square in two parts each, higher
+ * powers in one. */
 FN(V64, pow_core64, V64 a, V64 y)
 {
     V64 n = CALL(normal64, a);
@@ -678,7 +684,7 @@ FN(V64, pow_core64, V64 a, V64 y)
     V64 m = CALL(mantissa64, n, k);
     V64 f = SUB(m, C64(1.0)), g = ADD(m, C64(1.0));
     V64 one = SUB(g, m);
-    V64 g_lo = ADD(SUB(m, SUB(g, one)), SUB(C64(1.0), one)); /* what g lost */
+    V64 g_lo = ADD(SUB(m, SUB(g, one)), SUB(C64(1.0), one)); /* the rounding error of g */
     V64 s = DIV(f, g);
     V64 s_lo = DIV(FMA64(NEG(s), g_lo, FMA64(NEG(s), g, f)), g);
     V64 z = MUL(s, s);

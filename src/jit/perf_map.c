@@ -6,23 +6,23 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* The operations of the kernel, each once, in their order. */
+/* The kernel's name: its tag and its operations, each once, in the order of the nodes. */
 static void print_name(const lz_kernel *k, lz_text *out)
 {
     enum { MOST = 8 };
     char tag[LZ_KERNEL_TAG];
-    bool named[LZ_N_COUNT] = { false };
+    bool named[LZ_KERNEL_NODE_COUNT] = { false };
     int n = 0;
     lz_kernel_tag(k, tag);
     lz_text_printf(out, "lazuli_kernel_%s", tag);
     for (size_t i = 0; i < k->ir.nodes.len && n < MOST; i++) {
-        const lz_knode *x = &k->ir.nodes.data[i];
-        bool tells =
-            x->op < LZ_KOP_COUNT || x->op == LZ_N_REDUCE || x->op == LZ_N_SCAN || x->op == LZ_N_GATHER;
+        const lz_kernel_node *x = &k->ir.nodes.data[i];
+        bool tells = x->op < LZ_KERNEL_OP_COUNT || x->op == LZ_KERNEL_NODE_REDUCE
+                     || x->op == LZ_KERNEL_NODE_SCAN || x->op == LZ_KERNEL_NODE_GATHER;
         if (!tells || named[x->op])
             continue;
         named[x->op] = true;
-        lz_text_printf(out, "_%s", lz_knode_text(x));
+        lz_text_printf(out, "_%s", lz_kernel_node_text(x));
         n++;
     }
 }
@@ -34,10 +34,10 @@ static void print_line(const lz_kernel *k, const void *code, size_t size, const 
     lz_text_printf(out, "%s\n", suffix);
 }
 
-void lz_perf_map_print(const lz_kernel *k, const lz_ccode *c, lz_text *out)
+void lz_perf_map_print(const lz_kernel *k, const lz_native_loaded *c, lz_text *out)
 {
     const void *run, *walk;
-    memcpy(&run, &c->run, sizeof run); /* C has no cast from functions to data */
+    memcpy(&run, &c->run, sizeof run); /* C has no cast from function to data pointers */
     memcpy(&walk, &c->walk, sizeof walk);
     if (c->run_size)
         print_line(k, run, c->run_size, "", out);
@@ -45,7 +45,7 @@ void lz_perf_map_print(const lz_kernel *k, const lz_ccode *c, lz_text *out)
         print_line(k, walk, c->walk_size, "_walk", out);
 }
 
-/* In one write, so that lines of several threads do not mix. */
+/* One write call, so that lines of several threads do not mix. */
 static lz_err *append(lz_str lines)
 {
     char path[64];
@@ -65,11 +65,11 @@ static bool is_wanted(void)
     lz_err *e = lz_env_int(LZ_ENV_PERF_MAP, 0, 1, &on);
     if (e)
         lz_logf(LZ_LOG_WARN, "%s", lz_err_text(e));
-    lz_err_free(e);
+    lz_err_drop(e);
     return on;
 }
 
-void lz_perf_map_add(const lz_kernel *k, const lz_ccode *c)
+void lz_perf_map_add(const lz_kernel *k, const lz_native_loaded *c)
 {
     lz_text lines = { 0 };
     if (!is_wanted())
@@ -80,6 +80,6 @@ void lz_perf_map_add(const lz_kernel *k, const lz_ccode *c)
         e = append(lz_text_view(&lines));
     if (e)
         lz_logf(LZ_LOG_WARN, "LAZULI_PERF_MAP: %s", lz_err_text(e));
-    lz_err_free(e);
+    lz_err_drop(e);
     lz_text_deinit(&lines);
 }

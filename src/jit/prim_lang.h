@@ -1,10 +1,10 @@
-/* prim_lang.h - the language of math64.h and math32.h, as plain C on one element. */
+/* prim_lang.h - the template language of math64.h and math32.h, as plain C on one element. */
 #ifndef LZ_JIT_PRIM_LANG_H
 #define LZ_JIT_PRIM_LANG_H
 
 #include "jit/horner.h"
-#include "jit/prim.h"
-#include "jit/turn.h"
+#include "jit/tile_prim.h"
+#include "jit/trig_reduce.h"
 
 #define V32               float
 #define V64               double
@@ -62,9 +62,9 @@
 #define NO_LESS32(x, c)   SEL(LT(x, c), c, x)
 #define SCALE32(v, t)     scale32(v, t)
 #define SCALE64(v, t)     scale64(v, t)
-#define TURN_HI(x)        lz_turn_hi(x)
-#define TURN_LO(x)        lz_turn_lo(x)
-#define TURN_COUNT(x)     lz_turn_count(x)
+#define TURN_HI(x)        lz_trig_hi(x)
+#define TURN_LO(x)        lz_trig_lo(x)
+#define TURN_COUNT(x)     lz_trig_count(x)
 
 #include "jit/math64.h"
 

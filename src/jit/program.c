@@ -1,29 +1,31 @@
 #include "jit/program.h"
 #include "base/mem.h"
-#include "jit/super.h"
+#include "jit/fused_instr.h"
+#include <assert.h>
 #include <string.h>
 
 enum { SIZES = 4 }; /* 1, 4 and 8 bytes, by size / 3 */
 
 typedef struct maker {
-    const lz_kir *ir;
+    const lz_kernel_ir *ir;
     lz_program *p;
-    uint16_t *reg;   /* of each node in the block being made, 0: none */
-    uint16_t *fixed; /* of uniform and outer nodes: for good */
-    bool *need;      /* element nodes of this walk */
-    uint32_t *last;  /* per register: the position after which nobody reads it */
-    uint32_t *first; /* where it is written */
-    uint32_t *whole; /* the last position in element code that reads more than its first element */
-    size_t room;     /* instructions; as many registers, but at most LZ_REGISTERS */
-    lz_super *super; /* per node */
+    uint16_t *reg;         /* register of each node in the current block; 0: none */
+    uint16_t *fixed;       /* register of uniform and outer nodes, in all blocks */
+    bool *need;            /* element nodes of this walk */
+    uint32_t *last;        /* per register: the position of its last read */
+    uint32_t *first;       /* per register: the position of its write */
+    uint32_t *whole;       /* per register: last position in element code that reads more than one element */
+    size_t room;           /* most instructions; also most registers, up to LZ_REGISTERS */
+    lz_fused_instr *fused; /* per node */
     lz_arena *work;
     uint16_t walk;
-    bool element; /* is element code being made? */
+    bool element; /* is element code being generated? */
     bool failed;
 } maker;
 
-static const lz_knode *node(const maker *m, uint32_t v)
+static const lz_kernel_node *node(const maker *m, uint32_t v)
 {
+    assert(v < m->ir->nodes.len);
     return &m->ir->nodes.data[v];
 }
 
@@ -40,7 +42,7 @@ static uint16_t new_register(maker *m, int type)
         m->failed = true;
         return 0;
     }
-    size_t size = lz_ktype_size((lz_ktype)type);
+    size_t size = lz_kernel_type_size((lz_kernel_type)type);
     p->registers[p->n_registers] = (lz_register){ .size = (uint8_t)size, .type = (uint8_t)type };
     m->first[p->n_registers] = (uint32_t)p->n_code;
     m->last[p->n_registers] = (uint32_t)p->n_code;
@@ -49,14 +51,17 @@ static uint16_t new_register(maker *m, int type)
 
 static bool divides(int op, int type)
 {
-    bool integer = type == LZ_KI32 || type == LZ_KI64;
-    return integer && (op == LZ_K_IDIV || op == LZ_K_IDIV_FLOOR || op == LZ_K_FMOD || op == LZ_K_REMAINDER);
+    bool integer = type == LZ_KERNEL_I32 || type == LZ_KERNEL_I64;
+    return integer
+           && (op == LZ_KERNEL_IDIV || op == LZ_KERNEL_IDIV_FLOOR || op == LZ_KERNEL_FMOD
+               || op == LZ_KERNEL_REMAINDER);
 }
 
-/* still: the instruction reads the first element alone, where outer code has made no other. */
+/* still: the instruction reads only the register's first element, the only one that outer code computes. */
 static uint16_t operand(maker *m, uint32_t v, bool still)
 {
     uint16_t r = m->fixed[v] ? m->fixed[v] : m->reg[v];
+    assert(m->failed || (r && r < m->p->n_registers)); /* operands come before users */
     uint32_t now = (uint32_t)m->p->n_code;
     m->last[r] = m->last[r] > now ? m->last[r] : now;
     m->whole[r] = m->element && !still ? now : m->whole[r];
@@ -64,72 +69,79 @@ static uint16_t operand(maker *m, uint32_t v, bool still)
     return r;
 }
 
-static const uint8_t kind_of[LZ_N_COUNT] = {
-    [LZ_N_CONST] = LZ_I_CONST,     [LZ_N_PARAM] = LZ_I_PARAM,   [LZ_N_LOAD] = LZ_I_LOAD,
-    [LZ_N_LOAD_IF] = LZ_I_LOAD_IF, [LZ_N_GATHER] = LZ_I_GATHER, [LZ_N_GATHER_IF] = LZ_I_GATHER_IF,
-    [LZ_N_AFFINE] = LZ_I_AFFINE,   [LZ_N_CHECK] = LZ_I_CHECK,   [LZ_N_REDUCE] = LZ_I_REDUCE,
-    [LZ_N_SCAN] = LZ_I_SCAN,
+static const uint8_t kind_of[LZ_KERNEL_NODE_COUNT] = {
+    [LZ_KERNEL_NODE_CONST] = LZ_INSTR_CONST,   [LZ_KERNEL_NODE_PARAM] = LZ_INSTR_PARAM,
+    [LZ_KERNEL_NODE_LOAD] = LZ_INSTR_LOAD,     [LZ_KERNEL_NODE_LOAD_IF] = LZ_INSTR_LOAD_IF,
+    [LZ_KERNEL_NODE_GATHER] = LZ_INSTR_GATHER, [LZ_KERNEL_NODE_GATHER_IF] = LZ_INSTR_GATHER_IF,
+    [LZ_KERNEL_NODE_AFFINE] = LZ_INSTR_AFFINE, [LZ_KERNEL_NODE_CHECK] = LZ_INSTR_CHECK,
+    [LZ_KERNEL_NODE_REDUCE] = LZ_INSTR_REDUCE, [LZ_KERNEL_NODE_SCAN] = LZ_INSTR_SCAN,
 };
 
-static lz_tile_fn *function(const maker *m, const lz_knode *n)
+static lz_tile_fn *function(const maker *m, const lz_kernel_node *n)
 {
-    int count = lz_knode_operands(n);
+    int count = lz_kernel_node_operands(n);
     return lz_tile_of(m->p->tiles, n, count ? node(m, n->in[count - 1])->type : 0);
 }
 
-/* A reduction or scan gets a state in its walk. */
-static void add_state(maker *m, lz_instr *i, const lz_knode *n)
+/* Gives a reduction or scan a state in its walk. */
+static void add_state(maker *m, lz_instr *i, const lz_kernel_node *n)
 {
     lz_program *p = m->p;
+    assert(m->walk < p->walks);
     uint16_t k = p->n_states[m->walk]++;
     i->attr = k;
     i->reduce = (uint16_t)n->attr;
-    p->states[m->walk][k] = (lz_state){
-        .kind = (uint8_t)n->attr, .type = node(m, n->in[0])->type, .scan = n->op == LZ_N_SCAN, .out = i->out
-    };
-    p->reduces = p->reduces || n->op == LZ_N_REDUCE;
-    p->scans = p->scans || n->op == LZ_N_SCAN;
+    p->states[m->walk][k] = (lz_reduce_state){ .kind = (uint8_t)n->attr,
+                                               .type = node(m, n->in[0])->type,
+                                               .scan = n->op == LZ_KERNEL_NODE_SCAN,
+                                               .out = i->out };
+    p->reduces = p->reduces || n->op == LZ_KERNEL_NODE_REDUCE;
+    p->scans = p->scans || n->op == LZ_KERNEL_NODE_SCAN;
 }
 
 static void emit(maker *m, uint32_t v, uint16_t *place)
 {
-    const lz_knode *n = node(m, v);
+    const lz_kernel_node *n = node(m, v);
     lz_program *p = m->p;
     lz_instr i = {
         .fn = function(m, n), .kind = kind_of[n->op], .type = n->type, .attr = n->attr, .bits = n->bits
     };
-    if (n->op < LZ_KOP_COUNT && divides(n->op, n->type))
-        i.kind = LZ_I_DIVIDE;
-    if (n->op >= LZ_N_LOAD && n->op <= LZ_N_AFFINE)
+    if (n->op < LZ_KERNEL_OP_COUNT && divides(n->op, n->type))
+        i.kind = LZ_INSTR_DIVIDE;
+    if (n->op >= LZ_KERNEL_NODE_LOAD && n->op <= LZ_KERNEL_NODE_AFFINE)
         i.access = (int16_t)n->attr;
-    const lz_super *s = &m->super[v];
-    bool as_super = s->fn || s->form;
-    int count = as_super ? s->n : lz_knode_operands(n);
+    const lz_fused_instr *s = &m->fused[v];
+    bool is_fused = s->fn || s->form;
+    int count = is_fused ? s->n : lz_kernel_node_operands(n);
     i.form = s->form;
-    i.still = m->element && n->op == LZ_N_GATHER && node(m, n->in[0])->level == LZ_LEVEL_OUTER;
+    if (s->form == LZ_FORM_DTYPE) {
+        i.access = (int16_t)node(m, s->in[0])->attr;
+        p->sums_memory = true;
+    }
+    i.still = m->element && n->op == LZ_KERNEL_NODE_GATHER && node(m, n->in[0])->level == LZ_LEVEL_OUTER;
     for (int k = 0; k < count; k++)
-        i.in[k] = operand(m, as_super ? s->in[k] : n->in[k], i.still);
+        i.in[k] = operand(m, is_fused ? s->in[k] : n->in[k], i.still);
     i.fn = s->fn ? s->fn : i.fn;
     i.out = place[v] = new_register(m, n->type);
-    if (n->op == LZ_N_REDUCE || n->op == LZ_N_SCAN) {
+    if (n->op == LZ_KERNEL_NODE_REDUCE || n->op == LZ_KERNEL_NODE_SCAN) {
         i.type = node(m, n->in[0])->type;
         add_state(m, &i, n);
     }
     p->code[p->n_code++] = i;
 }
 
-static void emit_store(maker *m, const lz_kstore *s)
+static void emit_store(maker *m, const lz_kernel_store *s)
 {
     lz_program *p = m->p;
-    const lz_knode *n = node(m, s->value);
-    lz_instr i = { .kind = LZ_I_STORE, .type = n->type, .access = (int16_t)s->access };
+    const lz_kernel_node *n = node(m, s->value);
+    lz_instr i = { .kind = LZ_INSTR_STORE, .type = n->type, .access = (int16_t)s->access };
     i.in[0] = operand(m, s->value, false);
     p->code[p->n_code++] = i;
 }
 
-static bool per_element(const maker *m, const lz_kstore *s)
+static bool per_element(const maker *m, const lz_kernel_store *s)
 {
-    return m->ir->access.data[s->access].vary == LZ_K_ELEMENT;
+    return m->ir->access.data[s->access].vary == LZ_KERNEL_ELEMENT;
 }
 
 static void make_uniform(maker *m)
@@ -147,35 +159,36 @@ static void make_outer(maker *m, int stage)
     lz_block *b = &m->p->outer[stage];
     b->begin = (uint16_t)m->p->n_code;
     for (uint32_t v = 0; v < m->ir->nodes.len; v++) {
-        const lz_knode *n = node(m, v);
-        if (n->level == LZ_LEVEL_OUTER && n->stage == stage && n->op != LZ_N_REDUCE && !m->super[v].inside)
+        const lz_kernel_node *n = node(m, v);
+        if (n->level == LZ_LEVEL_OUTER && n->stage == stage && n->op != LZ_KERNEL_NODE_REDUCE
+            && !m->fused[v].inside)
             emit(m, v, m->fixed);
     }
     for (size_t i = 0; i < m->ir->stores.len; i++) {
-        const lz_kstore *s = &m->ir->stores.data[i];
+        const lz_kernel_store *s = &m->ir->stores.data[i];
         if (!per_element(m, s) && node(m, s->value)->stage == stage)
             emit_store(m, s);
     }
     b->end = (uint16_t)m->p->n_code;
 }
 
-/* Element nodes that the roots of this walk need; users come after operands. */
+/* Marks the element nodes that the roots of this walk need. Goes backwards: users come after operands. */
 static void find_needs(maker *m, int walk)
 {
     size_t count = m->ir->nodes.len;
     memset(m->need, 0, count * sizeof *m->need);
     for (size_t i = 0; i < m->ir->stores.len; i++) {
-        const lz_kstore *s = &m->ir->stores.data[i];
+        const lz_kernel_store *s = &m->ir->stores.data[i];
         if (per_element(m, s) && node(m, s->value)->stage == walk)
             m->need[s->value] = true;
     }
     for (size_t v = count; v-- > 0;) {
-        const lz_knode *n = node(m, (uint32_t)v);
-        bool root = n->op == LZ_N_REDUCE && n->stage == walk + 1;
+        const lz_kernel_node *n = node(m, (uint32_t)v);
+        bool root = n->op == LZ_KERNEL_NODE_REDUCE && n->stage == walk + 1;
         if (!root && !(m->need[v] && n->level == LZ_LEVEL_ELEMENT))
             continue;
-        const lz_super *s = &m->super[v];
-        int inputs = s->form ? s->n : lz_knode_operands(n);
+        const lz_fused_instr *s = &m->fused[v];
+        int inputs = s->form ? s->n : lz_kernel_node_operands(n);
         for (int k = 0; k < inputs; k++)
             m->need[s->form ? s->in[k] : n->in[k]] = true;
     }
@@ -190,14 +203,14 @@ static void make_element(maker *m, int walk)
     find_needs(m, walk);
     memset(m->reg, 0, m->ir->nodes.len * sizeof *m->reg);
     for (uint32_t v = 0; v < m->ir->nodes.len; v++) {
-        const lz_knode *n = node(m, v);
-        if (n->level == LZ_LEVEL_ELEMENT && m->need[v] && !m->super[v].inside)
+        const lz_kernel_node *n = node(m, v);
+        if (n->level == LZ_LEVEL_ELEMENT && m->need[v] && !m->fused[v].inside)
             emit(m, v, m->reg);
-        else if (n->op == LZ_N_REDUCE && n->stage == walk + 1)
+        else if (n->op == LZ_KERNEL_NODE_REDUCE && n->stage == walk + 1)
             emit(m, v, m->fixed);
     }
     for (size_t i = 0; i < m->ir->stores.len; i++) {
-        const lz_kstore *s = &m->ir->stores.data[i];
+        const lz_kernel_store *s = &m->ir->stores.data[i];
         if (per_element(m, s) && node(m, s->value)->stage == walk)
             emit_store(m, s);
     }
@@ -205,24 +218,24 @@ static void make_element(maker *m, int walk)
     m->element = false;
 }
 
-static int count_walks(const lz_kir *ir)
+static int count_walks(const lz_kernel_ir *ir)
 {
     int walks = 0;
     for (size_t v = 0; v < ir->nodes.len; v++) {
-        const lz_knode *n = &ir->nodes.data[v];
-        if (n->op == LZ_N_REDUCE && n->stage > walks)
+        const lz_kernel_node *n = &ir->nodes.data[v];
+        if (n->op == LZ_KERNEL_NODE_REDUCE && n->stage > walks)
             walks = n->stage;
     }
     for (size_t i = 0; i < ir->stores.len; i++) {
-        const lz_kstore *s = &ir->stores.data[i];
+        const lz_kernel_store *s = &ir->stores.data[i];
         int after = ir->nodes.data[s->value].stage + 1;
-        if (ir->access.data[s->access].vary == LZ_K_ELEMENT && after > walks)
+        if (ir->access.data[s->access].vary == LZ_KERNEL_ELEMENT && after > walks)
             walks = after;
     }
     return walks;
 }
 
-/* Registers of longer life than their block stretch over the loops they are used in. */
+/* Registers that are used in a later block stay alive until the end of the loop that uses them. */
 static void stretch(maker *m)
 {
     lz_program *p = m->p;
@@ -246,15 +259,15 @@ static void stretch(maker *m)
     }
 }
 
-/* Free places by size: where in the scratch, per element. */
+/* Free places of one size: offsets in the scratch, per element. */
 typedef struct places {
     uint32_t *free;
     size_t count;
 } places;
 
-/* Registers by the position where they are first written, or last read. */
+/* Lists of registers by the position of their first write, and of their last read. */
 typedef struct calendar {
-    uint16_t *begin, *end, *next_begin, *next_end; /* 0 ends */
+    uint16_t *begin, *end, *next_begin, *next_end; /* linked lists; 0 ends one */
 } calendar;
 
 static lz_err *make_calendar(const maker *m, lz_arena *work, calendar *c)
@@ -268,7 +281,7 @@ static lz_err *make_calendar(const maker *m, lz_arena *work, calendar *c)
         uint32_t first = m->first[r], last = m->last[r];
         c->next_begin[r] = c->begin[first];
         c->begin[first] = (uint16_t)r;
-        if (last <= first) /* nobody reads it */
+        if (last <= first) /* never read */
             continue;
         c->next_end[r] = c->end[last];
         c->end[last] = (uint16_t)r;
@@ -278,12 +291,14 @@ static lz_err *make_calendar(const maker *m, lz_arena *work, calendar *c)
 
 static void give_place(lz_program *p, places *by_size, uint16_t r)
 {
+    assert(r && r < p->n_registers);
     places *s = &by_size[p->registers[r].size / 3];
     if (s->count) {
         p->registers[r].at = s->free[--s->count];
         return;
     }
     p->registers[r].at = p->units;
+    assert(p->registers[r].size);
     p->units += p->registers[r].size;
 }
 
@@ -295,8 +310,9 @@ static void take_places(const lz_program *p, const calendar *c, places *by_size,
     }
 }
 
-/* In order of the code. A tile function may write where it reads, so what dies in it is
- * free for its result; other instructions get a place before their operands lose theirs. */
+/* Assigns places in the order of the code. A tile function may write to its operand, so the place of an
+ * operand that dies there is free for the result. Other instructions get a place before their operands
+ * release theirs. */
 static lz_err *place_registers(maker *m)
 {
     lz_program *p = m->p;
@@ -306,7 +322,7 @@ static lz_err *place_registers(maker *m)
         LZ_TRY(lz_arena_new(m->work, &by_size[i].free, p->n_registers));
     LZ_TRY(make_calendar(m, m->work, &c));
     for (uint32_t now = 0; now < p->n_code; now++) {
-        bool early = p->code[now].kind == LZ_I_FN;
+        bool early = p->code[now].kind == LZ_INSTR_FN;
         if (early)
             take_places(p, &c, by_size, now);
         for (uint16_t r = c.begin[now]; r; r = c.next_begin[r])
@@ -319,21 +335,22 @@ static lz_err *place_registers(maker *m)
 
 static bool is_index(int kind)
 {
-    return kind == LZ_K_RARGMAX || kind == LZ_K_RARGMIN;
+    return kind == LZ_KERNEL_RARGMAX || kind == LZ_KERNEL_RARGMIN;
 }
 
-/* Rows: lanes, sums, total; columns: the same for each element of a tile. A scan
- * has one value. Indices lie behind the values. */
+/* Rows: lanes, sums, total; columns: lanes, sums and total for each element of a tile. A scan has one value.
+ * Indices follow all values. */
 static void place_states(lz_program *p)
 {
     for (int w = 0; w < p->walks; w++) {
         uint32_t rows = 0, columns = 0;
         for (int k = 0; k < p->n_states[w]; k++) {
-            lz_state *s = &p->states[w][k];
+            lz_reduce_state *s = &p->states[w][k];
             uint32_t index = is_index(s->kind) ? 8 : 0,
-                     size = (uint32_t)lz_ktype_size((lz_ktype)s->type) + index;
-            lz_ktype total_type = lz_kreduce_total((lz_kreduce)s->kind, (lz_ktype)s->type);
-            uint32_t total = (uint32_t)lz_ktype_size(total_type) + index;
+                     size = (uint32_t)lz_kernel_type_size((lz_kernel_type)s->type) + index;
+            lz_kernel_type total_type =
+                lz_kernel_reduction_total((lz_kernel_reduction)s->kind, (lz_kernel_type)s->type);
+            uint32_t total = (uint32_t)lz_kernel_type_size(total_type) + index;
             s->total = (uint8_t)total_type;
             s->size = (uint8_t)(size - index);
             s->total_size = (uint8_t)(total - index);
@@ -359,14 +376,15 @@ static size_t dtype_size(int dtype)
 static bool in_place_load(const lz_program *p, const lz_instr *i)
 {
     int dtype = p->access[i->access].dtype;
-    return i->kind == LZ_I_LOAD && dtype_size(dtype) == lz_ktype_size(lz_ktype_of((lz_dtype)dtype));
+    return i->kind == LZ_INSTR_LOAD
+           && dtype_size(dtype) == lz_kernel_type_size(lz_kernel_type_of((lz_dtype)dtype));
 }
 
-/* Memory that tiles go through: what is affine alone has none, and of what stands still along rows there is
+/* Memory that tiles stream through. Affine accesses have none; accesses that do not vary along rows touch
  * little. */
-static bool is_stream(const lz_program *p, const lz_kuse *u)
+static bool is_stream(const lz_program *p, const lz_kernel_use *u)
 {
-    return (u->loads || u->stores) && (u->vary == LZ_K_ELEMENT || p->mode == LZ_K_COLUMNS);
+    return (u->loads || u->stores) && (u->vary == LZ_KERNEL_ELEMENT || p->mode == LZ_KERNEL_COLUMNS);
 }
 
 static void count_hot(lz_program *p)
@@ -380,7 +398,7 @@ static void count_hot(lz_program *p)
     }
 }
 
-/* Registers whose first element must be spread over the tile before others read it. */
+/* Registers whose first element must be broadcast over the tile before others read it. */
 static lz_err *list_splats(const maker *m, lz_block from, uint32_t behind, uint16_t **out)
 {
     lz_program *p = m->p;
@@ -394,7 +412,7 @@ static lz_err *list_splats(const maker *m, lz_block from, uint32_t behind, uint1
     return NULL;
 }
 
-/* Outer values of block k, and reductions that end before it, which elements read. */
+/* Outer values of block k, and reductions that end before it, that elements read. */
 static lz_err *list_outer(const maker *m, int k, uint16_t **out)
 {
     lz_program *p = m->p;
@@ -422,7 +440,7 @@ static size_t registers_of(const maker *m)
 static lz_err *reserve(maker *m, size_t reductions)
 {
     lz_program *p = m->p;
-    const lz_kir *ir = m->ir;
+    const lz_kernel_ir *ir = m->ir;
     size_t walks = (size_t)p->walks, nodes = ir->nodes.len;
     m->room = nodes * (walks + 1) + ir->stores.len;
     if (m->room >= UINT16_MAX)
@@ -449,11 +467,11 @@ static lz_err *reserve(maker *m, size_t reductions)
     return NULL;
 }
 
-static lz_err *count_reductions(const lz_kir *ir, size_t *out)
+static lz_err *count_reductions(const lz_kernel_ir *ir, size_t *out)
 {
     size_t n = 0;
     for (size_t v = 0; v < ir->nodes.len; v++)
-        n += ir->nodes.data[v].op == LZ_N_REDUCE || ir->nodes.data[v].op == LZ_N_SCAN;
+        n += ir->nodes.data[v].op == LZ_KERNEL_NODE_REDUCE || ir->nodes.data[v].op == LZ_KERNEL_NODE_SCAN;
     *out = n;
     return n > LZ_KERNEL_REDUCTIONS
                ? lz_errf(LZ_ERR_LIMIT, "a kernel of %zu reductions; at most %d", n, LZ_KERNEL_REDUCTIONS)
@@ -463,7 +481,7 @@ static lz_err *count_reductions(const lz_kir *ir, size_t *out)
 static lz_err *compile(maker *m)
 {
     lz_program *p = m->p;
-    p->n_registers = 1; /* 0 stands for none */
+    p->n_registers = 1; /* 0 means none */
     make_uniform(m);
     for (int w = 0; w < p->walks; w++) {
         make_outer(m, w);
@@ -484,7 +502,7 @@ static lz_err *compile(maker *m)
     return p->units * LZ_TILE_LEAST + states + 64 > LZ_SCRATCH ? too_large() : NULL;
 }
 
-static lz_err *make_program(const lz_kir *ir, lz_program *p)
+static lz_err *make_program(const lz_kernel_ir *ir, lz_program *p)
 {
     lz_arena work;
     maker m = { .ir = ir, .p = p, .work = &work };
@@ -499,14 +517,14 @@ static lz_err *make_program(const lz_kir *ir, lz_program *p)
     e = e ? e : lz_arena_new(&work, &m.last, registers_of(&m));
     e = e ? e : lz_arena_new(&work, &m.first, registers_of(&m));
     e = e ? e : lz_arena_new(&work, &m.whole, registers_of(&m));
-    e = e ? e : lz_arena_new(&work, &m.super, nodes);
-    e = e ? e : lz_super_find(ir, p->tiles, m.super);
+    e = e ? e : lz_arena_new(&work, &m.fused, nodes);
+    e = e ? e : lz_fused_instr_find(ir, p->tiles, m.fused);
     e = e ? e : compile(&m);
     lz_arena_deinit(&work);
     return e;
 }
 
-lz_err *lz_program_create(const lz_kir *ir, const lz_tile_table *tiles, lz_program **out)
+lz_err *lz_program_create(const lz_kernel_ir *ir, const lz_tile_table *tiles, lz_program **out)
 {
     lz_program *p = lz_mem_zalloc(1, sizeof *p);
     if (!p)
@@ -533,13 +551,12 @@ void lz_program_destroy(lz_program *p)
     lz_mem_free(p);
 }
 
-/* The walk in which it stores, -1 if it does not, walks if per outer index. */
 static bool reads(const lz_program *p, lz_block b, int load)
 {
     bool does = false;
     for (uint16_t i = b.begin; i < b.end; i++)
         does = does
-               || (p->code[i].kind >= LZ_I_LOAD && p->code[i].kind <= LZ_I_GATHER_IF
+               || (p->code[i].kind >= LZ_INSTR_LOAD && p->code[i].kind <= LZ_INSTR_GATHER_IF
                    && p->code[i].access == load);
     return does;
 }
@@ -548,7 +565,7 @@ static bool stores(const lz_program *p, lz_block b, int store)
 {
     bool does = false;
     for (uint16_t i = b.begin; i < b.end; i++)
-        does = does || (p->code[i].kind == LZ_I_STORE && p->code[i].access == store);
+        does = does || (p->code[i].kind == LZ_INSTR_STORE && p->code[i].access == store);
     return does;
 }
 
@@ -557,21 +574,22 @@ static bool gathers(const lz_program *p, int load)
     bool does = false;
     for (size_t i = 0; i < p->n_code; i++)
         does = does
-               || ((p->code[i].kind == LZ_I_GATHER || p->code[i].kind == LZ_I_GATHER_IF)
+               || ((p->code[i].kind == LZ_INSTR_GATHER || p->code[i].kind == LZ_INSTR_GATHER_IF)
                    && p->code[i].access == load);
     return does;
 }
 
-/* Does something behind the store read what was loaded? A load need not be a copy. */
+/* Is the loaded value used after the store? A direct load is no copy: its register is the memory that the
+ * store overwrites. */
 static bool reads_behind(const lz_program *p, int load, int store)
 {
     size_t stored = 0;
-    while (stored < p->n_code && (p->code[stored].kind != LZ_I_STORE || p->code[stored].access != store))
+    while (stored < p->n_code && (p->code[stored].kind != LZ_INSTR_STORE || p->code[stored].access != store))
         stored++;
     bool does = false;
     for (size_t i = 0; i < p->n_code; i++)
         does = does
-               || (p->code[i].kind >= LZ_I_LOAD && p->code[i].kind <= LZ_I_GATHER_IF
+               || (p->code[i].kind >= LZ_INSTR_LOAD && p->code[i].kind <= LZ_INSTR_GATHER_IF
                    && p->code[i].access == load && p->registers[p->code[i].out].last > stored);
     return does;
 }
@@ -590,4 +608,12 @@ bool lz_program_in_place(const lz_program *p, int load, int store)
     return stored && !gathers(p, load) && !reads_behind(p, load, store)
            && p->access[load].vary == p->access[store].vary
            && dtype_size(p->access[load].dtype) == dtype_size(p->access[store].dtype);
+}
+
+bool lz_program_checks(const lz_program *p)
+{
+    bool does = false;
+    for (size_t k = 0; k < p->n_code; k++)
+        does = does || p->code[k].kind == LZ_INSTR_CHECK;
+    return does;
 }

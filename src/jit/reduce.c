@@ -1,24 +1,24 @@
 #include "jit/reduce.h"
-#include "jit/super.h"
+#include "jit/fused_instr.h"
 #include <assert.h>
 #include <string.h>
 
-/* Where the parts of a state lie; `at` are the indices of ARGMAX and ARGMIN. */
+/* One part of a state; `at` are the indices of ARGMAX and ARGMIN. */
 typedef struct values {
     char *x;
     int64_t *at;
-    lz_ktype type;
+    lz_kernel_type type;
     size_t size; /* bytes of an element */
 } values;
 
 typedef struct parts {
-    values lane, sum, total; /* the block's sums and the total have the type of lz_kreduce_total */
+    values lane, sum, total; /* sum and total have the type lz_kernel_reduction_total */
     int64_t width;           /* elements of a lane */
 } parts;
 
-static bool has_index(const lz_state *s)
+static bool has_index(const lz_reduce_state *s)
 {
-    return s->kind == LZ_K_RARGMAX || s->kind == LZ_K_RARGMIN;
+    return s->kind == LZ_KERNEL_RARGMAX || s->kind == LZ_KERNEL_RARGMIN;
 }
 
 static int64_t lanes_of(const lz_worker *w)
@@ -31,11 +31,11 @@ static int64_t sums_of(const lz_worker *w)
     return w->l->rows ? LZ_ROW_SUMS : LZ_COLUMN_SUMS;
 }
 
-/* Indices lie behind all values. Where there are some, all values have one type. */
-static parts parts_of(const lz_worker *w, const lz_state *s)
+/* Indices follow all values. With indices, all values have one type. */
+static parts parts_of(const lz_worker *w, const lz_reduce_state *s)
 {
     bool rows = w->l->rows;
-    lz_ktype type = (lz_ktype)s->type, wide = (lz_ktype)s->total;
+    lz_kernel_type type = (lz_kernel_type)s->type, wide = (lz_kernel_type)s->total;
     size_t size = s->size, wide_size = s->total_size;
     int64_t width = rows ? 1 : w->l->tile, sums = sums_of(w) * width;
     int64_t lanes = s->scan && !rows ? width : lanes_of(w) * width;
@@ -48,42 +48,44 @@ static parts parts_of(const lz_worker *w, const lz_state *s)
                     width };
 }
 
-/* The neutral element: of AND all ones, of MAX what loses to everything, ... */
-static const void *neutral(const lz_state *s, lz_ktype type)
+/* The neutral element: all ones for AND, the least value for MAX, ... */
+static const void *neutral(const lz_reduce_state *s, lz_kernel_type type)
 {
     static const uint8_t no = 0, yes = 1;
     static const int32_t i32[] = { 0, 1, -1, INT32_MIN, INT32_MAX };
     static const int64_t i64[] = { 0, 1, -1, INT64_MIN, INT64_MAX };
     static const float f32[] = { 0, 1, 0, -__builtin_inff(), __builtin_inff() };
     static const double f64[] = { 0, 1, 0, -__builtin_inf(), __builtin_inf() };
-    static const uint8_t which[LZ_K_REDUCES] = { 0, 1, 3, 4, 2, 0, 0, 3, 4 };
-    static const bool ones[LZ_K_REDUCES] = { [LZ_K_RMIN] = true, [LZ_K_RAND] = true };
-    const void *of[LZ_KTYPES] = { ones[s->kind] ? &yes : &no, &i32[which[s->kind]], &i64[which[s->kind]],
-                                  &f32[which[s->kind]], &f64[which[s->kind]] };
+    static const uint8_t which[LZ_KERNEL_REDUCES] = { 0, 1, 3, 4, 2, 0, 0, 3, 4 };
+    static const bool ones[LZ_KERNEL_REDUCES] = { [LZ_KERNEL_RMIN] = true, [LZ_KERNEL_RAND] = true };
+    const void *of[LZ_KERNEL_TYPES] = { ones[s->kind] ? &yes : &no, &i32[which[s->kind]],
+                                        &i64[which[s->kind]], &f32[which[s->kind]], &f64[which[s->kind]] };
     return of[type];
 }
 
-static lz_tile_fn *combine(const lz_worker *w, const lz_state *s, lz_ktype type)
+static lz_tile_fn *combine(const lz_worker *w, const lz_reduce_state *s, lz_kernel_type type)
 {
-    static const uint8_t op[LZ_K_REDUCES] = { LZ_K_ADD, LZ_K_MUL, LZ_K_MAX, LZ_K_MIN, LZ_K_AND,
-                                              LZ_K_OR,  LZ_K_XOR, LZ_K_MAX, LZ_K_MIN };
+    static const uint8_t op[LZ_KERNEL_REDUCES] = { LZ_KERNEL_ADD, LZ_KERNEL_MUL, LZ_KERNEL_MAX,
+                                                   LZ_KERNEL_MIN, LZ_KERNEL_AND, LZ_KERNEL_OR,
+                                                   LZ_KERNEL_XOR, LZ_KERNEL_MAX, LZ_KERNEL_MIN };
     return w->l->p->tiles->op[op[s->kind]][type];
 }
 
-/* n elements from element `from` of x on into those from element `to` of o on; both have one type */
-static void join(const lz_worker *w, const lz_state *s, const values *o, int64_t to, const values *x,
+/* Combines n elements of x, from element `from` on, into those of o from element `to` on. Both have one
+ * type. */
+static void join(const lz_worker *w, const lz_reduce_state *s, const values *o, int64_t to, const values *x,
                  int64_t from, int64_t n)
 {
     char *out = o->x + (size_t)to * o->size;
     const char *in = x->x + (size_t)from * x->size;
     assert(o->type == x->type);
     if (has_index(s))
-        w->l->p->tiles->merge[s->kind == LZ_K_RARGMIN][s->type](out, o->at + to, in, x->at + from, n);
+        w->l->p->tiles->merge[s->kind == LZ_KERNEL_RARGMIN][s->type](out, o->at + to, in, x->at + from, n);
     else
         combine(w, s, o->type)(out, out, in, NULL, NULL, n);
 }
 
-static void reset(const lz_worker *w, const lz_state *s, const values *o, int64_t n)
+static void reset(const lz_worker *w, const lz_reduce_state *s, const values *o, int64_t n)
 {
     w->l->p->tiles->splat[o->type](o->x, neutral(s, o->type), NULL, NULL, NULL, n);
     for (int64_t i = 0; has_index(s) && i < n; i++)
@@ -102,10 +104,10 @@ void lz_reduce_start(lz_worker *w, int64_t n)
 {
     const lz_program *g = w->l->p;
     for (int k = 0; k < g->n_states[w->walk]; k++) {
-        const lz_state *s = &g->states[w->walk][k];
+        const lz_reduce_state *s = &g->states[w->walk][k];
         parts p = parts_of(w, s);
         int64_t lanes = lanes_of(w) * p.width, sums = sums_of(w) * p.width;
-        if (!s->scan && w->l->rows && !has_index(s) && p.sum.type == p.lane.type) { /* side by side */
+        if (!s->scan && w->l->rows && !has_index(s) && p.sum.type == p.lane.type) { /* contiguous */
             reset(w, s, &p.lane, lanes + sums + 1);
             continue;
         }
@@ -117,32 +119,36 @@ void lz_reduce_start(lz_worker *w, int64_t n)
     }
 }
 
-static void step_row(const lz_worker *w, const lz_instr *i, const lz_state *s, const parts *p, int64_t n)
+static void step_row(const lz_worker *w, const lz_instr *i, const lz_reduce_state *s, const parts *p,
+                     int64_t n)
 {
     const lz_tile_table *t = w->l->p->tiles;
     const char *x = w->tile[i->in[0]];
     if (has_index(s))
-        t->best_lanes[s->kind == LZ_K_RARGMIN][s->type](p->lane.x, p->lane.at, x, w->first, n);
+        t->best_lanes[s->kind == LZ_KERNEL_RARGMIN][s->type](p->lane.x, p->lane.at, x, w->first, n);
     else if (i->form == LZ_FORM_PRODUCTS)
         t->products[s->type](p->lane.x, x, w->tile[i->in[1]], n);
+    else if (i->form == LZ_FORM_DTYPE && w->l->access[i->access].raw)
+        t->widen_dtype[w->l->access[i->access].dtype](p->lane.x, x, n);
     else
-        (i->form == LZ_FORM_WIDEN ? t->widen : t->lanes)[s->kind][s->type](p->lane.x, x, n);
+        (i->form == LZ_FORM_PLAIN ? t->lanes : t->widen)[s->kind][s->type](p->lane.x, x, n);
 }
 
-static void step_column(const lz_worker *w, const lz_state *s, const parts *p, const char *x, int64_t n)
+static void step_column(const lz_worker *w, const lz_reduce_state *s, const parts *p, const char *x,
+                        int64_t n)
 {
     const lz_tile_table *t = w->l->p->tiles;
     int64_t at = w->row % LZ_COLUMN_LANES * p->width;
     char *lane = p->lane.x + (size_t)at * p->lane.size;
     if (has_index(s))
-        t->best[s->kind == LZ_K_RARGMIN][s->type](lane, p->lane.at + at, x, w->row, 0, n);
+        t->best[s->kind == LZ_KERNEL_RARGMIN][s->type](lane, p->lane.at + at, x, w->row, 0, n);
     else
         combine(w, s, p->lane.type)(lane, lane, x, NULL, NULL, n);
 }
 
 void lz_reduce_step(lz_worker *w, const lz_instr *i, int64_t n)
 {
-    const lz_state *s = &w->l->p->states[w->walk][i->attr];
+    const lz_reduce_state *s = &w->l->p->states[w->walk][i->attr];
     parts p = parts_of(w, s);
     if (w->l->rows)
         step_row(w, i, s, &p, n);
@@ -150,11 +156,11 @@ void lz_reduce_step(lz_worker *w, const lz_instr *i, int64_t n)
         step_column(w, s, &p, w->tile[i->in[0]], n);
 }
 
-void lz_reduce_scan(lz_worker *w, const lz_state *s, const void *x, int64_t n, void *out)
+void lz_reduce_scan(lz_worker *w, const lz_reduce_state *s, const void *x, int64_t n, void *out)
 {
     const lz_tile_table *t = w->l->p->tiles;
     values v = parts_of(w, s).lane;
-    bool least = s->kind == LZ_K_RARGMIN;
+    bool least = s->kind == LZ_KERNEL_RARGMIN;
     if (has_index(s) && w->l->rows) {
         t->scan_best[least][s->type](out, v.x, v.at, x, w->first, n);
     } else if (has_index(s)) {
@@ -168,8 +174,8 @@ void lz_reduce_scan(lz_worker *w, const lz_state *s, const void *x, int64_t n, v
     }
 }
 
-/* `from` lanes to `to`, by halves. n: how many of each lane's elements count. */
-static void halve(const lz_worker *w, const lz_state *s, const parts *p, const values *x, int64_t from,
+/* Combines `from` lanes into `to` by repeated halving. n: elements of each lane that count. */
+static void halve(const lz_worker *w, const lz_reduce_state *s, const parts *p, const values *x, int64_t from,
                   int64_t to, int64_t n)
 {
     for (int64_t half = from / 2; half >= to; half /= 2) {
@@ -180,22 +186,22 @@ static void halve(const lz_worker *w, const lz_state *s, const parts *p, const v
     }
 }
 
-/* What is left of a chunk's lanes, into the sums of the block. Only a sum of f32 has wider ones. */
-static void add_chunk(const lz_worker *w, const lz_state *s, const parts *p, int64_t n)
+/* Adds the remaining lanes of a chunk to the sums of the block. Only sums of f32 have wider ones. */
+static void add_chunk(const lz_worker *w, const lz_reduce_state *s, const parts *p, int64_t n)
 {
     if (p->sum.type == p->lane.type) {
         join(w, s, &p->sum, 0, &p->lane, 0, n);
         return;
     }
-    assert(p->lane.type == LZ_KF32 && p->sum.type == LZ_KF64);
+    assert(p->lane.type == LZ_KERNEL_F32 && p->sum.type == LZ_KERNEL_F64);
     double *sum = (double *)(void *)p->sum.x;
     const float *lane = (const float *)(const void *)p->lane.x;
     for (int64_t i = 0; i < n; i++)
         sum[i] += (double)lane[i];
 }
 
-/* The same in single steps: columns, and rows with indices. */
-static void fold_steps(const lz_worker *w, const lz_state *s, const parts *p, bool block, int64_t n)
+/* Folds step by step: for columns, and for rows with indices. */
+static void fold_steps(const lz_worker *w, const lz_reduce_state *s, const parts *p, bool block, int64_t n)
 {
     int64_t lanes = lanes_of(w), sums = sums_of(w), each = w->l->rows ? 1 : n;
     halve(w, s, p, &p->lane, lanes, sums, each);
@@ -206,8 +212,8 @@ static void fold_steps(const lz_worker *w, const lz_state *s, const parts *p, bo
     }
 }
 
-/* last: nothing follows in this row, so the lanes are not reset */
-static void fold_state(const lz_worker *w, const lz_state *s, bool block, bool last, int64_t n)
+/* last: nothing follows in this row, so the lanes need no reset. */
+static void fold_state(const lz_worker *w, const lz_reduce_state *s, bool block, bool last, int64_t n)
 {
     parts p = parts_of(w, s);
     if (w->l->rows && !has_index(s))
@@ -233,7 +239,7 @@ void lz_reduce_fold(lz_worker *w, int64_t done, int64_t length, int64_t n)
     }
 }
 
-/* The one rounding of a sum of f32. */
+/* The single rounding of a sum of f32. */
 static void round_total(void *out, const char *total, int64_t n)
 {
     const double *x = (const double *)(const void *)total;
@@ -247,12 +253,12 @@ void lz_reduce_end(lz_worker *w, int64_t n)
     const lz_program *g = w->l->p;
     int64_t count = w->l->rows ? 1 : n;
     for (int k = 0; k < g->n_states[w->walk]; k++) {
-        const lz_state *s = &g->states[w->walk][k];
+        const lz_reduce_state *s = &g->states[w->walk][k];
         if (s->scan)
             continue;
         parts p = parts_of(w, s);
         for (int64_t i = 0; has_index(s) && i < count; i++)
-            p.total.at[i] = p.total.at[i] == INT64_MAX ? 0 : p.total.at[i]; /* of nothing */
+            p.total.at[i] = p.total.at[i] == INT64_MAX ? 0 : p.total.at[i]; /* an empty row */
         if (p.total.type != p.lane.type)
             round_total(w->tile[s->out], p.total.x, count);
         else if (has_index(s))
@@ -276,7 +282,7 @@ void lz_reduce_save(lz_worker *w, int64_t n, char *out)
     size_t count = (size_t)(w->l->rows ? 1 : n),
            room = (size_t)(w->l->rows ? 1 : w->l->tile) * sizeof(int64_t);
     for (int k = 0; k < g->n_states[w->walk]; k++, out += 2 * room) {
-        const lz_state *s = &g->states[w->walk][k];
+        const lz_reduce_state *s = &g->states[w->walk][k];
         parts p = parts_of(w, s);
         memcpy(out, p.total.x, count * p.total.size);
         if (has_index(s))
@@ -290,7 +296,7 @@ void lz_reduce_add(lz_worker *w, int64_t n, char *part)
     const lz_program *g = w->l->p;
     size_t room = (size_t)(w->l->rows ? 1 : w->l->tile) * sizeof(int64_t);
     for (int k = 0; k < g->n_states[w->walk]; k++, part += 2 * room) {
-        const lz_state *s = &g->states[w->walk][k];
+        const lz_reduce_state *s = &g->states[w->walk][k];
         parts p = parts_of(w, s);
         values x = { part, (int64_t *)(void *)(part + room), p.total.type, p.total.size };
         join(w, s, &p.total, 0, &x, 0, w->l->rows ? 1 : n);

@@ -23,18 +23,18 @@ const lz_tile_table *lz_tile(void)
     return all[n - 1];
 }
 
-lz_tile_fn *lz_tile_of(const lz_tile_table *t, const lz_knode *n, int last)
+lz_tile_fn *lz_tile_of(const lz_tile_table *t, const lz_kernel_node *n, int last)
 {
-    if (n->op < LZ_KOP_COUNT)
+    if (n->op < LZ_KERNEL_OP_COUNT)
         return t->op[n->op][last];
-    if (n->op == LZ_N_CAST)
+    if (n->op == LZ_KERNEL_NODE_CAST)
         return t->cast[last][n->type];
     lz_tile_fn *fn = NULL;
-    if (n->op == LZ_N_NARROW)
+    if (n->op == LZ_KERNEL_NODE_NARROW)
         fn = t->narrow[n->attr];
-    if (n->op == LZ_N_PHILOX)
+    if (n->op == LZ_KERNEL_NODE_PHILOX)
         fn = t->philox[n->attr];
-    if (n->op == LZ_N_RARE)
+    if (n->op == LZ_KERNEL_NODE_RARE)
         fn = t->op[n->attr][n->type];
     return fn;
 }

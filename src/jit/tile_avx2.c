@@ -1,10 +1,10 @@
-/* AVX2 with fma: CPUs for which lz_tile has checked it. */
+/* The tile functions for AVX2 with FMA. lz_tile checks the CPU first. */
 #if defined(__x86_64__)
 #include <immintrin.h>
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
 #else
-#pragma GCC optimize("no-thread-jumps") /* through selects: gcc 13 cannot vectorise the loop then */
+#pragma GCC optimize("no-thread-jumps") /* jump threading through selects keeps gcc 13 from vectorising */
 #pragma GCC target("avx2,fma")
 #endif
 #define LZ_TILE_FMA
@@ -21,7 +21,7 @@
 
 #define LZ_PICK 8
 
-/* Where elements 0 to 3 lie, in elements. */
+/* Offsets of elements 0 to 3, in elements. */
 static inline __m256i places(int64_t stride, const int64_t *index)
 {
     __m256i at = _mm256_mul_epi32(_mm256_set1_epi64x(stride), _mm256_setr_epi64x(0, 1, 2, 3));

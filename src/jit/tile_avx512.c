@@ -1,11 +1,11 @@
-/* AVX-512 (F, BW, DQ, VL): CPUs for which lz_tile has checked it. */
+/* The tile functions for AVX-512 (F, BW, DQ, VL). lz_tile checks the CPU first. */
 #if defined(__x86_64__)
 #include <immintrin.h>
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"))),         \
                              apply_to = function)
 #else
-#pragma GCC optimize("no-thread-jumps") /* through selects: gcc 13 cannot vectorise the loop then */
+#pragma GCC optimize("no-thread-jumps") /* jump threading through selects keeps gcc 13 from vectorising */
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512")
 #endif
 #define LZ_TILE_FMA
@@ -22,7 +22,7 @@
 
 #define LZ_PICK 16
 
-/* Where elements 0 to 7 lie, in elements. */
+/* Offsets of elements 0 to 7, in elements. */
 static inline __m512i places(int64_t stride, const int64_t *index)
 {
     __m512i at = _mm512_mul_epi32(_mm512_set1_epi64(stride), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));

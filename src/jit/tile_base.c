@@ -1,6 +1,6 @@
-/* For every CPU of the architecture. */
+/* The tile functions for every CPU of the architecture. */
 #ifndef __clang__
-#pragma GCC optimize("no-thread-jumps") /* through selects: gcc 13 cannot vectorise the loop then */
+#pragma GCC optimize("no-thread-jumps") /* jump threading through selects keeps gcc 13 from vectorising */
 #endif
 #if defined(__FMA__) || defined(__aarch64__)
 #define LZ_TILE_FMA

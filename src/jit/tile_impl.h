@@ -1,9 +1,10 @@
-/* tile_impl.h - the bodies of tile.h, included once by each tile_*.c, which has chosen
- * the vector extension and defines LZ_TILE_TABLE, the name of its table.
+/* tile_impl.h - the bodies of tile.h. Each tile_*.c includes this file once, after choosing the vector
+ * extension and defining LZ_TILE_TABLE, the name of its table.
  *
- * Loops are plain; the compilers make vector code of them. LOOP tells them that no
- * iteration needs what another one wrote. */
+ * Loops are plain; the compilers vectorise them. LOOP tells them that no iteration reads what another one
+ * wrote. */
 #include "jit/prim_lang.h"
+#include "jit/special64.h"
 #include "jit/tile.h"
 
 #ifdef __clang__
@@ -64,7 +65,7 @@ typedef uint16_t h16;
         }                                                                                                    \
     }
 
-/* What every type has */
+/* Operations of every type */
 #define ORDERED(T, X)                                                                                        \
     OP2(eq_##T, b8, X, x == y)                                                                               \
     OP2(ne_##T, b8, X, x != y)                                                                               \
@@ -172,7 +173,7 @@ INTEGER(i64, int64_t, int64)
     OP1(lgamma_##T, X, X, lgamma##M(x))                                                                      \
     OP1(digamma_##T, X, X, digamma##M(x))
 
-/* Compilers that have to keep errno leave sqrt scalar, so vectors are asked for by name. */
+/* Compilers that must preserve errno do not vectorise sqrt, so this uses intrinsics. */
 #ifdef __x86_64__
 #define ROOT_STRIPS(T)                                                                                       \
     for (; i + LZ_STRIP_##T <= n; i += LZ_STRIP_##T)                                                         \
@@ -200,8 +201,8 @@ INTEGER(i64, int64_t, int64)
         inverse_##T(ov, ov, yv, zv, wv, n);                                                                  \
     }
 
-/* A function with a case that nearly all arguments belong to and that takes less work. The
- * tile is looked through first: `key` of an argument is below LIMIT if it belongs there. */
+/* A function with a cheaper case that nearly all arguments belong to. The tile is scanned first: an argument
+ * belongs to the case if its `key` is below LIMIT. */
 #define NEARLY(F, T, X, U, key, LIMIT)                                                                       \
     TILE(F##_##T)                                                                                            \
     {                                                                                                        \
@@ -225,7 +226,7 @@ static inline uint64_t size_key64(double x)
     return (uint64_t)f64_bits(x) & INT64_MAX;
 }
 
-/* Positive, normal, finite */
+/* Below NORMAL if x is positive, normal and finite */
 static inline uint32_t normal_key32(float x)
 {
     return (uint32_t)f32_bits(x) - 0x00800000;
@@ -260,9 +261,13 @@ OP1(log_f64, double, double, log64(x))
 
 OP1(bits_i32, float, int32_t, i32_bits(x))
 OP1(bits_i64, double, int64_t, i64_bits(x))
-OP1(turn_count_f64, int64_t, double, lz_turn_count(x))
-OP1(turn_hi_f64, double, double, lz_turn_hi(x))
-OP1(turn_lo_f64, double, double, lz_turn_lo(x))
+OP2(zeta_t, double, double, zeta_f64(x, y))
+OP2(igamma_t, double, double, igamma_f64(x, y))
+OP2(igammac_t, double, double, igammac_f64(x, y))
+OP3(orthogonal_t, double, double, double, orthogonal_f64(x, y, z))
+OP1(turn_count_f64, int64_t, double, lz_trig_count(x))
+OP1(turn_hi_f64, double, double, lz_trig_hi(x))
+OP1(turn_lo_f64, double, double, lz_trig_lo(x))
 
 OP2(scale_t_f32, float, float, scale_f32(x, y))
 OP2(scale_t_f64, double, double, scale_f64(x, y))
@@ -293,15 +298,14 @@ OP1(narrow_i16, int32_t, int32_t, (int16_t)x)
 OP1(narrow_f16, float, float, f16_to_f32(f32_to_f16(x)))
 OP1(narrow_bf16, float, float, bf16_to_f32(f32_to_bf16(x)))
 
-/* The first of n elements of `size` bytes, which lie at p[i * stride], or that and index[i] further: whole
- * vectors of them, because tile functions wait for tiles that were written element by element. Returns how
- * many. */
+/* Loads elements of `size` bytes from p[i * stride], or p[i * stride + index[i]], in whole vectors: a later
+ * vector load would stall on elements written one by one. Returns how many of the n elements it loaded. */
 static inline int64_t pick(void *o, const void *p, int64_t stride, const int64_t *index, size_t size,
                            int64_t n)
 {
     int64_t i = 0;
 #ifdef LZ_PICK
-    enum { MOST = 1 << 24 }; /* the vectors' strides are products of 32 bits */
+    enum { MOST = 1 << 24 }; /* the vector code multiplies strides in 32 bits */
     if ((size != 4 && size != 8) || stride > MOST || stride < -MOST)
         return 0;
     for (; i + LZ_PICK <= n; i += LZ_PICK) {
@@ -323,7 +327,7 @@ static inline int64_t pick(void *o, const void *p, int64_t stride, const int64_t
     return i;
 }
 
-/* D: what lies in memory, X: what is computed with; `in` and `out` convert v. */
+/* D: the type in memory, X: the computing type; `in` and `out` convert v. */
 #define MEMORY(T, D, X, in, out)                                                                             \
     static void load_##T(void *ov, const void *pv, int64_t stride, int64_t n)                                \
     {                                                                                                        \
@@ -419,8 +423,8 @@ MEMORY(f64, double, double, v, v)
 #else
 #define LZ_LANE_BYTES 32
 #endif
-/* The lanes are held in registers while the tile lasts: as many at a time as eight registers hold.
- * `y` is made of what is at place k of the tile. */
+/* The lanes stay in registers for the whole tile: as many at a time as fit in eight registers. `made`
+ * computes y from element k of the tile. */
 #define INTO_LANES(X, expr, made)                                                                            \
     enum { FIT = 8 * LZ_LANE_BYTES / (int)sizeof(X), AT_ONCE = FIT < 64 ? FIT : 64 };                        \
     X *l = lane;                                                                                             \
@@ -442,7 +446,13 @@ MEMORY(f64, double, double, v, v)
         l[k - whole] = (X)(expr);                                                                            \
     }
 
-/* W: the type of sums and total */
+#define HALVE(X, v, half, expr)                                                                              \
+    for (int i = 0; i < (half); i++) {                                                                       \
+        X x = (v)[i], y = (v)[i + (half)];                                                                   \
+        (v)[i] = (X)(expr);                                                                                  \
+    }
+
+/* W: the type of sums and total. A fold works on copies, which stay in registers. */
 #define LANES(name, X, W, expr)                                                                              \
     static void lanes_##name(void *lane, const void *xv, int64_t n)                                          \
     {                                                                                                        \
@@ -451,26 +461,26 @@ MEMORY(f64, double, double, v, v)
     }                                                                                                        \
     static void fold_##name(void *lane, void *sum, void *total, bool block)                                  \
     {                                                                                                        \
-        X *l = lane;                                                                                         \
-        W *s = sum, *t = total;                                                                              \
-        for (int half = 32; half >= 16; half /= 2) {                                                         \
-            for (int i = 0; i < half; i++) {                                                                 \
-                X x = l[i], y = l[i + half];                                                                 \
-                l[i] = (X)(expr);                                                                            \
-            }                                                                                                \
-        }                                                                                                    \
+        X l[64];                                                                                             \
+        W s[16], *t = total;                                                                                 \
+        memcpy(l, lane, sizeof l);                                                                           \
+        memcpy(s, sum, sizeof s);                                                                            \
+        HALVE(X, l, 32, expr)                                                                                \
+        HALVE(X, l, 16, expr)                                                                                \
         for (int i = 0; i < 16; i++) {                                                                       \
             W x = s[i], y = (W)l[i];                                                                         \
             s[i] = (W)(expr);                                                                                \
         }                                                                                                    \
-        for (int half = 8; block && half >= 1; half /= 2) {                                                  \
-            for (int i = 0; i < half; i++) {                                                                 \
-                W x = s[i], y = s[i + half];                                                                 \
-                s[i] = (W)(expr);                                                                            \
-            }                                                                                                \
+        if (!block) {                                                                                        \
+            memcpy(sum, s, sizeof s);                                                                        \
+            return;                                                                                          \
         }                                                                                                    \
+        HALVE(W, s, 8, expr)                                                                                 \
+        HALVE(W, s, 4, expr)                                                                                 \
+        HALVE(W, s, 2, expr)                                                                                 \
+        HALVE(W, s, 1, expr)                                                                                 \
         W x = *t, y = *s;                                                                                    \
-        *t = block ? (W)(expr) : x;                                                                          \
+        *t = (W)(expr);                                                                                      \
     }                                                                                                        \
     static void scan_##name(void *ov, void *state, const void *xv, int64_t n)                                \
     {                                                                                                        \
@@ -520,6 +530,21 @@ WIDEN(prod_i64, int64_t, int32_t, mul_int64(x, y))
 WIDEN(sum_f64, double, float, x + y)
 WIDEN(prod_f64, double, float, x *y)
 
+/* At most 16 elements of a tile come to a lane, so their sum fits in 32 bits. */
+#define WIDEN_DTYPE(T, D)                                                                                    \
+    static void widen_##T(void *to, const void *xv, int64_t n)                                               \
+    {                                                                                                        \
+        const D *xs = xv;                                                                                    \
+        int32_t lane[64] = { 0 };                                                                            \
+        int64_t *sums = to;                                                                                  \
+        INTO_LANES(int32_t, x + y, xs[k])                                                                    \
+        for (int i = 0; i < 64; i++)                                                                         \
+            sums[i] = add_int64(sums[i], lane[i]);                                                           \
+    }
+WIDEN_DTYPE(u8, uint8_t)
+WIDEN_DTYPE(i8, int8_t)
+WIDEN_DTYPE(i16, int16_t)
+
 #define PRODUCTS(T, X)                                                                                       \
     static void products_##T(void *lane, const void *xv, const void *yv, int64_t n)                          \
     {                                                                                                        \
@@ -529,7 +554,7 @@ WIDEN(prod_f64, double, float, x *y)
 PRODUCTS(f32, float)
 PRODUCTS(f64, double)
 
-/* BETTER: y beats x. A NaN beats every number, the earlier NaN the later. */
+/* BETTER: does y beat x? A NaN beats every number, and an earlier NaN a later one. */
 #define BEST(name, X, BETTER, SAME)                                                                          \
     static void best_##name(void *best, int64_t *at, const void *xv, int64_t first, int64_t step, int64_t n) \
     {                                                                                                        \
@@ -610,8 +635,8 @@ BEST(min_f32, float, y < x || (y != y && x == x), y == x || (y != y && x != x))
 BEST(max_f64, double, y > x || (y != y && x == x), y == x || (y != y && x != x))
 BEST(min_f64, double, y < x || (y != y && x == x), y == x || (y != y && x != x))
 
-/* n if all are within bounds; else the first that is not. A sign is all that the loop keeps of what is out of
- * bounds, because compilers make vectors of that. */
+/* Returns n if all indices are within bounds, else the first that is not. The loop keeps only a sign bit of
+ * the violations, so that compilers vectorise it. */
 static int64_t check(int64_t *o, const int64_t *index, const int64_t *size, bool wrap, int64_t n)
 {
     int64_t bad = 0, wraps = wrap ? -1 : 0;
@@ -635,7 +660,7 @@ static bool is_uniform(const int64_t *x, int64_t n)
     return !other;
 }
 
-/* Vectors have no fast product of 64 bits, so the usual strides do without. */
+/* Vectors have no fast 64-bit product, so the usual strides avoid it. */
 static void affine(int64_t *o, int64_t first, int64_t stride, int64_t n)
 {
     if (stride == 0) {
@@ -693,7 +718,7 @@ static inline uint32_t philox(uint64_t key, uint64_t high, uint64_t low, int wor
     }
     return word == 0 ? c0 : word == 1 ? c1 : word == 2 ? c2 : c3;
 }
-/* The same of one vector: of 64 bits each the lower half counts. */
+/* Philox on one vector: the lower half of each 64-bit element counts. */
 #ifdef __x86_64__
 typedef uint64_t philox_strip __attribute__((vector_size(8 * LZ_STRIP_f64)));
 static inline philox_strip philox_words(philox_strip key, philox_strip high, philox_strip low, int word)
@@ -758,7 +783,7 @@ OP3(within_i64, b8, int64_t, int64_t, (y <= x) & (x < z))
 CHOOSE(f32, float)
 CHOOSE(f64, double)
 
-/* Both steps are rounded, as two operations are. */
+/* Both steps are rounded, as in two operations. */
 #define PAIRS(first, expr)                                                                                   \
     OP3(first##_add, float, float, float, expr + z)                                                          \
     OP3(first##_sub, float, float, float, expr - z)                                                          \
@@ -806,24 +831,25 @@ SUPERS(f64, double, 64)
     }
 #define BY_TYPE(kind)                                                                                        \
     {                                                                                                        \
-        [LZ_KBOOL] = kind##_bool, [LZ_KI32] = kind##_i32, [LZ_KI64] = kind##_i64, [LZ_KF32] = kind##_f32,    \
-        [LZ_KF64] = kind##_f64,                                                                              \
+        [LZ_KERNEL_BOOL] = kind##_bool, [LZ_KERNEL_I32] = kind##_i32, [LZ_KERNEL_I64] = kind##_i64,          \
+        [LZ_KERNEL_F32] = kind##_f32, [LZ_KERNEL_F64] = kind##_f64,                                          \
     }
 #define BY_NUMBER(kind)                                                                                      \
     {                                                                                                        \
-        [LZ_KI32] = kind##_i32, [LZ_KI64] = kind##_i64, [LZ_KF32] = kind##_f32, [LZ_KF64] = kind##_f64,      \
+        [LZ_KERNEL_I32] = kind##_i32, [LZ_KERNEL_I64] = kind##_i64, [LZ_KERNEL_F32] = kind##_f32,            \
+        [LZ_KERNEL_F64] = kind##_f64,                                                                        \
     }
 #define BY_INTEGER(kind)                                                                                     \
     {                                                                                                        \
-        [LZ_KI32] = kind##_i32, [LZ_KI64] = kind##_i64,                                                      \
+        [LZ_KERNEL_I32] = kind##_i32, [LZ_KERNEL_I64] = kind##_i64,                                          \
     }
 #define BY_FLOAT(kind)                                                                                       \
     {                                                                                                        \
-        [LZ_KF32] = kind##_f32, [LZ_KF64] = kind##_f64,                                                      \
+        [LZ_KERNEL_F32] = kind##_f32, [LZ_KERNEL_F64] = kind##_f64,                                          \
     }
 #define BY_BITS(kind)                                                                                        \
     {                                                                                                        \
-        [LZ_KBOOL] = kind##_bool, [LZ_KI32] = kind##_i32, [LZ_KI64] = kind##_i64,                            \
+        [LZ_KERNEL_BOOL] = kind##_bool, [LZ_KERNEL_I32] = kind##_i32, [LZ_KERNEL_I64] = kind##_i64,          \
     }
 
 #define BOTH(kind)                                                                                           \
@@ -834,84 +860,88 @@ SUPERS(f64, double, 64)
 const lz_tile_table LZ_TILE_TABLE = {
     .name = LZ_TILE_NAME,
     .op = {
-        [LZ_K_ADD] = BY_NUMBER(add),
-        [LZ_K_SUB] = BY_NUMBER(sub),
-        [LZ_K_MUL] = BY_NUMBER(mul),
-        [LZ_K_DIV] = BY_FLOAT(div),
-        [LZ_K_FMA] = BY_FLOAT(fma_t),
-        [LZ_K_IDIV] = BY_INTEGER(idiv),
-        [LZ_K_IDIV_FLOOR] = BY_INTEGER(idiv_floor),
-        [LZ_K_FMOD] = { [LZ_KI32] = fmod_i32, [LZ_KI64] = fmod_i64, [LZ_KF32] = fmod_t_f32, [LZ_KF64] = fmod_t_f64 },
-        [LZ_K_REMAINDER] = { [LZ_KI32] = remainder_i32, [LZ_KI64] = remainder_i64, [LZ_KF32] = remainder_t_f32,
-                             [LZ_KF64] = remainder_t_f64 },
-        [LZ_K_NEG] = BY_NUMBER(neg),
-        [LZ_K_ABS] = BY_NUMBER(abs_t),
-        [LZ_K_MIN] = { and_bool, min_t_i32, min_t_i64, min_t_f32, min_t_f64 },
-        [LZ_K_MAX] = { or_bool, max_t_i32, max_t_i64, max_t_f32, max_t_f64 },
-        [LZ_K_FMIN] = BY_FLOAT(fmin_t),
-        [LZ_K_FMAX] = BY_FLOAT(fmax_t),
-        [LZ_K_EQ] = BY_TYPE(eq),
-        [LZ_K_NE] = BY_TYPE(ne),
-        [LZ_K_LT] = BY_TYPE(lt),
-        [LZ_K_LE] = BY_TYPE(le),
-        [LZ_K_AND] = BY_BITS(and),
-        [LZ_K_OR] = BY_BITS(or),
-        [LZ_K_XOR] = BY_BITS(xor),
-        [LZ_K_NOT] = BY_BITS(not),
-        [LZ_K_SHL] = BY_INTEGER(shl),
-        [LZ_K_SHR] = BY_INTEGER(shr),
-        [LZ_K_SHRU] = BY_INTEGER(shru),
-        [LZ_K_SELECT] = BY_TYPE(select),
-        [LZ_K_FLOOR] = BY_FLOAT(floor),
-        [LZ_K_CEIL] = BY_FLOAT(ceil),
-        [LZ_K_TRUNC] = BY_FLOAT(trunc),
-        [LZ_K_ROUND] = BY_FLOAT(round),
-        [LZ_K_SQRT] = BY_FLOAT(sqrt),
-        [LZ_K_RSQRT] = BY_FLOAT(rsqrt),
-        [LZ_K_COPYSIGN] = BY_FLOAT(copysign_t),
-        [LZ_K_SIGNBIT] = BY_FLOAT(signbit),
-        [LZ_K_NEXTAFTER] = BY_FLOAT(nextafter_t),
-        [LZ_K_BITS] = BY_NUMBER(bits),
-        [LZ_K_GCD] = BY_INTEGER(gcd),
-        [LZ_K_POW] = { [LZ_KI32] = pow_i32, [LZ_KI64] = pow_i64, [LZ_KF32] = pow_t_f32, [LZ_KF64] = pow_t_f64 },
-        [LZ_K_EXP] = BY_FLOAT(exp),
-        [LZ_K_EXP2] = BY_FLOAT(exp2),
-        [LZ_K_EXPM1] = BY_FLOAT(expm1),
-        [LZ_K_LOG] = BY_FLOAT(log),
-        [LZ_K_LOG2] = BY_FLOAT(log2),
-        [LZ_K_LOG10] = BY_FLOAT(log10),
-        [LZ_K_LOG1P] = BY_FLOAT(log1p),
-        [LZ_K_SIN] = BY_FLOAT(sin),
-        [LZ_K_COS] = BY_FLOAT(cos),
-        [LZ_K_TAN] = BY_FLOAT(tan),
-        [LZ_K_ASIN] = BY_FLOAT(asin),
-        [LZ_K_ACOS] = BY_FLOAT(acos),
-        [LZ_K_ATAN] = BY_FLOAT(atan),
-        [LZ_K_ATAN2] = BY_FLOAT(atan2),
-        [LZ_K_SINH] = BY_FLOAT(sinh),
-        [LZ_K_COSH] = BY_FLOAT(cosh),
-        [LZ_K_TANH] = BY_FLOAT(tanh),
-        [LZ_K_ASINH] = BY_FLOAT(asinh),
-        [LZ_K_ACOSH] = BY_FLOAT(acosh),
-        [LZ_K_ATANH] = BY_FLOAT(atanh),
-        [LZ_K_SIGMOID] = BY_FLOAT(sigmoid),
-        [LZ_K_ERF] = BY_FLOAT(erf),
-        [LZ_K_ERFC] = BY_FLOAT(erfc),
-        [LZ_K_ERFINV] = BY_FLOAT(erfinv),
-        [LZ_K_NORMAL_CDF] = BY_FLOAT(normal_cdf),
-        [LZ_K_LGAMMA] = BY_FLOAT(lgamma),
-        [LZ_K_DIGAMMA] = BY_FLOAT(digamma),
-        [LZ_K_TURN_COUNT] = { [LZ_KF64] = turn_count_f64 },
-        [LZ_K_TURN_HI] = { [LZ_KF64] = turn_hi_f64 },
-        [LZ_K_TURN_LO] = { [LZ_KF64] = turn_lo_f64 },
-        [LZ_K_SCALE] = BY_FLOAT(scale_t),
+        [LZ_KERNEL_ADD] = BY_NUMBER(add),
+        [LZ_KERNEL_SUB] = BY_NUMBER(sub),
+        [LZ_KERNEL_MUL] = BY_NUMBER(mul),
+        [LZ_KERNEL_DIV] = BY_FLOAT(div),
+        [LZ_KERNEL_FMA] = BY_FLOAT(fma_t),
+        [LZ_KERNEL_IDIV] = BY_INTEGER(idiv),
+        [LZ_KERNEL_IDIV_FLOOR] = BY_INTEGER(idiv_floor),
+        [LZ_KERNEL_FMOD] = { [LZ_KERNEL_I32] = fmod_i32, [LZ_KERNEL_I64] = fmod_i64, [LZ_KERNEL_F32] = fmod_t_f32, [LZ_KERNEL_F64] = fmod_t_f64 },
+        [LZ_KERNEL_REMAINDER] = { [LZ_KERNEL_I32] = remainder_i32, [LZ_KERNEL_I64] = remainder_i64, [LZ_KERNEL_F32] = remainder_t_f32,
+                             [LZ_KERNEL_F64] = remainder_t_f64 },
+        [LZ_KERNEL_NEG] = BY_NUMBER(neg),
+        [LZ_KERNEL_ABS] = BY_NUMBER(abs_t),
+        [LZ_KERNEL_MIN] = { and_bool, min_t_i32, min_t_i64, min_t_f32, min_t_f64 },
+        [LZ_KERNEL_MAX] = { or_bool, max_t_i32, max_t_i64, max_t_f32, max_t_f64 },
+        [LZ_KERNEL_FMIN] = BY_FLOAT(fmin_t),
+        [LZ_KERNEL_FMAX] = BY_FLOAT(fmax_t),
+        [LZ_KERNEL_EQ] = BY_TYPE(eq),
+        [LZ_KERNEL_NE] = BY_TYPE(ne),
+        [LZ_KERNEL_LT] = BY_TYPE(lt),
+        [LZ_KERNEL_LE] = BY_TYPE(le),
+        [LZ_KERNEL_AND] = BY_BITS(and),
+        [LZ_KERNEL_OR] = BY_BITS(or),
+        [LZ_KERNEL_XOR] = BY_BITS(xor),
+        [LZ_KERNEL_NOT] = BY_BITS(not),
+        [LZ_KERNEL_SHL] = BY_INTEGER(shl),
+        [LZ_KERNEL_SHR] = BY_INTEGER(shr),
+        [LZ_KERNEL_SHRU] = BY_INTEGER(shru),
+        [LZ_KERNEL_SELECT] = BY_TYPE(select),
+        [LZ_KERNEL_FLOOR] = BY_FLOAT(floor),
+        [LZ_KERNEL_CEIL] = BY_FLOAT(ceil),
+        [LZ_KERNEL_TRUNC] = BY_FLOAT(trunc),
+        [LZ_KERNEL_ROUND] = BY_FLOAT(round),
+        [LZ_KERNEL_SQRT] = BY_FLOAT(sqrt),
+        [LZ_KERNEL_RSQRT] = BY_FLOAT(rsqrt),
+        [LZ_KERNEL_COPYSIGN] = BY_FLOAT(copysign_t),
+        [LZ_KERNEL_SIGNBIT] = BY_FLOAT(signbit),
+        [LZ_KERNEL_NEXTAFTER] = BY_FLOAT(nextafter_t),
+        [LZ_KERNEL_BITS] = BY_NUMBER(bits),
+        [LZ_KERNEL_GCD] = BY_INTEGER(gcd),
+        [LZ_KERNEL_POW] = { [LZ_KERNEL_I32] = pow_i32, [LZ_KERNEL_I64] = pow_i64, [LZ_KERNEL_F32] = pow_t_f32, [LZ_KERNEL_F64] = pow_t_f64 },
+        [LZ_KERNEL_EXP] = BY_FLOAT(exp),
+        [LZ_KERNEL_EXP2] = BY_FLOAT(exp2),
+        [LZ_KERNEL_EXPM1] = BY_FLOAT(expm1),
+        [LZ_KERNEL_LOG] = BY_FLOAT(log),
+        [LZ_KERNEL_LOG2] = BY_FLOAT(log2),
+        [LZ_KERNEL_LOG10] = BY_FLOAT(log10),
+        [LZ_KERNEL_LOG1P] = BY_FLOAT(log1p),
+        [LZ_KERNEL_SIN] = BY_FLOAT(sin),
+        [LZ_KERNEL_COS] = BY_FLOAT(cos),
+        [LZ_KERNEL_TAN] = BY_FLOAT(tan),
+        [LZ_KERNEL_ASIN] = BY_FLOAT(asin),
+        [LZ_KERNEL_ACOS] = BY_FLOAT(acos),
+        [LZ_KERNEL_ATAN] = BY_FLOAT(atan),
+        [LZ_KERNEL_ATAN2] = BY_FLOAT(atan2),
+        [LZ_KERNEL_SINH] = BY_FLOAT(sinh),
+        [LZ_KERNEL_COSH] = BY_FLOAT(cosh),
+        [LZ_KERNEL_TANH] = BY_FLOAT(tanh),
+        [LZ_KERNEL_ASINH] = BY_FLOAT(asinh),
+        [LZ_KERNEL_ACOSH] = BY_FLOAT(acosh),
+        [LZ_KERNEL_ATANH] = BY_FLOAT(atanh),
+        [LZ_KERNEL_SIGMOID] = BY_FLOAT(sigmoid),
+        [LZ_KERNEL_ERF] = BY_FLOAT(erf),
+        [LZ_KERNEL_ERFC] = BY_FLOAT(erfc),
+        [LZ_KERNEL_ERFINV] = BY_FLOAT(erfinv),
+        [LZ_KERNEL_NORMAL_CDF] = BY_FLOAT(normal_cdf),
+        [LZ_KERNEL_LGAMMA] = BY_FLOAT(lgamma),
+        [LZ_KERNEL_DIGAMMA] = BY_FLOAT(digamma),
+        [LZ_KERNEL_TURN_COUNT] = { [LZ_KERNEL_F64] = turn_count_f64 },
+        [LZ_KERNEL_TURN_HI] = { [LZ_KERNEL_F64] = turn_hi_f64 },
+        [LZ_KERNEL_TURN_LO] = { [LZ_KERNEL_F64] = turn_lo_f64 },
+        [LZ_KERNEL_ZETA] = { [LZ_KERNEL_F64] = zeta_t },
+        [LZ_KERNEL_IGAMMA] = { [LZ_KERNEL_F64] = igamma_t },
+        [LZ_KERNEL_IGAMMAC] = { [LZ_KERNEL_F64] = igammac_t },
+        [LZ_KERNEL_ORTHOGONAL] = { [LZ_KERNEL_F64] = orthogonal_t },
+        [LZ_KERNEL_SCALE] = BY_FLOAT(scale_t),
     },
     .cast = {
-        [LZ_KBOOL] = { bool_as_bool, bool_as_i32, bool_as_i64, bool_as_f32, bool_as_f64 },
-        [LZ_KI32] = { i32_as_bool, i32_as_i32, i32_as_i64, i32_as_f32, i32_as_f64 },
-        [LZ_KI64] = { i64_as_bool, i64_as_i32, i64_as_i64, i64_as_f32, i64_as_f64 },
-        [LZ_KF32] = { f32_as_bool, f32_as_i32, f32_as_i64, f32_as_f32, f32_as_f64 },
-        [LZ_KF64] = { f64_as_bool, f64_as_i32, f64_as_i64, f64_as_f32, f64_as_f64 },
+        [LZ_KERNEL_BOOL] = { bool_as_bool, bool_as_i32, bool_as_i64, bool_as_f32, bool_as_f64 },
+        [LZ_KERNEL_I32] = { i32_as_bool, i32_as_i32, i32_as_i64, i32_as_f32, i32_as_f64 },
+        [LZ_KERNEL_I64] = { i64_as_bool, i64_as_i32, i64_as_i64, i64_as_f32, i64_as_f64 },
+        [LZ_KERNEL_F32] = { f32_as_bool, f32_as_i32, f32_as_i64, f32_as_f32, f32_as_f64 },
+        [LZ_KERNEL_F64] = { f64_as_bool, f64_as_i32, f64_as_i64, f64_as_f32, f64_as_f64 },
     },
     .narrow = { [LZ_U8] = narrow_u8, [LZ_I8] = narrow_i8, [LZ_I16] = narrow_i16, [LZ_F16] = narrow_f16,
                 [LZ_BF16] = narrow_bf16 },
@@ -921,14 +951,14 @@ const lz_tile_table LZ_TILE_TABLE = {
     .gather_if = BY_MEMORY(gather_if),
     .store = BY_MEMORY(store),
     .splat = BY_TYPE(splat),
-    .super = {
-        [LZ_S_GELU] = { gelu_f32, gelu_f64 },
-        [LZ_S_GELU_TANH] = { gelu_tanh_f32, gelu_tanh_f64 },
-        [LZ_S_GELU_TANH_CUBE] = { gelu_tanh_cube_f32, gelu_tanh_cube_f64 },
-        [LZ_S_GELU_ERF] = { gelu_erf_f32, gelu_erf_f64 },
-        [LZ_S_LOGISTIC] = { logistic_f32, logistic_f64 },
-        [LZ_S_SILU] = { silu_f32, silu_f64 },
-        [LZ_S_SILU_MUL] = { silu_mul_f32, silu_mul_f64 },
+    .fused = {
+        [LZ_FUSED_GELU] = { gelu_f32, gelu_f64 },
+        [LZ_FUSED_GELU_TANH] = { gelu_tanh_f32, gelu_tanh_f64 },
+        [LZ_FUSED_GELU_TANH_CUBE] = { gelu_tanh_cube_f32, gelu_tanh_cube_f64 },
+        [LZ_FUSED_GELU_ERF] = { gelu_erf_f32, gelu_erf_f64 },
+        [LZ_FUSED_LOGISTIC] = { logistic_f32, logistic_f64 },
+        [LZ_FUSED_SILU] = { silu_f32, silu_f64 },
+        [LZ_FUSED_SILU_MUL] = { silu_mul_f32, silu_mul_f64 },
     },
     .choose = { { choose_eq_f32, choose_eq_f64 }, { choose_ne_f32, choose_ne_f64 },
                 { choose_lt_f32, choose_lt_f64 }, { choose_le_f32, choose_le_f64 } },
@@ -940,37 +970,38 @@ const lz_tile_table LZ_TILE_TABLE = {
         { [6] = min_max },
     },
     .lanes = {
-        [LZ_K_RSUM] = BY_NUMBER(lanes_sum),
-        [LZ_K_RPROD] = BY_NUMBER(lanes_prod),
-        [LZ_K_RMAX] = { lanes_or_bool, lanes_max_i32, lanes_max_i64, lanes_max_f32, lanes_max_f64 },
-        [LZ_K_RMIN] = { lanes_and_bool, lanes_min_i32, lanes_min_i64, lanes_min_f32, lanes_min_f64 },
-        [LZ_K_RAND] = BY_BITS(lanes_and),
-        [LZ_K_ROR] = BY_BITS(lanes_or),
-        [LZ_K_RXOR] = BY_BITS(lanes_xor),
+        [LZ_KERNEL_RSUM] = BY_NUMBER(lanes_sum),
+        [LZ_KERNEL_RPROD] = BY_NUMBER(lanes_prod),
+        [LZ_KERNEL_RMAX] = { lanes_or_bool, lanes_max_i32, lanes_max_i64, lanes_max_f32, lanes_max_f64 },
+        [LZ_KERNEL_RMIN] = { lanes_and_bool, lanes_min_i32, lanes_min_i64, lanes_min_f32, lanes_min_f64 },
+        [LZ_KERNEL_RAND] = BY_BITS(lanes_and),
+        [LZ_KERNEL_ROR] = BY_BITS(lanes_or),
+        [LZ_KERNEL_RXOR] = BY_BITS(lanes_xor),
     },
-    .widen = { [LZ_K_RSUM] = { [LZ_KI64] = widen_sum_i64, [LZ_KF64] = widen_sum_f64 },
-               [LZ_K_RPROD] = { [LZ_KI64] = widen_prod_i64, [LZ_KF64] = widen_prod_f64 } },
+    .widen = { [LZ_KERNEL_RSUM] = { [LZ_KERNEL_I64] = widen_sum_i64, [LZ_KERNEL_F64] = widen_sum_f64 },
+               [LZ_KERNEL_RPROD] = { [LZ_KERNEL_I64] = widen_prod_i64, [LZ_KERNEL_F64] = widen_prod_f64 } },
+    .widen_dtype = { [LZ_U8] = widen_u8, [LZ_I8] = widen_i8, [LZ_I16] = widen_i16 },
     .products = BY_FLOAT(products),
     .fold = {
-        [LZ_K_RSUM] = BY_NUMBER(fold_sum),
-        [LZ_K_RPROD] = BY_NUMBER(fold_prod),
-        [LZ_K_RMAX] = { fold_or_bool, fold_max_i32, fold_max_i64, fold_max_f32, fold_max_f64 },
-        [LZ_K_RMIN] = { fold_and_bool, fold_min_i32, fold_min_i64, fold_min_f32, fold_min_f64 },
-        [LZ_K_RAND] = BY_BITS(fold_and),
-        [LZ_K_ROR] = BY_BITS(fold_or),
-        [LZ_K_RXOR] = BY_BITS(fold_xor),
+        [LZ_KERNEL_RSUM] = BY_NUMBER(fold_sum),
+        [LZ_KERNEL_RPROD] = BY_NUMBER(fold_prod),
+        [LZ_KERNEL_RMAX] = { fold_or_bool, fold_max_i32, fold_max_i64, fold_max_f32, fold_max_f64 },
+        [LZ_KERNEL_RMIN] = { fold_and_bool, fold_min_i32, fold_min_i64, fold_min_f32, fold_min_f64 },
+        [LZ_KERNEL_RAND] = BY_BITS(fold_and),
+        [LZ_KERNEL_ROR] = BY_BITS(fold_or),
+        [LZ_KERNEL_RXOR] = BY_BITS(fold_xor),
     },
     .best_lanes = BOTH(best_lanes),
     .best = BOTH(best),
     .merge = BOTH(merge),
     .scan = {
-        [LZ_K_RSUM] = BY_NUMBER(scan_sum),
-        [LZ_K_RPROD] = BY_NUMBER(scan_prod),
-        [LZ_K_RMAX] = { scan_or_bool, scan_max_i32, scan_max_i64, scan_max_f32, scan_max_f64 },
-        [LZ_K_RMIN] = { scan_and_bool, scan_min_i32, scan_min_i64, scan_min_f32, scan_min_f64 },
-        [LZ_K_RAND] = BY_BITS(scan_and),
-        [LZ_K_ROR] = BY_BITS(scan_or),
-        [LZ_K_RXOR] = BY_BITS(scan_xor),
+        [LZ_KERNEL_RSUM] = BY_NUMBER(scan_sum),
+        [LZ_KERNEL_RPROD] = BY_NUMBER(scan_prod),
+        [LZ_KERNEL_RMAX] = { scan_or_bool, scan_max_i32, scan_max_i64, scan_max_f32, scan_max_f64 },
+        [LZ_KERNEL_RMIN] = { scan_and_bool, scan_min_i32, scan_min_i64, scan_min_f32, scan_min_f64 },
+        [LZ_KERNEL_RAND] = BY_BITS(scan_and),
+        [LZ_KERNEL_ROR] = BY_BITS(scan_or),
+        [LZ_KERNEL_RXOR] = BY_BITS(scan_xor),
     },
     .last_best = BOTH(last),
     .scan_best = BOTH(scan_best),

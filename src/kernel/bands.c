@@ -1,6 +1,6 @@
 #include "kernel/bands.h"
 
-void lz_bands_init(lz_bands *s, lz_kafter_fn *fn, void *user, int64_t batch, int64_t m, int64_t height,
+void lz_bands_init(lz_bands *s, lz_kernel_after_fn *fn, void *user, int64_t batch, int64_t m, int64_t height,
                    int64_t across, int threads)
 {
     s->fn = fn;

@@ -1,9 +1,9 @@
-/* bands.h - rows of a product that are complete.
+/* bands.h - detects when rows of a matrix product are complete.
  *
- * The result is made tile by tile, on any threads. A band is the rows of one row of tiles; whoever
- * finishes the last tile of it hands its rows on, all columns, while they are still near. Rows of
- * all matrices of a batch count on. Of very many bands, neighbours go together; fewer than there are
- * threads are left to the end, when all threads can have a part in what follows. */
+ * Threads compute the result tile by tile. A band is the rows of one row of tiles. The thread that finishes a
+ * band's last tile passes its rows, all columns, to `fn` while they are still in the cache. Rows are numbered
+ * through all matrices of a batch. If there are very many bands, neighbouring ones are combined. If there are
+ * fewer bands than threads, `fn` runs at the end, where all threads can take part. */
 #ifndef LZ_KERNEL_BANDS_H
 #define LZ_KERNEL_BANDS_H
 
@@ -13,20 +13,20 @@
 enum { LZ_BANDS = 128 };
 
 typedef struct lz_bands {
-    lz_kafter_fn *fn; /* may be NULL */
+    lz_kernel_after_fn *fn; /* may be NULL */
     void *user;
-    int64_t m, height;  /* rows of a matrix; of a band */
-    int64_t each, all;  /* bands of a matrix; of all */
-    int64_t across, go; /* tiles of a band; bands that go together */
+    int64_t m, height;  /* rows of a matrix; rows of a band */
+    int64_t each, all;  /* bands of a matrix; bands in total */
+    int64_t across, go; /* tiles of a band; bands that are combined */
     bool late;
     atomic_int_fast64_t done[LZ_BANDS];
 } lz_bands;
 
-void lz_bands_init(lz_bands *s, lz_kafter_fn *fn, void *user, int64_t batch, int64_t m, int64_t height,
+void lz_bands_init(lz_bands *s, lz_kernel_after_fn *fn, void *user, int64_t batch, int64_t m, int64_t height,
                    int64_t across, int threads);
-/* One more tile of this band (counted over all matrices) is there. */
+/* Counts one more finished tile of this band (numbered through all matrices). */
 LZ_MUST_USE lz_err *lz_bands_add(lz_bands *s, int64_t band);
-/* All tiles are there. */
+/* Call when all tiles are finished. */
 LZ_MUST_USE lz_err *lz_bands_finish(const lz_bands *s);
 
 #endif

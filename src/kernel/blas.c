@@ -2,8 +2,9 @@
 #include "base/dl.h"
 #include "base/env.h"
 #include "base/foreign.h"
-#include "base/room.h"
+#include "base/memory_limit.h"
 #include "kernel/dnnl.h"
+#include "kernel/lapack.h"
 #include <limits.h>
 #include <sched.h>
 #include <stddef.h>
@@ -40,7 +41,8 @@ typedef struct openblas {
 
 static openblas lib;
 
-/* It starts a thread for every other CPU when it is loaded; on one CPU, none. */
+/* OpenBLAS starts a thread for every other CPU in the affinity mask when it is loaded. Restricting the mask
+ * to one CPU avoids that. */
 static lz_err *open_alone(const char *const *names, lz_dl **out)
 {
     cpu_set_t all, one;
@@ -66,35 +68,36 @@ static lz_err *load(void)
         { "openblas_set_num_threads", true, offsetof(openblas, set_threads) },
         { "openblas_get_config", false, offsetof(openblas, config) },
     };
-    static lz_dl *dl; /* stays to the end */
+    static lz_dl *dl; /* stays open until the process ends */
     LZ_TRY(open_alone(names, &dl));
     snprintf(lib.file, sizeof lib.file, "%s", lz_dl_path(dl));
     lz_err *e = lz_dl_load(dl, symbols, sizeof symbols / sizeof *symbols, &lib);
+    e = e ? e : lz_lapack_load(dl);
     if (e)
         lz_dl_close(dl);
     else
-        lib.set_threads(1); /* of the process: it knows no other */
+        lib.set_threads(1); /* for the whole process: OpenBLAS has no setting per thread */
     return e;
 }
 
 static lz_err *get_openblas(void)
 {
-    static lz_dl_choice choice = LZ_DL_CHOICE("OpenBLAS", load, (size_t)320 << 20); /* 170 are mapped */
+    static lz_dl_choice choice = LZ_DL_CHOICE("OpenBLAS", load, (size_t)320 << 20); /* loading maps 170 MiB */
     return lz_dl_have(&choice);
 }
 
-/* It maps 32 MiB for each thread that is in it. */
-static bool openblas_has_room(void)
+/* OpenBLAS maps 32 MiB for each thread that calls it. */
+bool lz_blas_openblas_has_room(void)
 {
-    static lz_room_need need = { .what = "OpenBLAS", .bytes = (size_t)128 << 20 };
-    return lz_room_for(&need);
+    static lz_memory_limit_need need = { .what = "OpenBLAS", .bytes = (size_t)128 << 20 };
+    return lz_memory_limit_allows(&need);
 }
 
 static bool openblas_multiply(const lz_blas_product *p)
 {
     int tx = p->xt ? TRANSPOSED : PLAIN, ty = p->yt ? TRANSPOSED : PLAIN;
     int m = (int)p->m, n = (int)p->n, k = (int)p->k, ldx = (int)p->ldx, ldy = (int)p->ldy, ldo = (int)p->ldo;
-    if (!openblas_has_room() || !lz_foreign_enter())
+    if (!lz_blas_openblas_has_room() || !lz_foreign_enter())
         return false;
     if (p->f64)
         lib.dgemm(ROW_MAJOR, tx, ty, m, n, k, 1, p->x, ldx, p->y, ldy, 0, p->out, ldo);
@@ -110,7 +113,7 @@ static bool onednn_multiply(const lz_blas_product *p)
 {
     const lz_dnnl *d;
     lz_err *e = lz_dnnl_get(&d);
-    lz_err_free(e);
+    lz_err_drop(e);
     if (e || !lz_dnnl_has_room())
         return false;
     int before = lz_dnnl_enter(d);
@@ -122,7 +125,7 @@ static bool onednn_multiply(const lz_blas_product *p)
     return status == 0;
 }
 
-/* ---- either ---- */
+/* ---- common ---- */
 
 lz_err *lz_blas_load(lz_blas b)
 {
@@ -134,7 +137,7 @@ bool lz_blas_has(lz_blas b)
 {
     lz_err *e = lz_blas_load(b);
     bool has = !e;
-    lz_err_free(e);
+    lz_err_drop(e);
     return has;
 }
 
@@ -150,7 +153,7 @@ static void describe_onednn(lz_text *out)
     lz_err_free(e);
 }
 
-/* Its configuration begins with "OpenBLAS 0.3.21 ". */
+/* The configuration text begins with "OpenBLAS 0.3.21 ". */
 static void describe_openblas(lz_text *out)
 {
     lz_err *e = get_openblas();

@@ -1,7 +1,7 @@
-/* blas.h - matrix libraries that may be there: OpenBLAS and oneDNN, beside our own product.
+/* blas.h - optional matrix libraries: OpenBLAS and oneDNN, beside our own product.
  *
- * They are loaded when first asked for, and stay. Each call runs on the calling thread alone.
- * LAZULI_BLAS names the one to use. */
+ * A library is loaded at its first use and stays loaded. Each call runs on the calling thread alone.
+ * LAZULI_BLAS names the library to use. */
 #ifndef LZ_KERNEL_BLAS_H
 #define LZ_KERNEL_BLAS_H
 
@@ -10,20 +10,23 @@
 
 typedef enum lz_blas { LZ_BLAS_OWN, LZ_BLAS_OPENBLAS, LZ_BLAS_ONEDNN, LZ_BLASES } lz_blas;
 
-const char *lz_blas_name(lz_blas b); /* as LAZULI_BLAS has it; of LZ_BLASES "auto" */
+const char *lz_blas_name(lz_blas b); /* the value of LAZULI_BLAS; "auto" for LZ_BLASES */
 
-/* What LAZULI_BLAS says: one of them, or LZ_BLASES: whichever suits. */
+/* The library that LAZULI_BLAS names; LZ_BLASES: choose by shape. */
 LZ_MUST_USE lz_err *lz_blas_wanted(lz_blas *out);
 
-/* Loads it, unless that was tried before. LZ_ERR_NOT_FOUND says why it cannot be used. */
+/* Loads the library unless that was tried before. LZ_ERR_NOT_FOUND says why it cannot be used. */
 LZ_MUST_USE lz_err *lz_blas_load(lz_blas b);
-/* The same; whether it is there. */
+/* Loads the library; true if it can be used. */
 bool lz_blas_has(lz_blas b);
 
-/* For people: version and file, or why there is none. */
+/* OpenBLAS is loaded; false: its calls need more memory than the limit of the process leaves. */
+bool lz_blas_openblas_has_room(void);
+
+/* For users: version and file, or the reason why the library cannot be used. */
 void lz_blas_describe(lz_blas b, lz_text *out);
 
-/* Row-major, ld elements from one row to the next; xt, yt: the transposed matrix lies there. */
+/* Row-major, rows ld elements apart. xt, yt: the memory holds the transposed matrix. */
 typedef struct lz_blas_product {
     bool f64, xt, yt;
     int64_t m, n, k;
@@ -33,7 +36,7 @@ typedef struct lz_blas_product {
 } lz_blas_product;
 
 bool lz_blas_can(lz_blas b, const lz_blas_product *p);
-/* It is loaded, and can. false: it failed, which only happens without memory. */
+/* Requires lz_blas_load and lz_blas_can. False: it failed, which happens only if memory is out. */
 bool lz_blas_multiply(lz_blas b, const lz_blas_product *p);
 
 #endif

@@ -1,12 +1,15 @@
-/* Whether elements are in a set: the keys of the set's elements are in a table with open addressing. A NaN
- * equals nothing, so that its key never gets into the table. */
+/* Tests which elements are in a set. The keys of the set's elements are in a hash table with open addressing.
+ * A NaN equals nothing, so its key is never inserted. The table of base/hash_table.h links items, each at
+ * least 24 bytes with link and hash; a key here takes 8 bytes, and a look-up reads one cache line without
+ * following a pointer. */
 #include "base/mem.h"
 #include "kernel/keys.h"
-#include "kernel/walk.h"
+#include "kernel/strided_walk.h"
+#include <assert.h>
 #include <string.h>
 
 typedef struct set {
-    const lz_kcall *c;
+    const lz_kernel_call *c;
     lz_keys_fn *keys_of;
     uint64_t nan; /* the key of a NaN */
     bool real;    /* the dtype has NaNs */
@@ -23,7 +26,7 @@ static uint64_t slot_of(const set *s, uint64_t key)
     return (key * UINT64_C(0x9e3779b97f4a7c15)) >> s->shift;
 }
 
-/* Where the key is, or the free entry where it belongs. At least half of the table is free. */
+/* The key's slot, or the free slot where it belongs. At least half of the table is free. */
 static uint64_t find(const set *s, uint64_t key)
 {
     uint64_t mask = UINT64_MAX >> s->shift, at = slot_of(s, key);
@@ -47,7 +50,8 @@ static bool has(const set *s, uint64_t key)
     return key == UINT64_MAX ? s->greatest : s->table[find(s, key)] == key;
 }
 
-/* Keys of at most BLOCK elements of x from that number on, all in one row: how many. */
+/* Computes the keys of at most BLOCK elements of x from element `number` on, all in one row; returns how
+ * many. */
 static int64_t take_keys(const set *s, const lz_strided *x, int64_t number, int64_t end, uint64_t *keys)
 {
     int64_t inner = x->ndim ? x->sizes[x->ndim - 1] : 1, n = inner - number % inner;
@@ -91,8 +95,9 @@ static lz_err *fill(set *s)
     return NULL;
 }
 
-lz_err *lz_contains(const lz_kcall *c)
+lz_err *lz_contains(const lz_kernel_call *c)
 {
+    assert(c->in[0].dtype == c->in[1].dtype && c->out.dtype == LZ_BOOL);
     lz_dtype d = c->in[0].dtype;
     set s = { .c = c, .keys_of = lz_keys_of(d), .real = lz_dtype_is_float(d) };
     if (!s.keys_of)

@@ -1,6 +1,6 @@
-/* A convolution, its gradient for the input and that for the weight are three products
- * of the same three arrays; only what is fetched for which element differs. Fewer than
- * three dimensions get leading ones of size 1. */
+/* A convolution and its gradients for the input and for the weight are three matrix products of the same
+ * three arrays; they differ only in which element is fetched. With fewer than three dimensions, leading ones
+ * of size 1 are added. */
 #include "base/mem.h"
 #include "core/convert.h"
 #include "core/dtype.h"
@@ -17,13 +17,13 @@ typedef struct conv {
     int64_t in[DIMS], out[DIMS], window[DIMS];
     int64_t stride[DIMS], padding[DIMS], dilation[DIMS];
     int64_t n_in, n_out, n_window; /* products of the sizes */
-    size_t size;                   /* of an element of the computing type */
-    const char *x, *w, *gy;        /* dense, in the computing type; those that are read */
+    size_t size;                   /* bytes of an element of the computing type */
+    const char *x, *w, *gy;        /* dense, in the computing type; only those that are read */
     lz_dtype compute;
-    const lz_kcall *call;
+    const lz_kernel_call *call;
 } conv;
 
-/* ---- places ---- */
+/* ---- positions ---- */
 
 typedef struct place {
     int64_t v[DIMS];
@@ -72,7 +72,7 @@ static void forward_w(void *user, int64_t b, int64_t i0, int64_t ni, int64_t k0,
 /* Columns of a panel that differ in the last dimension only. */
 typedef struct line {
     int64_t j, n;
-    place p; /* of the first */
+    place p; /* of the first column */
 } line;
 
 static int find_lines(int64_t j0, int64_t nj, const int64_t sizes[DIMS], line out[LZ_GEMM_COLS])
@@ -86,7 +86,7 @@ static int find_lines(int64_t j0, int64_t nj, const int64_t sizes[DIMS], line ou
     return k;
 }
 
-/* Elements x, x + step, ... of a row with `size` of them; those outside stay zero. */
+/* Copies elements x, x + step, ... of a row of `size` elements; elements outside the row stay zero. */
 static void copy_line(const conv *c, char *to, const char *row, int64_t x, int64_t step, int64_t n,
                       int64_t size)
 {
@@ -100,8 +100,8 @@ static void copy_line(const conv *c, char *to, const char *row, int64_t x, int64
         move(c, to + (size_t)i * c->size, element(c, row, x + i * step));
 }
 
-/* The number of the first element of the input's row that output p meets at window place k,
- * or -1; and where in the row it begins. */
+/* The number of the first element of the input row that output p reads at window position k, -1 if there is
+ * none; *x: the position in that row. */
 static int64_t input_row(const conv *c, const place *p, const place *k, int64_t *x)
 {
     int64_t number = 0;
@@ -123,7 +123,7 @@ static void forward_x(void *user, int64_t b, int64_t j0, int64_t nj, int64_t k0,
     int n = find_lines(j0, nj, c->out, lines);
     for (int64_t k = 0; k < nk; k++) {
         place window = place_of((k0 + k) % c->n_window, c->window);
-        int64_t channel = b * c->cin + (k0 + k) / c->n_window, x; /* b counts groups within batches */
+        int64_t channel = b * c->cin + (k0 + k) / c->n_window, x; /* b numbers the groups of all images */
         for (int i = 0; i < n; i++) {
             int64_t row = input_row(c, &lines[i].p, &window, &x);
             if (row >= 0)
@@ -133,10 +133,9 @@ static void forward_x(void *user, int64_t b, int64_t j0, int64_t nj, int64_t k0,
     }
 }
 
-/* ---- for the input: gx[c, q] = sum over (o, window) of w * gy ---- */
+/* ---- gradient of the input: gx[c, q] = sum over (o, window) of w * gy ---- */
 
-/* The same the other way round: the row of the output that input q meets; x is not divided
- * by the stride yet. */
+/* The inverse of input_row: the output row that reads input q; x is not yet divided by the stride. */
 static int64_t output_row(const conv *c, const place *q, const place *k, int64_t *x)
 {
     int64_t number = 0;
@@ -150,7 +149,7 @@ static int64_t output_row(const conv *c, const place *q, const place *k, int64_t
     return number;
 }
 
-/* Of n places from x on, those that a stride leads to. */
+/* Copies those of the n positions from x on that are multiples of the stride. */
 static void copy_every(const conv *c, char *to, const char *row, int64_t x, int64_t n)
 {
     int64_t stride = c->stride[DIMS - 1];
@@ -192,7 +191,7 @@ static void input_gy(void *user, int64_t b, int64_t j0, int64_t nj, int64_t k0, 
     }
 }
 
-/* ---- for the weight: gw[o, (c, window)] = sum over (n, p) of gy * x ---- */
+/* ---- gradient of the weight: gw[o, (c, window)] = sum over (n, p) of gy * x ---- */
 
 static void weight_gy(void *user, int64_t b, int64_t i0, int64_t ni, int64_t k0, int64_t nk, int64_t wide,
                       void *panel)
@@ -210,7 +209,7 @@ static void weight_x(void *user, int64_t b, int64_t j0, int64_t nj, int64_t k0, 
                      void *panel)
 {
     const conv *c = user;
-    int64_t sizes[DIMS] = { c->cin * c->window[0], c->window[1], c->window[2] }; /* the channel counts on */
+    int64_t sizes[DIMS] = { c->cin * c->window[0], c->window[1], c->window[2] }; /* channel x depth first */
     line lines[LZ_GEMM_COLS];
     int n = find_lines(j0, nj, sizes, lines);
     for (int64_t k = 0; k < nk; k++) {
@@ -228,9 +227,9 @@ static void weight_x(void *user, int64_t b, int64_t j0, int64_t nj, int64_t k0, 
     }
 }
 
-/* ---- setting up ---- */
+/* ---- setup ---- */
 
-/* Sizes behind the first two, right-aligned. */
+/* The sizes after the first two dimensions, right-aligned. */
 static int64_t spatial(int64_t d, const int64_t *sizes, int64_t out[DIMS])
 {
     int64_t n = 1;
@@ -253,7 +252,7 @@ static void parameters(conv *c, const int64_t *params)
     c->groups = params[1 + 3 * d];
 }
 
-static void set_up(conv *c, const lz_kcall *call, const int64_t *x, const int64_t *w, const int64_t *y)
+static void set_up(conv *c, const lz_kernel_call *call, const int64_t *x, const int64_t *w, const int64_t *y)
 {
     int64_t d = call->params[0];
     *c = (conv){ .call = call, .n = x[0] };
@@ -282,7 +281,7 @@ static bool is_dense(const lz_strided *s)
     return true;
 }
 
-/* Row-major and in the computing type: the array itself, or a copy to be freed. */
+/* Row-major and in the computing type: the array itself, or a copy that the caller frees. */
 static lz_err *dense(const lz_strided *s, lz_dtype compute, char **copy, const char **out)
 {
     size_t from = lz_dtype_size(s->dtype), to = lz_dtype_size(compute);
@@ -326,7 +325,8 @@ static lz_conv_shape shape_of(const conv *c, lz_conv_kind kind)
     return s;
 }
 
-/* Loading it and making a primitive takes some milliseconds; 2^20 products take us 0.02 or more. */
+/* Loading oneDNN and making a primitive takes some milliseconds; 2^20 products take our own code 0.02 ms or
+ * more. */
 static lz_err *wants_dnnl(const conv *c, const lz_gemm *g, bool *out)
 {
     enum { DNNL_FROM = 1 << 20 };
@@ -351,7 +351,7 @@ static lz_err *by_dnnl(const conv *c, const lz_gemm *g, lz_conv_kind kind, bool 
     return *done ? lz_conv_dnnl(&s, arrays, c->call->pool, done) : NULL;
 }
 
-/* Makes both operands ready, runs the product. */
+/* Prepares both operands and runs the product. */
 static lz_err *run(conv *c, lz_gemm *g, lz_conv_kind kind, const char **first, const char **second)
 {
     char *copies[2] = { NULL, NULL };
@@ -378,7 +378,7 @@ static lz_err *run(conv *c, lz_gemm *g, lz_conv_kind kind, const char **first, c
     return e;
 }
 
-lz_err *lz_conv(const lz_kcall *call)
+lz_err *lz_conv(const lz_kernel_call *call)
 {
     conv c;
     set_up(&c, call, call->in[0].sizes, call->in[1].sizes, call->out.sizes);
@@ -391,7 +391,7 @@ lz_err *lz_conv(const lz_kcall *call)
     return run(&c, &g, LZ_CONV_FORWARD, &c.x, &c.w);
 }
 
-lz_err *lz_conv_input(const lz_kcall *call)
+lz_err *lz_conv_input(const lz_kernel_call *call)
 {
     conv c;
     set_up(&c, call, call->out.sizes, call->in[1].sizes, call->in[0].sizes);
@@ -404,7 +404,7 @@ lz_err *lz_conv_input(const lz_kcall *call)
     return run(&c, &g, LZ_CONV_INPUT, &c.gy, &c.w);
 }
 
-lz_err *lz_conv_weight(const lz_kcall *call)
+lz_err *lz_conv_weight(const lz_kernel_call *call)
 {
     conv c;
     set_up(&c, call, call->in[1].sizes, call->out.sizes, call->in[0].sizes);

@@ -3,22 +3,23 @@
 #include "base/lock.h"
 #include "base/mem.h"
 #include "kernel/dnnl.h"
+#include <assert.h>
 #include <string.h>
 
 enum { X, W, Y, ROLES, ALIGN = 64 };
 
-/* ---- a primitive, and what brings arrays into its layout ---- */
+/* ---- a primitive, and the reorders into its layouts ---- */
 
 typedef struct entry {
-    lz_conv_shape key; /* n: of one part */
+    lz_conv_shape key; /* n: images of one part */
     int users;
-    uint64_t used; /* when, last */
+    uint64_t used; /* time of last use */
     const lz_dnnl *d;
     void *pd, *conv;
-    void *reorder[ROLES]; /* into its layout, of the result out of it; NULL: it lies right */
+    void *reorder[ROLES]; /* into the primitive's layout; for the result out of it; NULL: same layout */
     lz_dnnl_md plain[ROLES];
-    const lz_dnnl_md *laid[ROLES], *pad; /* of pd */
-    size_t size[ROLES];                  /* bytes in its layout, if it has another */
+    const lz_dnnl_md *laid[ROLES], *pad; /* owned by pd */
+    size_t size[ROLES];                  /* bytes in the primitive's layout, if it differs */
     size_t scratch;
 } entry;
 
@@ -42,11 +43,11 @@ static int64_t window_of(const lz_conv_shape *s)
     return s->window[0] * s->window[1] * s->window[2];
 }
 
-/* Whether it pays to bring arrays into a layout of oneDNN's choice and back. us, one Zen 4 core, as
- * they lie / brought there: 64 to 64 channels of 56 x 56, window 3, 8 images: 23845 / 19027, gradients
- * 28005 / 17856 and 36062 / 20044; 64 groups of one channel, 28 x 28: 1916 / 421; window 1, 256 to 64,
- * 28 x 28: 1892 / 3569; 1 to 32 channels, 28 x 28, 64 images: 510 / 1272, gradients 984 / 4769 and
- * 1267 / 1067. Without it, oneDNN unrolls windows and multiplies. */
+/* Does it pay to reorder arrays into a layout of oneDNN's choice and back? Without it, oneDNN unrolls windows
+ * and multiplies. Microseconds on one Zen 4 core, plain layout / reordered: 64 to 64 channels of 56 x 56,
+ * window 3, 8 images: 23845 / 19027, gradients 28005 / 17856 and 36062 / 20044; 64 groups of one channel, 28
+ * x 28: 1916 / 421; window 1, 256 to 64, 28 x 28: 1892 / 3569; 1 to 32 channels, 28 x 28, 64 images: 510 /
+ * 1272, gradients 984 / 4769 and 1267 / 1067. */
 static bool brings_over(const lz_conv_shape *s)
 {
     enum { CHANNELS = 16 };
@@ -76,7 +77,7 @@ typedef struct geometry {
     int64_t stride[LZ_CONV_DIMS], dilation[LZ_CONV_DIMS], before[LZ_CONV_DIMS], behind[LZ_CONV_DIMS];
 } geometry;
 
-/* Only the last d; a dilation of 1 is 0 there. */
+/* Only the last d dimensions. oneDNN counts dilations from 0. */
 static geometry geometry_of(const lz_conv_shape *s)
 {
     geometry g = { 0 };
@@ -105,7 +106,7 @@ static int make_desc(const entry *e, const lz_dnnl_md md[ROLES], int64_t kind, l
                               g.before, g.behind);
 }
 
-/* What it is made by; gradients want to see the forward one. */
+/* Creates the primitive descriptor; a gradient needs the forward descriptor as a hint. */
 static int make_pd(const entry *e, const lz_dnnl_md md[ROLES], void **out)
 {
     lz_dnnl_desc *desc = lz_mem_alloc_aligned(sizeof *desc, _Alignof(lz_dnnl_desc));
@@ -167,7 +168,7 @@ static int make(entry *e)
     return e->d->create(&e->conv, e->pd);
 }
 
-/* What oneDNN made is left to the end of the process when that has come. */
+/* During process exit oneDNN's objects are not destroyed: its code must no longer be called. */
 static void destroy(entry *e)
 {
     if (!lz_foreign_enter()) {
@@ -185,7 +186,7 @@ static void destroy(entry *e)
     lz_mem_free(e);
 }
 
-/* ---- those that are kept ---- */
+/* ---- cached primitives ---- */
 
 static struct {
     lz_lock lock;
@@ -194,15 +195,7 @@ static struct {
     uint64_t now;
 } kept = { .lock = LZ_LOCK_INIT };
 
-int lz_conv_dnnl_kept(void)
-{
-    lz_lock_take(&kept.lock);
-    int n = kept.n;
-    lz_lock_give(&kept.lock);
-    return n;
-}
-
-/* With the lock. */
+/* With the lock held. */
 static entry *find(const lz_conv_shape *s)
 {
     for (int i = 0; i < kept.n; i++)
@@ -223,7 +216,8 @@ static void release(entry *e)
         destroy(e);
 }
 
-/* Being kept is a use, too. Takes the place of the one that was not used for longest. */
+/* Caches the primitive; the cache counts as a user. Replaces the least recently used one if the cache is
+ * full. */
 static void keep(entry *e)
 {
     entry *old = NULL;
@@ -235,6 +229,7 @@ static void keep(entry *e)
         at = kept.n++;
     else
         old = kept.all[at];
+    assert(at < kept.n && kept.n <= LZ_CONV_KEPT && e->users > 0);
     kept.all[at] = e;
     e->users++;
     e->used = ++kept.now;
@@ -243,7 +238,8 @@ static void keep(entry *e)
         release(old);
 }
 
-/* *out NULL: oneDNN has no way to do it. Two threads may make the same: both are kept, one goes soon. */
+/* *out NULL: oneDNN does not support the shape. Two threads may create equal primitives: both are cached, and
+ * one is evicted later. */
 static lz_err *get(const lz_dnnl *d, const lz_conv_shape *s, entry **out)
 {
     lz_lock_take(&kept.lock);
@@ -272,10 +268,10 @@ typedef struct job {
     const entry *e;
     float *data[ROLES];
     int64_t part[ROLES]; /* elements from one part to the next */
-    void *laid_w;        /* the weight, if it had to be brought over, once for all */
-    float *sums;         /* of the weight's gradient: those of the second part, and so on */
+    void *laid_w;        /* the weight, reordered once for all parts; NULL if it needs no reorder */
+    float *sums;         /* gradient of the weight: the sums of the second and later parts */
     int64_t parts;
-    char *room; /* for each worker */
+    char *room; /* scratch of all workers */
     size_t each;
 } job;
 
@@ -352,7 +348,8 @@ static int do_part(const job *j, int64_t part, char *room, void *stream)
 
 static lz_err *failed(int status)
 {
-    return status == 1 ? lz_err_oom() : lz_errf(LZ_ERR_INTERNAL, "oneDNN: a convolution fails (%d)", status);
+    return status == 1 ? lz_err_oom()
+                       : lz_errf(LZ_ERR_UNSUPPORTED, "oneDNN: a convolution failed with status %d", status);
 }
 
 static lz_err *do_parts(void *user, int64_t begin, int64_t end, int worker)
@@ -406,7 +403,8 @@ static lz_err *run(job *j, lz_pool *pool)
     return j->sums ? lz_pool_for(pool, j->part[W], GRAIN, add_sums, j) : NULL;
 }
 
-/* Memory: for each worker arrays in other layouts and oneDNN's own scratch; the weight; the sums. */
+/* Allocates per worker the arrays in other layouts and oneDNN's scratch; and once the reordered weight and
+ * the sums. */
 static lz_err *run_with_room(job *j, lz_pool *pool)
 {
     const entry *e = j->e;
@@ -433,7 +431,7 @@ static double products(const lz_conv_shape *s)
     return n * (double)s->out[0] * (double)s->out[1] * (double)s->out[2];
 }
 
-/* What is read and written: most of the cost where each channel is convolved by itself. */
+/* Elements read and written: most of the cost if each channel is convolved separately. */
 static double elements(const lz_conv_shape *s)
 {
     double in = (double)s->cin * (double)s->in[0] * (double)s->in[1] * (double)s->in[2];
@@ -446,7 +444,7 @@ static int64_t times(int64_t n, int64_t part)
     return part > 1 ? n / part : n;
 }
 
-/* Images of a part: a divisor of their number, so that one primitive serves all. */
+/* Images of a part: a divisor of n, so that one primitive serves all parts. */
 static int64_t images_of(const lz_conv_shape *s)
 {
     enum { PART = 1 << 22, PARTS = 16, SUM_PART = 1 << 24, SUM_PARTS = 4, PRODUCTS_AN_ELEMENT = 16 };
@@ -467,6 +465,8 @@ lz_err *lz_conv_dnnl(const lz_conv_shape *s, float *const arrays[LZ_CONV_ARRAYS]
     lz_conv_shape part = *s;
     *done = false;
     lz_err *err = lz_dnnl_get(&d);
+    if (lz_err_must_surface(err))
+        return err;
     if (err) {
         lz_err_free(err);
         return NULL;
@@ -474,7 +474,7 @@ lz_err *lz_conv_dnnl(const lz_conv_shape *s, float *const arrays[LZ_CONV_ARRAYS]
     if (!lz_dnnl_has_room())
         return NULL;
     part.n = images_of(s);
-    int before = lz_dnnl_enter(d); /* the number of threads is part of a primitive */
+    int before = lz_dnnl_enter(d); /* primitives depend on the number of threads */
     if (before < 0)
         return NULL;
     err = get(d, &part, &e);

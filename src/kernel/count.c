@@ -1,17 +1,18 @@
-/* How often each number occurs. Each thread counts in bins of its own; where there are more bins than
+/* Counts how often each number occurs. Each thread counts in bins of its own. If there are more bins than
  * numbers, one thread counts them all, since adding up the bins would take longer. */
 #include "base/mem.h"
 #include "kernel/index_range.h"
-#include "kernel/walk.h"
+#include "kernel/strided_walk.h"
+#include <assert.h>
 #include <string.h>
 
 typedef struct counting {
-    const lz_kcall *c;
+    const lz_kernel_call *c;
     int64_t n, bins, part;
-    int64_t *own; /* bins of the parts behind the first, which counts in the result */
+    int64_t *own; /* bins of all parts but the first, which counts in the result */
 } counting;
 
-/* A stretch is checked and counted while it is near. */
+/* Checks and counts a stretch at a time, while it is in the cache. */
 static lz_err *count_range(const counting *k, int64_t begin, int64_t end, int64_t *bins)
 {
     enum { STRETCH = 1024 };
@@ -39,9 +40,10 @@ static lz_err *count_parts(void *user, int64_t begin, int64_t end, int worker)
     return NULL;
 }
 
-lz_err *lz_count_numbers(const lz_kcall *c)
+lz_err *lz_count_numbers(const lz_kernel_call *c)
 {
     enum { PART = 1 << 16 };
+    assert(c->in[0].dtype == LZ_I64 && c->in[0].ndim == 1 && c->out.dtype == LZ_I64 && c->out.ndim == 1);
     counting k = { .c = c, .n = c->in[0].sizes[0], .bins = c->out.sizes[0] };
     int64_t threads = c->pool ? lz_pool_threads(c->pool) : 1, *out = c->out.data;
     int64_t parts = k.bins < PART && k.n / PART < threads ? k.n / PART : k.bins < PART ? threads : 1;

@@ -1,7 +1,7 @@
 #include "kernel/dnnl.h"
 #include "base/dl.h"
 #include "base/foreign.h"
-#include "base/room.h"
+#include "base/memory_limit.h"
 #include "base/text.h"
 #include <stddef.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static const lz_dl_symbol symbols[] = {
     { "omp_set_num_threads", false, offsetof(lz_dnnl, omp_set) },
 };
 
-enum { OPENMP = 2, SEQUENTIAL = 1 }; /* what it is built for */
+enum { OPENMP = 2, SEQUENTIAL = 1 }; /* values of the build's CPU runtime */
 
 static lz_dnnl lib;
 
@@ -48,11 +48,11 @@ static lz_err *check(void)
 {
     const lz_dnnl_version *v = lib.version();
     if (v->major != 2)
-        return lz_errf(LZ_ERR_NOT_FOUND, "%s is version %d.%d.%d, not 2.x", lib.file, v->major, v->minor,
-                       v->patch);
+        return lz_errf(LZ_ERR_NOT_FOUND, "%s has version %d.%d.%d, expected 2.x", lib.file, v->major,
+                       v->minor, v->patch);
     bool openmp = (v->cpu_runtime & OPENMP) && lib.omp_most && lib.omp_set;
     if (v->cpu_runtime != SEQUENTIAL && !openmp)
-        return lz_errf(LZ_ERR_NOT_FOUND, "%s has threads that cannot be kept off", lib.file);
+        return lz_errf(LZ_ERR_NOT_FOUND, "%s: its thread pool cannot be disabled", lib.file);
     if (lib.engine_create(&lib.engine, LZ_DNNL_CPU, 0))
         return lz_errf(LZ_ERR_NOT_FOUND, "%s has no engine for the CPU", lib.file);
     return NULL;
@@ -61,7 +61,7 @@ static lz_err *check(void)
 static lz_err *load(void)
 {
     static const char *const names[] = { "libdnnl.so.2", NULL };
-    static lz_dl *dl; /* stays to the end */
+    static lz_dl *dl; /* stays open until the process ends */
     LZ_TRY(lz_dl_open_lasting(names, &dl));
     snprintf(lib.file, sizeof lib.file, "%s", lz_dl_path(dl));
     lz_err *e = lz_dl_load(dl, symbols, sizeof symbols / sizeof *symbols, &lib);
@@ -73,16 +73,16 @@ static lz_err *load(void)
 
 lz_err *lz_dnnl_get(const lz_dnnl **out)
 {
-    static lz_dl_choice choice = LZ_DL_CHOICE("oneDNN", load, (size_t)192 << 20); /* 45 are mapped */
+    static lz_dl_choice choice = LZ_DL_CHOICE("oneDNN", load, (size_t)192 << 20); /* loading maps 45 MiB */
     *out = &lib;
     return lz_dl_have(&choice);
 }
 
-/* A product or convolution takes about 10 MiB on each thread that runs parts of it. */
+/* A product or convolution takes about 10 MiB on each thread that takes part. */
 bool lz_dnnl_has_room(void)
 {
-    static lz_room_need need = { .what = "oneDNN", .bytes = (size_t)128 << 20 };
-    return lz_room_for(&need);
+    static lz_memory_limit_need need = { .what = "oneDNN", .bytes = (size_t)128 << 20 };
+    return lz_memory_limit_allows(&need);
 }
 
 int lz_dnnl_enter(const lz_dnnl *d)

@@ -1,9 +1,8 @@
-/* dnnl.h - oneDNN 2.x, found at run time, through prototypes of our own.
+/* dnnl.h - oneDNN 2.x, found at run time, with our own prototypes.
  *
- * Only functions describe its structs to us: we give them room and never look inside. They
- * differ in 3.x, which is refused. It is built with OpenMP; between lz_dnnl_enter and _leave the
- * calling thread has one OpenMP thread, so that it starts none and its results do not depend
- * on their number. */
+ * Its structs are opaque here: we provide memory and only oneDNN's functions access it. They differ in 3.x,
+ * which is refused. oneDNN is built with OpenMP. Between lz_dnnl_enter and _leave the calling thread is
+ * limited to one OpenMP thread, so that oneDNN starts none and results do not depend on their number. */
 #ifndef LZ_KERNEL_DNNL_H
 #define LZ_KERNEL_DNNL_H
 
@@ -12,8 +11,8 @@
 
 enum { LZ_DNNL_DIMS = 12 };
 
-/* More than 2.x needs: some 700 bytes, and eight of them. Those that it lends are smaller: they are
- * not to be copied. */
+/* Larger than in 2.x: a memory descriptor has some 700 bytes, an operation descriptor contains eight memory
+ * descriptors. Descriptors that oneDNN returns by pointer are smaller: never copy them. */
 typedef struct lz_dnnl_md {
     _Alignas(8) char room[1536];
 } lz_dnnl_md;
@@ -26,7 +25,7 @@ typedef struct lz_dnnl_arg {
     void *memory;
 } lz_dnnl_arg;
 
-/* The values of its enums that we use. */
+/* The values of oneDNN's enums that we use. */
 enum {
     LZ_DNNL_CPU = 1,
     LZ_DNNL_IN_ORDER = 1,
@@ -58,7 +57,7 @@ typedef struct lz_dnnl_version {
     unsigned cpu_runtime, gpu_runtime;
 } lz_dnnl_version;
 
-/* All return 0 if they succeed. */
+/* Functions return 0 on success. */
 typedef struct lz_dnnl {
     const lz_dnnl_version *(*version)(void);
     int (*sgemm)(char tx, char ty, int64_t m, int64_t n, int64_t k, float alpha, const float *x, int64_t ldx,
@@ -69,7 +68,7 @@ typedef struct lz_dnnl {
     int (*md_strides)(lz_dnnl_md *out, int ndim, const int64_t *dims, int type, const int64_t *strides);
     int (*md_tag)(lz_dnnl_md *out, int ndim, const int64_t *dims, int type, int tag);
     size_t (*md_size)(const lz_dnnl_md *md);
-    int (*md_equal)(const lz_dnnl_md *a, const lz_dnnl_md *b); /* 1: they are */
+    int (*md_equal)(const lz_dnnl_md *a, const lz_dnnl_md *b); /* 1: equal */
     int (*conv_forward)(lz_dnnl_desc *out, int prop, int alg, const lz_dnnl_md *src,
                         const lz_dnnl_md *weights, const lz_dnnl_md *bias, const lz_dnnl_md *dst,
                         const int64_t *strides, const int64_t *dilates, const int64_t *before,
@@ -93,20 +92,21 @@ typedef struct lz_dnnl {
     int (*execute)(const void *primitive, void *stream, int n, const lz_dnnl_arg *args);
     int (*memory_create)(void **out, const lz_dnnl_md *md, void *engine, void *data);
     int (*memory_destroy)(void *memory);
-    /* OpenMP's; NULL if it is built without */
+    /* OpenMP's functions; NULL if oneDNN is built without it */
     int (*omp_most)(void);
     void (*omp_set)(int n);
-    void *engine; /* the CPU */
+    void *engine; /* the CPU engine */
     char file[512];
 } lz_dnnl;
 
-/* Loads it at the first call. LZ_ERR_NOT_FOUND: why there is none; also from then on. */
+/* Loads oneDNN at the first call. LZ_ERR_NOT_FOUND says why it cannot be used; later calls return the
+ * same. */
 LZ_MUST_USE lz_err *lz_dnnl_get(const lz_dnnl **out);
 
-/* false: too little memory is left for it (base/room.h). */
+/* False: too little memory is left for oneDNN (base/memory_limit.h). */
 bool lz_dnnl_has_room(void);
 
-/* Gives what _leave takes; -1: the process exits, and nothing of it may be called. */
+/* Returns the value to pass to _leave; -1: the process exits, and oneDNN must not be called. */
 int lz_dnnl_enter(const lz_dnnl *d);
 void lz_dnnl_leave(const lz_dnnl *d, int before);
 

@@ -6,9 +6,9 @@
 #include <assert.h>
 #include <string.h>
 
-/* Along k by KC: panels of that height, two vectors wide, and of one block's rows stay in the
- * first two caches. MC, a whole number of blocks of every width: rows of x packed at once. A
- * tile, TILE by TILE or less, is one thread's work; y is packed once for it. */
+/* KC: extent of a panel along k, so that a panel of y two vectors wide and a block's rows of x stay in the L1
+ * and L2 caches. MC: rows of x packed at once; a multiple of every block height. TILE: a tile, at most TILE
+ * by TILE, is one thread's unit of work; y is packed once for it. */
 enum { KC = 384, MC = 96, TILE = 512, TILE_LEAST = 64, ALIGN = 64 };
 
 lz_gemm_type lz_gemm_type_of(lz_dtype d)
@@ -21,7 +21,8 @@ lz_gemm_type lz_gemm_type_of(lz_dtype d)
 lz_dtype lz_gemm_dtype(lz_gemm_type t)
 {
     static const lz_dtype dtypes[LZ_GEMM_TYPES] = {
-        [LZ_GEMM_F32] = LZ_F32, [LZ_GEMM_F64] = LZ_F64, [LZ_GEMM_I32] = LZ_I32, [LZ_GEMM_I64] = LZ_I64
+        [LZ_GEMM_F32] = LZ_F32, [LZ_GEMM_F64] = LZ_F64,        [LZ_GEMM_I32] = LZ_I32,
+        [LZ_GEMM_I64] = LZ_I64, [LZ_GEMM_BF16_PAIRS] = LZ_F32, [LZ_GEMM_I16_PAIRS] = LZ_I32
     };
     return dtypes[t];
 }
@@ -40,11 +41,25 @@ int lz_gemm_widths(const lz_gemm_width *out[LZ_GEMM_WIDTHS])
     return n;
 }
 
-static const lz_gemm_width *widest(void)
+const lz_gemm_width *lz_gemm_pairs(lz_gemm_type t)
 {
+#if defined(__x86_64__)
     const lz_gemm_width *widths[LZ_GEMM_WIDTHS];
+    bool wide = lz_gemm_widths(widths) == LZ_GEMM_WIDTHS;
+    if (wide && t == LZ_GEMM_BF16_PAIRS && __builtin_cpu_supports("avx512bf16"))
+        return &lz_gemm_bf16;
+    if (wide && t == LZ_GEMM_I16_PAIRS && __builtin_cpu_supports("avx512vnni"))
+        return &lz_gemm_vnni;
+#endif
+    (void)t;
+    return NULL;
+}
+
+static const lz_gemm_width *widest(lz_gemm_type t)
+{
+    const lz_gemm_width *widths[LZ_GEMM_WIDTHS], *pairs = lz_gemm_pairs(t);
     int n = lz_gemm_widths(widths);
-    return widths[n - 1];
+    return pairs ? pairs : widths[n - 1];
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -52,16 +67,16 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* ---- how it is done ---- */
+/* ---- choices ---- */
 
 typedef struct run {
     const lz_gemm *g;
     const lz_gemm_width *w;
     lz_dtype compute;
-    int64_t size;                 /* of an element */
-    int64_t lanes, rows;          /* of a vector; of the highest block */
-    bool pack_x, pack_y, convert; /* convert: results, too, are of another type */
-    int64_t tile_m, tile_n;       /* of a tile, at most */
+    int64_t size;                 /* bytes of an element */
+    int64_t lanes, rows;          /* lanes of a vector; rows of the highest block */
+    bool pack_x, pack_y, convert; /* convert: the result has another type than the computing type */
+    int64_t tile_m, tile_n;       /* most rows and columns of a tile */
     int64_t tiles_m, tiles_n, tiles;
     size_t room_x, room_y, room_out, room; /* bytes of a worker's scratch */
     char *scratch;
@@ -73,8 +88,8 @@ static size_t round_up(size_t n)
     return (n + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-/* Small ones are read where they lie. y has to have its columns side by side for that; it is
- * packed if it is read often, and does not stay in the nearest cache by itself. */
+/* Small operands are read in place. For that the columns of y must be contiguous. y is packed if it is read
+ * often and does not stay in the L1 cache by itself. */
 static void choose_packing(run *r)
 {
     enum { SMALL_X = 8192, SMALL_Y = 16384 };
@@ -91,7 +106,7 @@ static double products(const lz_gemm *g)
     return (double)g->batch * (double)g->m * (double)g->n * (double)(g->k + 1);
 }
 
-/* The least power of 2 that holds n; TILE at most. */
+/* The least power of 2 that is at least n; at most TILE. */
 static int64_t tile_for(int64_t n)
 {
     int64_t t = TILE;
@@ -100,8 +115,8 @@ static int64_t tile_for(int64_t n)
     return t;
 }
 
-/* At least a few for each thread, unless they become too small. What takes microseconds is cut once
- * for each thread, into rows. */
+/* At least a few tiles per thread, unless they become too small. A product that takes microseconds is split
+ * into one range of rows per thread. */
 static void choose_tiles(run *r, int threads)
 {
     enum { SMALL = 1 << 20 };
@@ -140,7 +155,7 @@ static void set_up(run *r, const lz_gemm *g, const lz_gemm_width *w, int threads
 
 /* ---- packing ---- */
 
-/* A rectangle of a matrix in memory: n elements along rows (columns of y), nk along k. */
+/* Address of element (at, k0) of matrix b: `at` counts rows of x (columns of y). */
 static const char *source(const lz_gemm_side *s, int64_t b, int64_t at, int64_t k0)
 {
     return (const char *)s->data
@@ -164,52 +179,57 @@ static const char *source(const lz_gemm_side *s, int64_t b, int64_t at, int64_t 
 TRANSPOSE(uint32_t)
 TRANSPOSE(uint64_t)
 
-/* The same with squares that vectors can turn, where elements along k lie side by side. */
-static void turn(const run *r, const char *from, int64_t along, int64_t n, int64_t nk, int64_t wide,
+/* Transposes with vectors in squares, for operands that are contiguous along k. */
+static void turn(const lz_gemm_width *w, const char *from, int64_t along, int64_t n, int64_t nk, int64_t wide,
                  char *panel)
 {
     const uint32_t *x = (const void *)from;
     uint32_t *p = (void *)panel;
-    int64_t step = r->lanes, i = 0, k = 0;
+    int64_t step = w->bytes / 4, i = 0, k = 0;
     for (k = 0; k + step <= nk; k += step) {
         for (i = 0; i + step <= n; i += step)
-            r->w->transpose(x + i * along + k, along, p + k * wide + i, wide);
+            w->transpose(x + i * along + k, along, p + k * wide + i, wide);
         transpose_uint32_t((const void *)(x + i * along + k), along, 1, n - i, step, wide,
                            (void *)(p + k * wide + i));
     }
     transpose_uint32_t((const void *)(x + k), along, 1, n, nk - k, wide, (void *)(p + k * wide));
 }
 
-/* [k][wide], whatever lies side by side. */
-static void pack_panel(const run *r, const lz_gemm_side *s, int64_t b, int64_t at, int64_t n, int64_t k0,
-                       int64_t nk, int64_t wide, char *panel)
+void lz_gemm_pack(const lz_gemm_width *w, lz_dtype compute, const lz_gemm_side *s, int64_t b, int64_t at,
+                  int64_t n, int64_t k0, int64_t nk, int64_t wide, char *panel)
 {
-    assert(panel);
-    if (s->fetch) {
-        memset(panel, 0, (size_t)(nk * wide * r->size));
-        s->fetch(r->g->user, b, at, n, k0, nk, wide, panel);
-        return;
-    }
     const char *from = source(s, b, at, k0);
-    int64_t size = (int64_t)lz_dtype_size(s->dtype);
-    if (s->dtype != r->compute && s->along == 1)
+    int64_t size = (int64_t)lz_dtype_size(s->dtype), to = (int64_t)lz_dtype_size(compute);
+    assert(panel && !s->fetch);
+    if (s->dtype != compute && s->along == 1)
         for (int64_t k = 0; k < nk; k++)
-            lz_convert_run(s->dtype, from + k * s->k * size, size, r->compute, panel + k * wide * r->size,
-                           r->size, n);
-    else if (s->dtype != r->compute)
+            lz_convert_run(s->dtype, from + k * s->k * size, size, compute, panel + k * wide * to, to, n);
+    else if (s->dtype != compute)
         for (int64_t i = 0; i < n; i++)
-            lz_convert_run(s->dtype, from + i * s->along * size, s->k * size, r->compute, panel + i * r->size,
-                           wide * r->size, nk);
+            lz_convert_run(s->dtype, from + i * s->along * size, s->k * size, compute, panel + i * to,
+                           wide * to, nk);
     else if (s->along == 1)
         for (int64_t k = 0; k < nk; k++)
             memcpy(panel + k * wide * size, from + k * s->k * size, (size_t)(n * size));
-    else if (s->k == 1 && size == 4 && r->w->transpose)
-        turn(r, from, s->along, n, nk, wide, panel);
+    else if (s->k == 1 && size == 4 && w->transpose)
+        turn(w, from, s->along, n, nk, wide, panel);
     else
         (size == 4 ? transpose_uint32_t : transpose_uint64_t)(from, s->along, s->k, n, nk, wide, panel);
 }
 
-/* Rows one behind the other where they lie so: [i][kc]. */
+static void pack_panel(const run *r, const lz_gemm_side *s, int64_t b, int64_t at, int64_t n, int64_t k0,
+                       int64_t nk, int64_t wide, char *panel)
+{
+    if (!s->fetch) {
+        lz_gemm_pack(r->w, r->compute, s, b, at, n, k0, nk, wide, panel);
+        return;
+    }
+    assert(panel);
+    memset(panel, 0, (size_t)(nk * wide * r->size));
+    s->fetch(r->g->user, b, at, n, k0, nk, wide, panel);
+}
+
+/* Packs to [i][kc], for rows that are contiguous. */
 static void pack_rows(const run *r, const lz_gemm_side *s, int64_t b, int64_t at, int64_t n, int64_t k0,
                       int64_t nk, int64_t kc, char *to)
 {
@@ -227,19 +247,19 @@ static void pack_rows(const run *r, const lz_gemm_side *s, int64_t b, int64_t at
 
 /* ---- blocks ---- */
 
-/* Some rows of x, all of them packed or none; all columns of a tile. */
+/* Some rows of x, either all packed or all in place, and all columns of a tile. */
 typedef struct strip {
     int64_t m, n, nk;
     const char *x;
-    int64_t xi, xk, x_rows; /* x_rows: elements from the first row of a highest block to that of the next */
+    int64_t xi, xk, x_rows; /* x_rows: elements from one block of full height to the next */
     const char *y;
-    int64_t yk, y_cols; /* y_cols: elements from two vectors' columns to the next */
+    int64_t yk, y_cols; /* y_cols: elements from one pair of vectors' columns to the next */
     char *out;
     int64_t oi;
     bool add;
 } strip;
 
-/* One block, and on to the next. */
+/* Computes one block and moves to the next. */
 static void step(const run *r, lz_gemm_micro *micro, lz_gemm_block *b, int64_t cols, int64_t y_cols)
 {
     micro(b);
@@ -262,7 +282,7 @@ static void across(const run *r, const strip *s, int height, lz_gemm_block b)
         micro[LZ_GEMM_PART](&b);
 }
 
-/* Rows that are left over are those of one more panel. */
+/* Remaining rows take blocks of smaller height; packed, they are one more panel. */
 static void multiply(const run *r, const strip *s)
 {
     lz_gemm_block b = { .nk = s->nk, .xi = s->xi, .xk = s->xk, .yk = s->yk, .oi = s->oi, .add = s->add };
@@ -285,7 +305,7 @@ static void multiply(const run *r, const strip *s)
 
 typedef struct tile {
     int64_t b, i0, mi, j0, nj;
-    char *xs, *ys, *out; /* out: of the first element, in the computing type */
+    char *xs, *ys, *out; /* out: the tile's first element, in the computing type */
     int64_t oi;
 } tile;
 
@@ -380,14 +400,14 @@ static lz_err *do_tiles(void *user, int64_t begin, int64_t end, int worker)
     return e;
 }
 
-/* What is over before another thread wakes up is done by this one. */
+/* A product that would be finished before another thread wakes up uses one thread. */
 static int worth_threads(const lz_gemm *g, int threads)
 {
     enum { PRODUCTS = 200000 };
     return products(g) < PRODUCTS ? 1 : threads;
 }
 
-/* One column is one row of the transposed product, whose elements are the same. */
+/* A product with one column becomes the transposed product with one row; the result has the same elements. */
 static lz_gemm laid_down(const lz_gemm *g)
 {
     lz_gemm t = *g;
@@ -407,7 +427,7 @@ size_t lz_gemm_scratch(const lz_gemm *g, int threads)
     run r;
     lz_gemm t = laid_down(g);
     threads = worth_threads(&t, threads);
-    set_up(&r, &t, widest(), threads);
+    set_up(&r, &t, widest(g->type), threads);
     return (size_t)threads * r.room;
 }
 
@@ -439,5 +459,5 @@ lz_err *lz_gemm_run_with(const lz_gemm *g, const lz_gemm_width *w, lz_pool *pool
 
 lz_err *lz_gemm_run(const lz_gemm *g, lz_pool *pool)
 {
-    return lz_gemm_run_with(g, widest(), pool);
+    return lz_gemm_run_with(g, widest(g->type), pool);
 }

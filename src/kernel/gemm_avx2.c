@@ -9,7 +9,7 @@
 #pragma GCC target("avx2,fma")
 #endif
 
-/* Pairs of elements, of pairs, of halves of vectors change places. */
+/* Swaps pairs of elements, then pairs of pairs, then halves of vectors. */
 static void transpose(const void *from, int64_t from_row, void *to, int64_t to_row)
 {
     const float *x = from;

@@ -9,7 +9,7 @@
 #pragma GCC target("avx512f,avx512dq,avx512vl,prefer-vector-width=512")
 #endif
 
-/* Pairs of elements, of pairs, of quarters of vectors change places. */
+/* Swaps pairs of elements, then pairs of pairs, then quarters of vectors. */
 static void transpose(const void *from, int64_t from_row, void *to, int64_t to_row)
 {
     const float *x = from;

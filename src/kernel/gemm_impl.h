@@ -1,16 +1,17 @@
-/* gemm_impl.h - the innermost loops of a product for one width of vectors; included once
- * for each, with LZ_GEMM_BYTES (of a vector), LZ_GEMM_TABLE, and the heights of blocks.
+/* gemm_impl.h - the microkernels of a product for one vector width; included once per width, with
+ * LZ_GEMM_BYTES (of a vector), LZ_GEMM_TABLE, and the heights of blocks.
  *
- * Every element is added up along k one product after the other, whatever the width; floats
- * by fma, rounded once. LZ_GEMM_FMA_f32 and _f64 are that of a vector; without them it is had
- * one element at a time. LOAD_ and STORE_ are those of the first lanes of a vector. */
+ * Every element is added up along k one product after the other, whatever the width; floats by fma, rounded
+ * once. With LZ_GEMM_DOT the elements are pairs of neighbours along k, and the macro adds both products of a
+ * pair to a sum of LZ_GEMM_DOT_TYPE. LZ_GEMM_FMA_f32 and _f64 are the fma of a vector; without them it is
+ * computed one element at a time. LOAD_ and STORE_ access the first lanes of a vector. */
 #include "kernel/gemm.h"
 #include <math.h>
 #include <string.h>
 
 #ifndef LZ_GEMM_FMA_f32
-/* The product is exact in double; the sum is rounded to odd, so that rounding it once more
- * cannot go wrong. */
+/* The product is exact in double. The sum is rounded to odd, so that rounding it again gives the right
+ * result. */
 static inline float fma_f32(float x, float y, float z)
 {
     double p = (double)x * (double)y, c = (double)z, s = p + c, t = s - p;
@@ -60,14 +61,19 @@ static inline float fma_f32(float x, float y, float z)
     typedef type vec_##T __attribute__((vector_size(LZ_GEMM_BYTES), aligned(sizeof(type)), may_alias));      \
     SOME(T)
 
+#ifdef LZ_GEMM_DOT
+#define ADD_pair(sum, x, y) (sum) = (vec_pair)LZ_GEMM_DOT(sum, x, y);
+VEC(pair, uint32_t)
+#else
 VEC(f32, float)
 VEC(f64, double)
 VEC(i32, uint32_t)
 VEC(i64, uint64_t)
+#endif
 
-/* Rows in threes from one pointer each, so that few registers hold all their addresses. The
- * compiler is not to know the steps: it would make a second loop for those of one element, and
- * then run out of registers. Nor that results go where sums came from: it would keep all their
+/* Three rows share one pointer, so that few registers hold all row addresses. The asm statements hide two
+ * facts from the compiler. If it knew the strides, it would add a second loop for strides of one element and
+ * run out of registers. If it knew that results go where the sums came from, it would keep all their
  * addresses meanwhile. */
 #define ALL _Pragma("GCC unroll 16")
 #define MICRO(T, R, V, PART, name)                                                                           \
@@ -156,17 +162,25 @@ VEC(i64, uint64_t)
     }
 #endif
 
+#ifdef LZ_GEMM_DOT
+EVERY(pair)
+#else
 EVERY(f32)
 EVERY(f64)
 EVERY(i32)
 EVERY(i64)
+#endif
 
 const lz_gemm_width LZ_GEMM_TABLE = {
     .bytes = LZ_GEMM_BYTES,
     .heights = HEIGHTS,
     .transpose = LZ_GEMM_TRANSPOSE,
+#ifdef LZ_GEMM_DOT
+    .micro = { [LZ_GEMM_DOT_TYPE] = TABLE(pair) },
+#else
     .micro = { [LZ_GEMM_F32] = TABLE(f32),
                [LZ_GEMM_F64] = TABLE(f64),
                [LZ_GEMM_I32] = TABLE(i32),
                [LZ_GEMM_I64] = TABLE(i64) },
+#endif
 };

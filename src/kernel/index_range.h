@@ -1,4 +1,4 @@
-/* index_range.h - are all of many indices within bounds? */
+/* index_range.h - checks whether all indices of an array are within bounds. */
 #ifndef LZ_KERNEL_INDEX_RANGE_H
 #define LZ_KERNEL_INDEX_RANGE_H
 
@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* least <= index[i * step] < size for i below n; least <= 0 <= size. A difference is negative, whatever the
- * index is, where it is out of these bounds: so there is nothing to compare, and vectors do it. */
+/* least <= index[i * step] < size for all i < n; requires least <= 0 <= size. For an index out of bounds one
+ * of the two differences is negative, so no comparison is needed and the loop vectorises. */
 static inline bool lz_index_range_holds(const int64_t *index, int64_t step, int64_t n, int64_t least,
                                         int64_t size)
 {
@@ -19,15 +19,15 @@ static inline bool lz_index_range_holds(const int64_t *index, int64_t step, int6
     return bad >> 63 == 0;
 }
 
-/* The first one that is not; there is one. `dim` is named. */
+/* The error for the first index out of bounds; requires that there is one. `dim` goes into the message. */
 static inline lz_err *lz_index_range_err(const int64_t *index, int64_t step, int64_t n, int64_t least,
                                          int64_t size, int64_t dim)
 {
     int64_t i = 0;
     while (i < n - 1 && index[i * step] >= least && index[i * step] < size)
         i++;
-    return lz_errf(LZ_ERR_ARG, "index %lld is out of bounds for dimension %lld with size %lld",
-                   (long long)index[i * step], (long long)dim, (long long)size);
+    return lz_err_because(LZ_REASON_INDEX, "index %lld is out of bounds for dimension %lld with size %lld",
+                          (long long)index[i * step], (long long)dim, (long long)size);
 }
 
 #endif

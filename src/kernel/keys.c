@@ -1,8 +1,8 @@
 #include "kernel/keys.h"
 #include "core/dtype.h"
 
-/* One loop for each layout. U: the element's bits, KEY: their key as a U. Elements side by side have a loop
- * of their own, which compilers turn into vector code. */
+/* One loop per layout. U: the element's bits, KEY: their key as a U. Contiguous elements have a loop of their
+ * own, which compilers vectorise. */
 #define KEYS(name, U, KEY)                                                                                   \
     static void name(const void *x, int64_t step, int64_t n, bool descending, uint64_t *keys)                \
     {                                                                                                        \
@@ -16,15 +16,15 @@
                 keys[i] = (U)(KEY(v[i * step]) ^ flip);                                                      \
     }
 
-/* The sign bit turned over: negative numbers come first. */
+/* Flips the sign bit, so that negative numbers come first. */
 #define WHOLE8(b)  ((uint8_t)((b) ^ 0x80u))
 #define WHOLE16(b) ((uint16_t)((b) ^ 0x8000u))
 #define WHOLE32(b) ((b) ^ 0x80000000u)
 #define WHOLE64(b) ((b) ^ 0x8000000000000000u)
 #define PLAIN8(b)  (b)
 
-/* infinity: its bits, above which all bits but the sign are those of a NaN. Of negative numbers every bit is
- * turned over, of the others the sign; -0 has the key of 0. */
+/* infinity: its bits; greater magnitudes are NaNs. Negative numbers have all bits flipped, the others only
+ * the sign; -0 has the key of 0. */
 #define REAL_KEY(U, top, infinity, b)                                                                        \
     ((U)((b) & (U) ~(top)) > (infinity)                                                                      \
          ? (U)-1                                                                                             \

@@ -1,15 +1,16 @@
-/* Matrix products: which library serves which shape, and in which blocks. */
+/* Matrix products: chooses the library and the blocks by shape. */
 #include "core/dtype.h"
 #include "kernel/bands.h"
 #include "kernel/blas.h"
 #include "kernel/gemm.h"
 #include "kernel/kernels.h"
+#include "kernel/matmul_pairs.h"
 #include <pthread.h>
 
-/* Which library, by shape. Our own product reads small operands where they lie and needs no
- * library to be loaded (5 to 9 ms); from 2^20 products on, oneDNN is 3 to 9 % faster, and much so
- * where one side is a vector. OpenBLAS is nowhere faster than the better of the two by more
- * than a microsecond; it serves machines whose own vectors have no fma.
+/* Which library, by shape. Our own product reads small operands in place and needs no library to be loaded (5
+ * to 9 ms). From 2^20 products on oneDNN is 3 to 9 % faster, and much faster if one side is a vector.
+ * OpenBLAS is never faster than the better of the two by more than a microsecond; it serves machines on which
+ * our own vectors have no fma.
  *
  * f32, one Zen 4 core, microseconds, least of many in turns:
  *     m x n x k         own    OpenBLAS 0.3.21  oneDNN 2.6.3
@@ -27,24 +28,24 @@
  *     16 x 1024 x 1024  304    486              310
  *     1 x 1024 x 1024   75     248              54
  *     1024 x 1 x 1024   238    202              49
- * with y transposed in memory, as layers have their weights:
+ * with y transposed in memory, as layers store their weights:
  *     8 x 1024 x 1024   328    791              184
  *     16 x 1024 x 1024  485    950              950
  *     64 x 1024 x 1024  1692   2029             1898
  *     128 x 512 x 784   966    1049             931
- * A single product that is narrow somewhere, as those of a layer with a small batch, stays with us, too:
- * oneDNN's first one of a process costs 33 ms, which is a thousand of them.
+ * A single product with a short side, as in a layer with a small batch, also uses our own: oneDNN's first
+ * call in a process costs 33 ms, about a thousand times what oneDNN saves per product.
  *     64 x 512 x 512    325                     301
  *     512 x 784 x 64    511                     484
  *     512 x 512 x 64    320                     318 */
-enum { LIBRARY_FROM = 1 << 20, TURNED_LEAST = 16, TURNED_MOST = 96, NARROW_BELOW = 1 << 26 };
+enum { LIBRARY_FROM = 1 << 20, TRANSPOSED_LEAST = 16, TRANSPOSED_MOST = 96, NARROW_BELOW = 1 << 26 };
 
-/* Libraries get blocks, whose sizes depend on the shape alone: a result is then the same for
- * any number of threads. Four of them from 2^22 products on, more when a side has more than 2048:
- * cutting 256^3 costs nothing, 1024^3 1.9 %, 2048^3 1.5 to 2.2 % (into 16 blocks: 4 %). Low ones
- * where k is short and a way through the result takes almost as long as the product: they are still
- * near when something goes over them. That costs nothing either (1024 x 1024 x 256: 0.99 to 1.02), but
- * where y is transposed: each block packs it anew (3 to 5 %, more than a tail gains). */
+/* Libraries are called block by block. Block sizes depend on the shape alone, so results do not depend on the
+ * number of threads. Four blocks from 2^22 products on, more if a side exceeds 2048: splitting 256^3 costs
+ * nothing, 1024^3 1.9 %, 2048^3 1.5 to 2.2 % (into 16 blocks: 4 %). Blocks have few rows if k is short, where
+ * a pass over the result takes almost as long as the product: then their rows are still in the cache for the
+ * operation that follows. That costs nothing either (1024 x 1024 x 256: 0.99 to 1.02), except if y is
+ * transposed: each block packs it again (3 to 5 %, more than the following operation gains). */
 enum { CUT_FROM = 1 << 22, BLOCK_LEAST = 128, BLOCK_MOST = 1024, BLOCK_STEP = 64, SHORT = 256 };
 
 static int64_t block_of(int64_t n)
@@ -53,14 +54,15 @@ static int64_t block_of(int64_t n)
     return half < BLOCK_LEAST ? BLOCK_LEAST : half > BLOCK_MOST ? BLOCK_MOST : half;
 }
 
-static double products(const lz_kcall *c)
+static double products(const lz_kernel_call *c)
 {
     return (double)c->in[0].sizes[1] * (double)c->in[0].sizes[2] * (double)c->in[1].sizes[2];
 }
 
-/* ---- how matrices lie ---- */
+/* ---- layouts ---- */
 
-/* Rows are dimension 1 of s, and `ld` elements apart, or those of the transposed matrix are. */
+/* True if the rows of s (dimension 1), or the rows of its transpose, are contiguous and `ld` elements
+ * apart. */
 static bool is_regular(const lz_strided *s, bool *transposed, int64_t *ld)
 {
     int64_t rows = s->sizes[1], cols = s->sizes[2], row = s->strides[1], col = s->strides[2];
@@ -70,8 +72,8 @@ static bool is_regular(const lz_strided *s, bool *transposed, int64_t *ld)
     return plain || ((row == 1 || rows == 1) && (col >= rows || cols == 1));
 }
 
-/* All of the first matrix; false: it lies otherwise, or is of another type. */
-static bool as_product(const lz_kcall *c, lz_blas_product *p)
+/* Describes the first matrix of the batch; false: the layout or the type is not supported. */
+static bool as_product(const lz_kernel_call *c, lz_blas_product *p)
 {
     const lz_strided *x = &c->in[0], *y = &c->in[1], *o = &c->out;
     *p = (lz_blas_product){ .f64 = x->dtype == LZ_F64,
@@ -100,24 +102,29 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static bool is_narrow(const lz_kcall *c, const lz_blas_product *p)
+static bool is_narrow(const lz_kernel_call *c, const lz_blas_product *p)
 {
     int64_t side = least(p->m, least(p->n, p->k));
-    return c->in[0].sizes[0] == 1 && side >= TURNED_LEAST && side <= TURNED_MOST
+    return c->in[0].sizes[0] == 1 && side >= TRANSPOSED_LEAST && side <= TRANSPOSED_MOST
            && products(c) < NARROW_BELOW;
 }
 
-/* In the order of preference; the rest is ours. */
-static bool suits(lz_blas b, const lz_kcall *c, const lz_blas_product *p)
+/* Libraries are asked in the order of preference; if none suits, our own product is used. */
+static bool suits(lz_blas b, const lz_kernel_call *c, const lz_blas_product *p)
 {
-    bool turned = p->yt && p->m >= TURNED_LEAST && p->m <= TURNED_MOST;
-    bool large = products(c) >= LIBRARY_FROM && !turned && !is_narrow(c, p);
+    bool transposed = p->yt && p->m >= TRANSPOSED_LEAST && p->m <= TRANSPOSED_MOST;
+    bool large = products(c) >= LIBRARY_FROM && !transposed && !is_narrow(c, p);
     if (!lz_blas_can(b, p) || (b == LZ_BLAS_OPENBLAS && !own_is_slow()))
         return false;
     return (large || own_is_slow()) && lz_blas_has(b);
 }
 
-lz_err *lz_matmul_prepare(lz_kcall *c)
+/* A way besides the libraries. Sums of bf16 are rounded otherwise than by our own product: vdpbf16ps adds
+ * both products of a pair to the f32 sum, the second first, each addition rounded to nearest, and takes
+ * subnormal numbers for 0. Integers are exact. */
+enum { PAIRS = 2 + LZ_BLASES };
+
+lz_err *lz_matmul_prepare(lz_kernel_call *c)
 {
     lz_blas wanted;
     lz_blas_product p;
@@ -132,26 +139,29 @@ lz_err *lz_matmul_prepare(lz_kcall *c)
                                              : LZ_BLAS_OWN;
     else if (regular && lz_blas_can(wanted, &p))
         b = wanted;
-    c->way = 1 + (int)b;
+    bool pairs = lz_matmul_has_pairs(c) && (wanted == LZ_BLASES || c->in[0].dtype != LZ_BF16);
+    c->way = pairs ? PAIRS : 1 + (int)b;
     return NULL;
 }
 
-bool lz_matmul_is_own(const lz_kcall *c)
+bool lz_matmul_is_own(const lz_kernel_call *c)
 {
     return c->way == 1 + (int)LZ_BLAS_OWN;
 }
 
-const char *lz_matmul_way(const lz_kcall *c)
+const char *lz_matmul_way(const lz_kernel_call *c)
 {
+    if (c->way == PAIRS)
+        return lz_matmul_pairs_name(c);
     return c->way ? lz_blas_name((lz_blas)(c->way - 1)) : NULL;
 }
 
 /* ---- our own ---- */
 
-static lz_gemm as_gemm(const lz_kcall *c)
+static lz_gemm as_gemm(const lz_kernel_call *c)
 {
     const lz_strided *x = &c->in[0], *y = &c->in[1], *o = &c->out;
-    return (lz_gemm){ .type = lz_gemm_type_of(x->dtype),
+    return (lz_gemm){ .type = lz_gemm_type_of(o->dtype),
                       .batch = x->sizes[0],
                       .m = x->sizes[1],
                       .k = x->sizes[2],
@@ -167,21 +177,25 @@ static lz_gemm as_gemm(const lz_kcall *c)
                       .scratch = c->scratch };
 }
 
-size_t lz_matmul_scratch(const lz_kcall *c)
+size_t lz_matmul_scratch(const lz_kernel_call *c)
 {
     lz_gemm g = as_gemm(c);
-    return lz_gemm_scratch(&g, 1);
+    lz_matmul_pairs p;
+    if (c->way != PAIRS)
+        return lz_gemm_scratch(&g, 1);
+    lz_matmul_pairs_init(&p, c, &g);
+    return lz_gemm_scratch(&p.g, 1);
 }
 
 /* ---- libraries ---- */
 
 typedef struct run {
-    const lz_kcall *c;
+    const lz_kernel_call *c;
     lz_blas blas;
     lz_blas_product whole;
     int64_t mb, nb, blocks_m, blocks_n;
     lz_bands bands;
-    pthread_mutex_t scratch; /* who has it */
+    pthread_mutex_t scratch; /* guards c->scratch */
 } run;
 
 static const void *at(const void *base, int64_t elements, bool f64)
@@ -189,7 +203,7 @@ static const void *at(const void *base, int64_t elements, bool f64)
     return (const char *)base + elements * (f64 ? 8 : 4);
 }
 
-/* A library without memory: one block by our own, with the memory that is there. */
+/* The library failed for lack of memory: our own product computes the block in the call's scratch. */
 static lz_err *by_own(run *r, const lz_blas_product *p)
 {
     lz_dtype d = p->f64 ? LZ_F64 : LZ_F32;
@@ -212,7 +226,7 @@ static lz_err *by_own(run *r, const lz_blas_product *p)
 
 static lz_err *do_block(run *r, int64_t number)
 {
-    const lz_kcall *c = r->c;
+    const lz_kernel_call *c = r->c;
     lz_blas_product p = r->whole;
     int64_t b = number / r->blocks_n / r->blocks_m;
     int64_t i = number / r->blocks_n % r->blocks_m * r->mb, j = number % r->blocks_n * r->nb;
@@ -235,14 +249,14 @@ static lz_err *do_blocks(void *user, int64_t begin, int64_t end, int worker)
     return e;
 }
 
-static lz_err *by_library(const lz_kcall *c, lz_blas b)
+static lz_err *by_library(const lz_kernel_call *c, lz_blas b)
 {
     run r;
-    r.c = c; /* the bands are set when they are used */
+    r.c = c; /* `bands` is initialised before its first use */
     r.blas = b;
     r.scratch = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     if (!as_product(c, &r.whole))
-        return lz_errf(LZ_ERR_INTERNAL, "%s cannot do this product", lz_blas_name(b));
+        return lz_errf(LZ_ERR_INTERNAL, "%s cannot compute this product", lz_blas_name(b));
     bool cut = products(c) >= CUT_FROM;
     r.mb = !cut ? r.whole.m : r.whole.k <= SHORT && !r.whole.yt ? BLOCK_LEAST : block_of(r.whole.m);
     r.nb = cut ? block_of(r.whole.n) : r.whole.n;
@@ -254,19 +268,24 @@ static lz_err *by_library(const lz_kcall *c, lz_blas b)
     return lz_bands_finish(&r.bands);
 }
 
-static lz_err *multiply(const lz_kcall *c)
+static lz_err *multiply(const lz_kernel_call *c)
 {
+    lz_gemm g = as_gemm(c);
+    lz_matmul_pairs p;
+    if (c->way == PAIRS) {
+        lz_matmul_pairs_init(&p, c, &g);
+        return lz_gemm_run(&p.g, c->pool);
+    }
     if (c->way > 1 + (int)LZ_BLAS_OWN)
         return by_library(c, (lz_blas)(c->way - 1));
-    lz_gemm g = as_gemm(c);
     return lz_gemm_run(&g, c->pool);
 }
 
-lz_err *lz_matmul(const lz_kcall *c)
+lz_err *lz_matmul(const lz_kernel_call *c)
 {
     if (c->way)
         return multiply(c);
-    lz_kcall with = *c;
+    lz_kernel_call with = *c;
     LZ_TRY(lz_matmul_prepare(&with));
     return multiply(&with);
 }

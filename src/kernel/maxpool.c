@@ -1,17 +1,17 @@
-/* Greatest elements of windows in planes, and where they lie. Of equal ones the first counts, and the
- * first NaN wins; padding is never one of them. */
-#include "kernel/walk.h"
+/* The greatest elements of windows in planes, and their positions. Of equal elements the first counts, and
+ * the first NaN wins; padding never counts. */
+#include "kernel/strided_walk.h"
 #include <string.h>
 
 typedef struct planes {
-    const lz_kcall *c;
+    const lz_kernel_call *c;
     int64_t h, w, oh, ow;  /* sizes of a plane, positions of the window */
     int64_t row, col;      /* strides of x */
     const int64_t *window; /* kernel[2], stride[2], padding[2], dilation[2] */
-    bool pairs;            /* windows of 2 x 2, one beside the other, of rows that lie together */
+    bool pairs;            /* windows of 2 x 2 without overlap, contiguous rows */
 } planes;
 
-/* Along one dimension, the part of window i that is inside. */
+/* The part of window i inside the plane, along one dimension. */
 typedef struct reach {
     int64_t first, last, step; /* [first, last) */
 } reach;
@@ -66,7 +66,7 @@ static floats pick(ints take, floats a, floats b)
     return (floats)((take & (ints)a) | (~take & (ints)b));
 }
 
-/* Windows j to j + 3 of rows x and x + row: greatest elements, and which of the four each is. */
+/* Windows j to j + 3 of rows x and x + row: their greatest elements, and which of the four each is. */
 static floats best_of_pairs(const float *x, int64_t row, ints *which)
 {
     floats v[4], best;
@@ -108,7 +108,7 @@ static int64_t place_pairs(const planes *p, const float *x, int64_t i, int64_t *
     return j;
 }
 
-/* ---- all of it ---- */
+/* ---- all windows ---- */
 
 typedef void window_fn(const planes *p, const void *x, int64_t i, int64_t j, void *out);
 
@@ -153,7 +153,7 @@ static bool are_pairs(const planes *p, lz_dtype d)
            && p->ow * 2 <= p->w;
 }
 
-static lz_err *run(const lz_kcall *c, window_fn *f32, window_fn *f64, bool places)
+static lz_err *run(const lz_kernel_call *c, window_fn *f32, window_fn *f64, bool places)
 {
     enum { GRAIN = 16384 };
     const lz_strided *x = &c->in[0];
@@ -168,17 +168,17 @@ static lz_err *run(const lz_kcall *c, window_fn *f32, window_fn *f64, bool place
                     .col = x->strides[r + 1],
                     .window = c->params };
     if (x->dtype != LZ_F32 && x->dtype != LZ_F64)
-        return lz_errf(LZ_ERR_INTERNAL, "windows of %s", lz_dtype_get(x->dtype)->name);
+        return lz_errf(LZ_ERR_INTERNAL, "pooling is not implemented for %s", lz_dtype_get(x->dtype)->name);
     j.p.pairs = are_pairs(&j.p, x->dtype);
     return lz_pool_for(c->pool, lz_strided_count(x, r), 1 + GRAIN / (j.p.h * j.p.w), do_planes, &j);
 }
 
-lz_err *lz_pool_greatest(const lz_kcall *c)
+lz_err *lz_pool_greatest(const lz_kernel_call *c)
 {
     return run(c, greatest_f32, greatest_f64, false);
 }
 
-lz_err *lz_pool_places(const lz_kcall *c)
+lz_err *lz_pool_places(const lz_kernel_call *c)
 {
     return run(c, place_f32, place_f64, true);
 }

@@ -1,6 +1,7 @@
 #include "kernel/nonzero.h"
 #include "base/mem.h"
 #include "core/shape.h"
+#include <assert.h>
 
 enum { PART = 1 << 15 };
 
@@ -40,6 +41,7 @@ lz_err *lz_nonzero_init(lz_nonzero *z, const void *x, lz_ints sizes, lz_pool *po
     lz_err *e = lz_pool_for(pool, parts_of(z), 1, count_parts, z);
     for (int64_t p = 0; p < parts_of(z); p++)
         z->first[p + 1] += z->first[p];
+    assert(e || (z->first[parts_of(z)] >= 0 && z->first[parts_of(z)] <= z->numel));
     if (e)
         lz_nonzero_deinit(z);
     return e;
@@ -58,9 +60,9 @@ int64_t lz_nonzero_count(const lz_nonzero *z)
 
 /* ---- listing ---- */
 
-/* Elements [i, end) of x, whose first has the number `from` in its row. Each index begins with those of the
- * row, `outer`. Every element writes its index where the next true one belongs; so no branch depends on
- * data, and nothing is written behind `last`. */
+/* Lists elements [i, end) of x; the first has position `from` in its row. Each index begins with the row's
+ * index `outer`. Every element writes its index where the next true element's belongs, so no branch depends
+ * on the data; nothing is written from `last` on. */
 static int64_t *list_run(const lz_nonzero *z, int64_t i, int64_t end, int64_t from, const int64_t *outer,
                          int64_t *out, const int64_t *last)
 {
@@ -74,7 +76,7 @@ static int64_t *list_run(const lz_nonzero *z, int64_t i, int64_t end, int64_t fr
     return out;
 }
 
-/* The same for vectors. */
+/* For one dimension. */
 static void list_vector(const lz_nonzero *z, int64_t i, int64_t *out, const int64_t *last)
 {
     for (; out < last; i++) {

@@ -1,7 +1,7 @@
 /* nonzero.h - the indices of true elements.
  *
- * Elements are counted in parts whose cut depends on their number alone. Then every part knows where its
- * indices go, and all threads list them. */
+ * Elements are counted in parts; the split depends on their number alone. From the counts every part knows
+ * where its indices go, and all threads list them. */
 #ifndef LZ_KERNEL_NONZERO_H
 #define LZ_KERNEL_NONZERO_H
 
@@ -13,10 +13,10 @@ typedef struct lz_nonzero {
     lz_ints sizes;
     int64_t numel;
     lz_pool *pool;  /* may be NULL */
-    int64_t *first; /* for each part, and behind the last one: how many true elements are before it */
+    int64_t *first; /* true elements before each part, and in total */
 } lz_nonzero;
 
-/* Counts the elements of x. After success, lz_nonzero_deinit frees what this took. */
+/* Counts the true elements of x. After success, call lz_nonzero_deinit. */
 LZ_MUST_USE lz_err *lz_nonzero_init(lz_nonzero *z, const void *x, lz_ints sizes, lz_pool *pool);
 void lz_nonzero_deinit(lz_nonzero *z);
 

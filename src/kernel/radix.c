@@ -3,7 +3,7 @@
 
 enum { FEW = 48, DIGIT = 8, WIDE_DIGIT = 11, LONG = 8192, SHARED = 1 << 16 };
 
-/* Long arrays take wide digits: fewer passes, for more bins to clear and to add up. */
+/* Long arrays use wide digits: fewer passes, but more bins to clear and to add up. */
 static int digit_of(int64_t n)
 {
     return n < LONG ? DIGIT : WIDE_DIGIT;
@@ -21,7 +21,7 @@ static uint64_t low_bits(int bits)
 
 typedef struct range {
     uint64_t least;
-    int bits; /* of a key from which `least` was subtracted */
+    int bits; /* significant bits of key - least */
 } range;
 
 static range range_of(const uint64_t *keys, int64_t n)
@@ -36,13 +36,13 @@ static range range_of(const uint64_t *keys, int64_t n)
 
 /* ---- sorting words by some of their bits ---- */
 
-/* One pass moves each word to the place of its digit. Threads work on parts of equal length. */
+/* One pass moves each word to the position of its digit. Threads work on parts of equal length. */
 typedef struct pass {
     const uint64_t *from;
     uint64_t *to;
     int64_t n, part;
     int shift, bits;
-    int64_t *bins; /* for each part and digit: how many words, then where the next one goes */
+    int64_t *bins; /* for each part and digit: the count, then the position of the next word */
 } pass;
 
 static int64_t part_end(const pass *p, int64_t part)
@@ -78,7 +78,7 @@ static lz_err *move_parts(void *user, int64_t begin, int64_t end, int worker)
     return NULL;
 }
 
-/* Counts become first places: digit by digit, and within a digit part by part. */
+/* Turns counts into first positions: digit by digit, and within a digit part by part. */
 static void place(const pass *p, int64_t parts)
 {
     int64_t sum = 0;
@@ -102,13 +102,13 @@ static void sort_few(uint64_t *v, int64_t n, int shift)
 }
 
 typedef struct words {
-    uint64_t *v, *other; /* n words each; they change places */
+    uint64_t *v, *other; /* n words each; each pass swaps them */
     int64_t *bins;
     int64_t n, parts;
     lz_pool *pool;
 } words;
 
-/* Stable, by the bits from `shift` on; above them a word has no others. */
+/* Stable, by `bits` bits from `shift` on; higher bits must be 0. */
 static lz_err *sort_words(words *w, int shift, int bits)
 {
     if (w->n <= FEW) {
@@ -140,8 +140,8 @@ size_t lz_order_room(int64_t n, const lz_pool *pool)
     return ((size_t)(2 * n) + ((size_t)parts_of(n, pool) << digit_of(n))) * sizeof(uint64_t);
 }
 
-/* A word is part of a key above a number. Where a whole key leaves no room for the number, its low bits are
- * sorted first and its other bits after them. */
+/* A word is a part of a key above a number. If a whole key leaves no room for the number, the low bits of the
+ * key are sorted first and the other bits after them. */
 lz_err *lz_order_by_keys(const uint64_t *keys, int64_t n, void *room, lz_pool *pool, int64_t *order)
 {
     if (n == 0)
@@ -176,7 +176,7 @@ static uint64_t select_few(uint64_t *keys, int64_t n, int64_t k, int64_t *less)
     return keys[k];
 }
 
-/* Of keys that are equal above `bits`, keeps those with the digit that has rank k: how many. */
+/* Among keys that agree above `bits`, keeps those whose digit has rank k. Returns their number. */
 static int64_t keep_digit(uint64_t *keys, int64_t n, const range *r, int digit, int64_t *k)
 {
     int64_t bins[1 << WIDE_DIGIT], d = 0, kept = 0;

@@ -1,15 +1,15 @@
-/* radix.h - ordering and selecting by unsigned keys, digit by digit.
+/* radix.h - sorts and selects by unsigned keys, digit by digit.
  *
- * Both take time linear in n whatever the keys are. Equal keys keep their order, so that an order is unique:
- * no result depends on the number of threads. */
+ * Both take time linear in n for all keys. Equal keys keep their order, so the order is unique and no result
+ * depends on the number of threads. */
 #ifndef LZ_KERNEL_RADIX_H
 #define LZ_KERNEL_RADIX_H
 
 #include "base/pool.h"
 #include <stddef.h>
 
-/* Writes the numbers 0 .. n-1 to `order`, sorted by their keys, equal keys by number.
- * room: lz_order_room(n, pool) bytes. pool: shares the work of long arrays; may be NULL. */
+/* Writes the numbers 0 .. n-1 to `order`, sorted by their keys, equal keys by number. room: lz_order_room(n,
+ * pool) bytes. pool: shares the work of long arrays; may be NULL. */
 size_t lz_order_room(int64_t n, const lz_pool *pool);
 LZ_MUST_USE lz_err *lz_order_by_keys(const uint64_t *keys, int64_t n, void *room, lz_pool *pool,
                                      int64_t *order);

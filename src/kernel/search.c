@@ -1,7 +1,8 @@
-/* Looking up values in a sorted sequence. Sequences that are not sorted, and those with NaNs, give what
- * PyTorch gives: the same elements are looked at, in the same order. */
+/* Looks up values in a sorted sequence. For sequences that are not sorted or contain NaNs the result is
+ * PyTorch's: the search compares the same elements in the same order. */
 #include "core/half.h"
-#include "kernel/walk.h"
+#include "kernel/strided_walk.h"
+#include <assert.h>
 
 typedef struct lookup {
     const void *sequence, *values;
@@ -12,7 +13,7 @@ typedef struct lookup {
 
 typedef void search_fn(const lookup *l, int64_t *out);
 
-/* Searches that go on at the same time: while one waits for memory the others have something to do. */
+/* Searches that run interleaved: while one waits for memory, the others continue. */
 enum { LANES = 8 };
 
 static int steps_of(int64_t n)
@@ -20,8 +21,8 @@ static int steps_of(int64_t n)
     return n > 0 ? 64 - __builtin_clzll((uint64_t)n) : 0;
 }
 
-/* low, left: the place is in [low, low + left]. A search whose place is known goes on without effect, at an
- * element that exists. */
+/* low, left: the position is in [low, low + left]. A finished search continues without effect, at an element
+ * that exists. */
 #define SEARCH(name, T, LOAD, V)                                                                             \
     static void name##_lanes(const lookup *l, const V *v, int64_t *low)                                      \
     {                                                                                                        \
@@ -72,10 +73,10 @@ static search_fn *const searches[LZ_DTYPE_NUMBERS] = {
     [LZ_F32] = search_f32, [LZ_F64] = search_f64,
 };
 
-/* Values [begin, end) of all, in runs that lie in one row. */
+/* Values [begin, end) of all, in runs within one row. */
 static lz_err *search_range(void *user, int64_t begin, int64_t end, int worker)
 {
-    const lz_kcall *c = user;
+    const lz_kernel_call *c = user;
     const lz_strided *seq = &c->in[0], *values = &c->in[1];
     int64_t m = values->ndim ? values->sizes[values->ndim - 1] : 1;
     lookup l = { .step = seq->strides[seq->ndim - 1],
@@ -93,10 +94,11 @@ static lz_err *search_range(void *user, int64_t begin, int64_t end, int worker)
     return NULL;
 }
 
-lz_err *lz_search_sorted(const lz_kcall *c)
+lz_err *lz_search_sorted(const lz_kernel_call *c)
 {
+    assert(c->in[0].ndim >= 1 && c->in[0].dtype == c->in[1].dtype && c->out.dtype == LZ_I64);
     const lz_strided *values = &c->in[1];
-    lz_kcall call = *c;
+    lz_kernel_call call = *c;
     if (!searches[c->in[0].dtype])
         return lz_errf(LZ_ERR_UNSUPPORTED, "%s numbers have no order", lz_dtype_get(c->in[0].dtype)->name);
     return lz_pool_for(c->pool, lz_strided_count(values, values->ndim), 2048, search_range, &call);

@@ -1,22 +1,23 @@
-/* Sorting, the first k, and the element of a rank, along rows. */
+/* Sorting, the first k elements, and the element of a rank, along rows. */
 #include "base/mem.h"
 #include "kernel/keys.h"
 #include "kernel/radix.h"
-#include "kernel/walk.h"
+#include "kernel/strided_walk.h"
+#include <assert.h>
 #include <string.h>
 
-/* What is done with the rows of x, which lie along its last dimension. */
+/* The operation on the rows of x; rows are along its last dimension. */
 typedef struct rows rows;
 typedef lz_err *row_fn(const rows *r, const void *x, int64_t step, uint64_t *room, int64_t *out);
 
 struct rows {
-    const lz_kcall *c;
+    const lz_kernel_call *c;
     lz_keys_fn *keys;
     row_fn *one;
-    int64_t n, k; /* of a row: elements, results */
+    int64_t n, k; /* elements and results of a row */
     int64_t rank;
     bool descending;
-    lz_pool *inside; /* shares the work of one row; NULL: rows are shared */
+    lz_pool *inside; /* shares the work of one row; NULL: threads take whole rows */
     size_t size;     /* bytes of room for one thread */
     char *room;
 };
@@ -33,7 +34,7 @@ static lz_err *each_row(void *user, int64_t begin, int64_t end, int worker)
     return NULL;
 }
 
-static rows rows_of(const lz_kcall *c, bool descending)
+static rows rows_of(const lz_kernel_call *c, bool descending)
 {
     const lz_strided *x = &c->in[0];
     return (rows){ .c = c,
@@ -43,12 +44,12 @@ static rows rows_of(const lz_kcall *c, bool descending)
                    .descending = descending };
 }
 
-static int threads_of(const lz_kcall *c)
+static int threads_of(const lz_kernel_call *c)
 {
     return c->pool ? lz_pool_threads(c->pool) : 1;
 }
 
-/* room: words of 8 bytes for the work on one row. */
+/* room: 8-byte words of scratch for one row. */
 static lz_err *run_rows(rows *r, size_t room)
 {
     int64_t count = lz_strided_count(&r->c->in[0], r->c->in[0].ndim ? r->c->in[0].ndim - 1 : 0);
@@ -77,7 +78,7 @@ static lz_err *sort_row(const rows *r, const void *x, int64_t step, uint64_t *ro
     return lz_order_by_keys(room, r->n, room + r->n, r->inside, out);
 }
 
-/* The first k of all elements in order. */
+/* Sorts all elements and returns the first k. */
 static lz_err *sort_some(const rows *r, const void *x, int64_t step, uint64_t *room, int64_t *out)
 {
     int64_t *all = (int64_t *)room + r->n;
@@ -87,7 +88,7 @@ static lz_err *sort_some(const rows *r, const void *x, int64_t step, uint64_t *r
     return NULL;
 }
 
-/* Few long rows are sorted one after the other by all threads. */
+/* All threads together sort one row after the other if there are few and long rows. */
 static lz_err *sort_all(rows *r)
 {
     enum { LONG = 1 << 16 };
@@ -98,8 +99,9 @@ static lz_err *sort_all(rows *r)
     return run_rows(r, (size_t)r->n * 2 + lz_order_room(r->n, r->inside) / sizeof(uint64_t));
 }
 
-lz_err *lz_sort_indices(const lz_kcall *c)
+lz_err *lz_sort_indices(const lz_kernel_call *c)
 {
+    assert(c->in[0].ndim >= 1 && c->out.dtype == LZ_I64);
     rows r = rows_of(c, c->params[0] != 0);
     return sort_all(&r);
 }
@@ -108,13 +110,14 @@ lz_err *lz_sort_indices(const lz_kcall *c)
 
 enum { BLOCK = 256 };
 
-/* Candidates in the order of their indices: at least the first k so far, once there were as many. */
+/* Candidates in the order of their indices. Once k elements have been offered, they include the first k so
+ * far. */
 typedef struct candidates {
     uint64_t *keys, *room;
     int64_t *index;
     int64_t n, most, k;
-    uint64_t limit; /* greater keys are no candidates */
-    bool closed;    /* and no smaller one is possible */
+    uint64_t limit; /* keys above it are no candidates */
+    bool closed;    /* no further candidate is possible */
 } candidates;
 
 /* Keeps the first k. Of equal keys the first ones stay. */
@@ -132,7 +135,7 @@ static void prune(candidates *s)
         kept += same || s->keys[i] < last;
     }
     s->n = kept;
-    s->limit = last - 1; /* an equal key with a greater index comes later */
+    s->limit = last - 1; /* an equal key with a greater index loses */
     s->closed = last == 0;
 }
 
@@ -148,8 +151,8 @@ static void offer(candidates *s, const uint64_t *keys, int64_t n, int64_t first)
     }
 }
 
-/* The fewer they are, the sooner there is a limit that most elements fail; but each time they are too many,
- * all but k are sought out. */
+/* Fewer candidates give an early limit that rejects most elements; but each time the list is full, the best k
+ * must be selected. */
 static int64_t most_candidates(int64_t k)
 {
     enum { LEAST = 64 };
@@ -179,10 +182,11 @@ static lz_err *topk_row(const rows *r, const void *x, int64_t step, uint64_t *ro
     return NULL;
 }
 
-/* All of them are sorted, whether or not the caller asked for that. */
-lz_err *lz_topk_indices(const lz_kcall *c)
+/* The results are always sorted, whatever the parameter says. */
+lz_err *lz_topk_indices(const lz_kernel_call *c)
 {
     rows r = rows_of(c, c->params[1] != 0);
+    assert(c->out.dtype == LZ_I64 && r.k >= 0 && r.k <= r.n);
     if (r.k > r.n / 4)
         return sort_all(&r);
     r.one = topk_row;
@@ -206,9 +210,10 @@ static lz_err *rank_row(const rows *r, const void *x, int64_t step, uint64_t *ro
     return NULL;
 }
 
-lz_err *lz_rank_index(const lz_kcall *c)
+lz_err *lz_rank_index(const lz_kernel_call *c)
 {
     rows r = rows_of(c, false);
+    assert(c->params[0] >= 0 && (c->params[0] < r.n || r.n == 0));
     r.rank = c->params[0];
     r.one = rank_row;
     return run_rows(&r, (size_t)r.n * 2);

@@ -1,12 +1,12 @@
-/* What lz_open and lz_close leave to the runtime. */
+/* The parts of lz_open and lz_close that concern the runtime: options, device, builder, registration. */
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/room.h"
+#include "base/memory_limit.h"
 #include "lazy/closures.h"
-#include "lazy/ir.h"
+#include "lazy/ir_builder.h"
 #include "lazy/registry.h"
 #include "lazy/sync.h"
 #include <string.h>
@@ -25,24 +25,28 @@ static lz_err *keep_forced(lz_syncer *s, const char *list)
     size_t n = list ? strlen(list) + 1 : 0;
     if (!n)
         return NULL;
-    LZ_TRY(lz_recipe_check_forced(list));
+    LZ_TRY(lz_executable_check_forced(list));
     s->forced = lz_mem_alloc(n);
     if (!s->forced)
         return lz_err_oom();
     memcpy(s->forced, list, n);
-    s->fence = lz_hash64(list, n);
+    s->forced_hash = lz_hash64(list, n);
     return NULL;
 }
 
 static lz_err *check_options(const lz_options *o)
 {
-    if (o->threads >= 0 && o->threads <= LZ_MOST_THREADS)
-        return NULL;
-    return lz_errf(LZ_ERR_ARG, "a context has 1 to %d threads, or 0 for as many as there are cores; not %d",
-                   LZ_MOST_THREADS, o->threads);
+    if (o->threads < 0 || o->threads > LZ_MOST_THREADS)
+        return lz_errf(LZ_ERR_ARG,
+                       "a context has 1 to %d threads, or 0 for as many as there are cores; not %d",
+                       LZ_MOST_THREADS, o->threads);
+    if (o->cpu_devices < 0 || o->cpu_devices > LZ_BACKEND_DEVICES)
+        return lz_errf(LZ_ERR_ARG, "\"cpu\" has 1 to %d devices, or 0 for as many as it has; not %d",
+                       LZ_BACKEND_DEVICES, o->cpu_devices);
+    return NULL;
 }
 
-/* Entries that a backend's builder leaves out are the library's own. */
+/* A builder of a backend may leave entries NULL; the library's own functions fill them. */
 static void complete_builder(lz_ctx *c)
 {
     typedef void any_fn(void);
@@ -63,13 +67,16 @@ static void complete_builder(lz_ctx *c)
 
 static lz_err *attach(lz_ctx *c)
 {
-    lz_room_look();
+    lz_memory_limit_check();
     LZ_TRY(check_options(&c->options));
     LZ_TRY(lz_runtime_retain(&c->shared));
-    LZ_TRY(lz_runtime_device(c->options.device, &c->device, &c->backend));
+    if (c->options.cpu_devices)
+        LZ_TRY(lz_backend_set_device_count("cpu", (size_t)c->options.cpu_devices));
+    LZ_TRY(lz_runtime_device(c->options.device, c->options.ts_cuda, &c->device, &c->backend));
     c->syncer = lz_mem_zalloc(1, sizeof *c->syncer);
     if (!c->syncer)
         return lz_err_oom();
+    LZ_TRY(lz_replicas_parse(c->options.replicas, c->device, &c->syncer->replicas));
     complete_builder(c);
     c->moves_views = lz_backend_takes_offsets(c->device.type);
     lz_ctx_uses(c, c->device);
@@ -107,12 +114,14 @@ static void free_syncer(lz_ctx *c)
     lz_syncer *s = c->syncer;
     lz_err *e = lz_ctx_finish(c);
     if (e)
-        lz_logf(LZ_LOG_ERROR, "lz_close: work that nobody waited for failed: %s", lz_err_text(e));
+        lz_logf(LZ_LOG_ERROR, "lz_close: asynchronous work failed: %s", lz_err_text(e));
     lz_err_free(e);
     lz_closures_destroy(s->closures);
     if (s->counted)
         lz_runtime_uncount(c->shared, s->counted);
     lz_walk_deinit(&s->walk);
+    for (size_t i = 0; i < LZ_SYNC_GUESSES; i++)
+        lz_walk_guess_deinit(&s->guesses[i]);
     lz_vec_deinit(&s->roots);
     lz_vec_deinit(&s->rest);
     lz_vec_deinit(&s->outputs);

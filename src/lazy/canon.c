@@ -1,24 +1,24 @@
 #include "lazy/canon.h"
 #include "base/arena.h"
-#include "lazy/cut.h"
+#include "lazy/subgraph.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Nodes get colours: first what they are for themselves, then, again and again, that together
- * with the colours of operands and users, until no colour splits any more. Roots of one colour
- * can then only be told apart by which of several like parts of the graph they belong to; parts
- * hang together by nodes whose colour others have too. Where even one part has several roots of
- * one colour, the first of them is given a colour of its own, and all begins again. */
+/* Colour refinement: a node's colour starts as a hash of its own facts and is refined by its operands' and
+ * users' colours until the number of colours no longer grows. Roots of one colour are then ordered by the
+ * part of the graph that they lie in: a part is a set of nodes with shared colours that are connected. If one
+ * part has several roots of one colour, the first of these roots gets a colour of its own, and the refinement
+ * is repeated. */
 enum { CHOICES = 64, ROUNDS = 64 };
 
 typedef struct canon {
     lz_arena arena;
-    lz_places places;
+    lz_graph_index places;
     uint64_t *colour, *down, *up; /* by place */
     uint64_t *sorted;
-    bool *single;   /* nobody else has its colour */
+    bool *single;   /* no other node has the colour */
     uint32_t *part; /* union-find */
-    uint32_t *rank; /* by part: its first root, in the order that was given */
+    uint32_t *rank; /* by part: the part's first root, in the given order */
     size_t ncolours;
 } canon;
 
@@ -27,19 +27,13 @@ typedef struct entry {
     uint32_t rank, result;
 } entry;
 
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-    uint64_t x =
-        (a ^ (b + UINT64_C(0x9e3779b97f4a7c15) + (a << 6) + (a >> 2))) * UINT64_C(0xff51afd7ed558ccd);
-    return (x ^ (x >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
-}
-
 /* ---- colours ---- */
 
 static uint64_t look_at(const lz_flat_node *n)
 {
     const uint64_t *from = n->args;
-    return mix((uint64_t)n->op << 32 | n->nin, lz_hash64(from, (size_t)(n->end - from) * sizeof *from));
+    return lz_hash64_pair((uint64_t)n->op << 32 | n->nin,
+                          lz_hash64(from, (size_t)(n->end - from) * sizeof *from));
 }
 
 static int by_value(const void *pa, const void *pb)
@@ -65,25 +59,27 @@ static void pass_up(canon *c)
         lz_flat_node n = lz_flat_read(c->places.at[i]);
         uint64_t h = c->colour[i];
         for (uint32_t k = 0; k < n.nin; k++)
-            h = mix(h, n.in[k] ? mix(c->down[lz_flat_ref_place(n.in[k])], lz_flat_ref_output(n.in[k])) : 1);
+            h = lz_hash64_pair(
+                h, n.in[k] ? lz_hash64_pair(c->down[lz_flat_ref_place(n.in[k])], lz_flat_ref_output(n.in[k]))
+                           : 1);
         c->down[i] = h;
     }
 }
 
-/* What users a node has, in whatever order: a sum. */
+/* A sum over the users: their order does not matter. */
 static void pass_down(canon *c)
 {
-    const lz_places *p = &c->places;
+    const lz_graph_index *p = &c->places;
     memset(c->up, 0, p->n * sizeof *c->up);
     for (uint32_t r = 0; r < p->nroots; r++)
-        c->up[lz_flat_ref_place(p->roots[r])] += mix(7, lz_flat_ref_output(p->roots[r]));
+        c->up[lz_flat_ref_place(p->roots[r])] += lz_hash64_pair(7, lz_flat_ref_output(p->roots[r]));
     for (uint32_t i = p->n; i-- > 0;) {
         lz_flat_node n = lz_flat_read(p->at[i]);
-        uint64_t own = mix(c->down[i], c->up[i]);
+        uint64_t own = lz_hash64_pair(c->down[i], c->up[i]);
         for (uint32_t k = 0; k < n.nin; k++)
             if (n.in[k])
                 c->up[lz_flat_ref_place(n.in[k])] +=
-                    mix(own, (uint64_t)k << 16 | lz_flat_ref_output(n.in[k]));
+                    lz_hash64_pair(own, (uint64_t)k << 16 | lz_flat_ref_output(n.in[k]));
     }
 }
 
@@ -93,7 +89,7 @@ static void refine(canon *c)
         pass_up(c);
         pass_down(c);
         for (uint32_t i = 0; i < c->places.n; i++)
-            c->colour[i] = mix(c->down[i], c->up[i]);
+            c->colour[i] = lz_hash64_pair(c->down[i], c->up[i]);
         size_t now = count_colours(c);
         if (now == c->ncolours)
             break;
@@ -119,7 +115,7 @@ static bool is_single(const canon *c, uint32_t place)
 
 static void find_parts(canon *c)
 {
-    const lz_places *p = &c->places;
+    const lz_graph_index *p = &c->places;
     for (uint32_t i = 0; i < p->n; i++) {
         c->part[i] = i;
         c->rank[i] = UINT32_MAX;
@@ -151,17 +147,17 @@ static int by_colour(const void *pa, const void *pb)
 
 static void sort_roots(canon *c, entry *e)
 {
-    const lz_places *p = &c->places;
+    const lz_graph_index *p = &c->places;
     find_parts(c);
     for (uint32_t r = 0; r < p->nroots; r++) {
         uint32_t place = lz_flat_ref_place(p->roots[r]);
-        e[r] =
-            (entry){ mix(c->colour[place], lz_flat_ref_output(p->roots[r])), c->rank[part_of(c, place)], r };
+        e[r] = (entry){ lz_hash64_pair(c->colour[place], lz_flat_ref_output(p->roots[r])),
+                        c->rank[part_of(c, place)], r };
     }
     qsort(e, p->nroots, sizeof *e, by_colour);
 }
 
-/* The first of two roots that nothing tells apart, or nroots. */
+/* The first of two neighbours with equal colour and rank; nroots if there are none. */
 static uint32_t first_tie(const canon *c, const entry *e)
 {
     uint32_t i = 0, n = c->places.nroots;
@@ -173,7 +169,7 @@ static uint32_t first_tie(const canon *c, const entry *e)
 static lz_err *init(canon *c, const uint64_t *words, entry **e)
 {
     lz_arena *a = &c->arena;
-    LZ_TRY(lz_places_init(a, words, &c->places));
+    LZ_TRY(lz_graph_index_init(a, words, &c->places));
     uint32_t n = c->places.n;
     LZ_TRY(lz_arena_new(a, &c->colour, n));
     LZ_TRY(lz_arena_new(a, &c->down, n));
@@ -201,7 +197,7 @@ static lz_err *find_order(canon *c, const uint64_t *words, uint32_t *order, bool
         if (tie == c->places.nroots)
             break;
         uint32_t place = lz_flat_ref_place(c->places.roots[e[tie].result]);
-        c->colour[place] = mix(c->colour[place], 11);
+        c->colour[place] = lz_hash64_pair(c->colour[place], 11);
         refine(c);
         sort_roots(c, e);
     }

@@ -8,7 +8,7 @@
 
 #include "lazy/flat.h"
 
-/* order[i]: which result of f comes i-th; *other: that differs from the order they have. */
+/* order[i]: the result of f that comes i-th; *other: order differs from 0, 1, 2, ... */
 LZ_MUST_USE lz_err *lz_canon_order(const lz_flat *f, uint32_t *order, bool *other);
 
 #endif

@@ -15,9 +15,10 @@ typedef LZ_VEC(closure) closures;
 
 struct lz_closures {
     closures next;   /* for the end of this step */
-    lz_queue *queue; /* NULL: nobody asked for it yet */
+    lz_queue *queue; /* NULL: no asynchronous closure was run yet */
+    size_t most;     /* limit of jobs in the queue */
     lz_lock lock;
-    lz_err *error; /* of one on the thread */
+    lz_err *error; /* the first error of a closure on the thread */
 };
 
 typedef struct errand {
@@ -25,12 +26,13 @@ typedef struct errand {
     closure closure;
 } errand;
 
-lz_err *lz_closures_create(lz_closures **out)
+lz_err *lz_closures_create(size_t most, lz_closures **out)
 {
     lz_closures *c = lz_mem_zalloc(1, sizeof *c);
     if (!c)
         return lz_err_oom();
     lz_lock_init(&c->lock);
+    c->most = most;
     *out = c;
     return NULL;
 }
@@ -76,7 +78,7 @@ static void drop_errand(void *user)
     lz_mem_free(user);
 }
 
-/* The host's function, on a thread of ours: not while its globals are being destroyed. */
+/* Runs the host's function on a thread of the library: not while the host's globals are being destroyed. */
 static lz_err *call(const closure *x)
 {
     if (!lz_foreign_enter())
@@ -107,13 +109,14 @@ static lz_err *hand_over(lz_closures *c, closure x)
     if (!r)
         return lz_err_oom();
     *r = (errand){ c, x };
+    lz_queue_wait_below(c->queue, c->most);
     lz_err *e = lz_queue_push(c->queue, run_errand, drop_errand, r);
     if (e)
         lz_mem_free(r);
     return e;
 }
 
-/* Those that do not wait go first, as they would otherwise wait for the others. */
+/* Asynchronous closures start first, so that they do not wait for the others. */
 static lz_err *run_list(lz_closures *c, const closure *v, size_t n)
 {
     LZ_TRY(take_error(c));
@@ -126,7 +129,7 @@ static lz_err *run_list(lz_closures *c, const closure *v, size_t n)
     return NULL;
 }
 
-/* A closure may add others, which belong to the next step. */
+/* Closures that a closure adds belong to the next step. */
 lz_err *lz_closures_run(lz_closures *c)
 {
     closures now = c->next;

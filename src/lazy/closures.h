@@ -1,7 +1,7 @@
 /* closures.h - functions that run when a step is over.
  *
- * Those that wait for the step run before it returns; the others on a thread of their own, one
- * after the other. After one that fails no later one runs until the failure was told. */
+ * Synchronous closures run before the step returns; asynchronous ones run on a thread of their own, one
+ * after the other. After a closure has failed, no later one runs until the failure has been reported. */
 #ifndef LZ_LAZY_CLOSURES_H
 #define LZ_LAZY_CLOSURES_H
 
@@ -10,11 +10,12 @@
 
 typedef struct lz_closures lz_closures;
 
-LZ_MUST_USE lz_err *lz_closures_create(lz_closures **out);
+/* most: asynchronous closures that may be queued or running at once. A step with more closures waits. */
+LZ_MUST_USE lz_err *lz_closures_create(size_t most, lz_closures **out);
 void lz_closures_destroy(lz_closures *c); /* waits for those that run; NULL does nothing */
 LZ_MUST_USE lz_err *lz_closures_add(lz_closures *c, lz_closure_fn *fn, void *user, bool async);
 LZ_MUST_USE lz_err *lz_closures_run(lz_closures *c);
-/* For all that were handed to the thread; their first failure, if it was not told. */
+/* Waits for all asynchronous closures; returns their first failure that has not been reported. */
 LZ_MUST_USE lz_err *lz_closures_wait(lz_closures *c);
 
 #endif

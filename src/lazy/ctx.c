@@ -1,6 +1,9 @@
 #include "lazy/ctx.h"
 #include "base/mem.h"
 #include "lazy/debug.h"
+#include "lazy/lazy_scope.h"
+#include "lazy/lazy_tensor.h"
+#include <lazuli/autograd.h>
 #include <string.h>
 
 enum { DEFAULT_SEED = 101, DEFAULT_NODES = 4 << 20 };
@@ -39,7 +42,7 @@ static void destroy_parts(lz_ctx *c)
     lz_infer_destroy(c->infer);
     lz_nodes_destroy(c->nodes);
     lz_specs_destroy(c->specs);
-    lz_slab_deinit(&c->aliases);
+    lz_slab_deinit(&c->storages);
     lz_call_deinit(&c->call);
     lz_vec_deinit(&c->operands);
     lz_vec_deinit(&c->operand_specs);
@@ -51,7 +54,7 @@ static void destroy_parts(lz_ctx *c)
     c->error = NULL;
 }
 
-/* What a program may still point to. */
+/* Frees what the program may still point to: the context and its tensors. */
 static void free_ctx(lz_ctx *c)
 {
     lz_slab_deinit(&c->tensors);
@@ -60,15 +63,15 @@ static void free_ctx(lz_ctx *c)
     lz_mem_free(c);
 }
 
-/* Whoever still holds a tensor holds nothing from now on. */
+/* Pointers of the program to tensors are dangling from here on. */
 static void destroy_tensors(lz_ctx *c)
 {
     while (c->live) {
-        lz_alias *a = c->live;
+        lz_lazy_storage *a = c->live;
         a->refs++;
         while (a->views)
             lz_tensor_destroy(a->views);
-        lz_alias_release(a);
+        lz_lazy_storage_release(a);
     }
     while (c->scope)
         lz_scope_end(c);
@@ -76,7 +79,7 @@ static void destroy_tensors(lz_ctx *c)
 
 static lz_err *seed_backend(const lz_ctx *c)
 {
-    return c->backend ? c->backend->set_rng_seed(c->backend->self, c->seed) : NULL;
+    return c->backend ? c->backend->set_rng_seed(c->backend->self, c->random.state.seed) : NULL;
 }
 
 lz_ctx *lz_open(const lz_options *options)
@@ -85,10 +88,11 @@ lz_ctx *lz_open(const lz_options *options)
     if (!c)
         return NULL;
     c->options = complete(options);
-    c->seed = c->options.seed;
+    c->random = (lz_generator){ c, { c->options.seed, 0 } };
+    c->drawing = &c->random;
     lz_err *debug = lz_debug_create(&c->debug);
     lz_slab_init(&c->tensors, lz_debug_tensor_size(c));
-    lz_slab_init(&c->aliases, sizeof(lz_alias));
+    lz_slab_init(&c->storages, sizeof(lz_lazy_storage));
     lz_call_init(&c->call);
     lz_arena_init(&c->names);
     lz_err *e = create_parts(c);
@@ -105,7 +109,7 @@ lz_ctx *lz_open(const lz_options *options)
     if (!e && options && options->seed)
         e = seed_backend(c);
     if (e)
-        lz_ctx_fail(c, (lz_loc){ 0 }, NULL, e);
+        lz_ctx_fail(c, (lz_loc){ 0 }, e);
     return c;
 }
 
@@ -114,7 +118,7 @@ void lz_close(lz_ctx *c)
     if (!c || !lz_ctx_enter(c, (lz_loc){ 0 }))
         return;
     if (c->callbacks) {
-        lz_ctx_fail(c, (lz_loc){ 0 }, NULL,
+        lz_ctx_fail(c, (lz_loc){ 0 },
                     lz_errf(LZ_ERR_ARG, "lz_close: a hook, function or closure of the context is running"));
         lz_ctx_leave(c);
         return;
@@ -134,82 +138,34 @@ void lz_close(lz_ctx *c)
 
 /* ---- errors ---- */
 
-/* What messages say, in PyTorch's words and in ours: the first that fits. */
-typedef struct wording {
-    const char *part;
-    lz_reason reason;
-} wording;
-
-static const wording wordings[] = {
-    { "leaf Variable that requires grad", LZ_REASON_AUTOGRAD_LEAF },
-    { "is a view and ", LZ_REASON_AUTOGRAD_VIEW },
-    { "A view was created in", LZ_REASON_AUTOGRAD_VIEW },
-    { "modified by an inplace operation", LZ_REASON_AUTOGRAD_MODIFIED },
-    { "created only for scalar outputs", LZ_REASON_AUTOGRAD_BACKWARD },
-    { "does not require grad and does not have a grad_fn", LZ_REASON_AUTOGRAD_BACKWARD },
-    { "backward through the graph a second time", LZ_REASON_AUTOGRAD_BACKWARD },
-    { "out of bounds for storage", LZ_REASON_STORAGE },
-    { "elements before the storage", LZ_REASON_STORAGE },
-    { "view size is not compatible", LZ_REASON_VIEW },
-    { "more than one element of the written-to tensor", LZ_REASON_EXPANDED },
-    { "some elements of the input tensor and the written-to", LZ_REASON_OVERLAP },
-    { "belongs to another context", LZ_REASON_CONTEXT },
-    { "must match the size of tensor", LZ_REASON_SHAPE },
-    { "is invalid for input of size", LZ_REASON_SHAPE },
-    { "don't multiply up to the size", LZ_REASON_SHAPE },
-    { "shape mismatch", LZ_REASON_SHAPE },
-    { "Mismatch in shape", LZ_REASON_SHAPE },
-    { "Sizes of tensors must match", LZ_REASON_SHAPE },
-    { "expects each tensor to be equal size", LZ_REASON_SHAPE },
-    { "must match the existing size", LZ_REASON_SHAPE },
-    { "must be greater or equal to the number of dimensions", LZ_REASON_SHAPE },
-    { "to sum exactly to", LZ_REASON_SHAPE },
-    { "doesn't match the broadcast shape", LZ_REASON_SHAPE },
-    { "shapes cannot be multiplied", LZ_REASON_SHAPE },
-    { "size mismatch", LZ_REASON_SHAPE },
-    { "does not match the shape of the indexed", LZ_REASON_SHAPE },
-    { "can't be cast to the desired output type", LZ_REASON_DTYPE },
-    { "used as indices must be", LZ_REASON_DTYPE },
-    { "boolean", LZ_REASON_DTYPE },
-    { "dtype", LZ_REASON_DTYPE },
-    { "out of range", LZ_REASON_INDEX },
-    { "out of bounds", LZ_REASON_INDEX },
-    { "exceeds dimension size", LZ_REASON_INDEX },
-    { "maximum size for tensor at dimension", LZ_REASON_INDEX },
-    { "too many indices", LZ_REASON_INDEX },
-};
-
-static lz_reason find_reason(const lz_err *e)
-{
-    lz_str text = lz_str_of(lz_err_text(e));
-    for (size_t i = 0; i < sizeof wordings / sizeof *wordings; i++)
-        if (lz_str_find(text, lz_str_of(wordings[i].part)) != SIZE_MAX)
-            return wordings[i].reason;
-    return lz_err_code(e) == LZ_ERR_ARG ? LZ_REASON_ARGUMENT : LZ_REASON_OTHER;
-}
-
-void lz_ctx_fail(lz_ctx *c, lz_loc at, const lz_op_row *op, lz_err *e)
+void lz_ctx_fail(lz_ctx *c, lz_loc at, lz_err *e)
 {
     if (!e || c->error) {
         lz_err_free(e);
         return;
     }
-    c->reason = lz_err_code(e) == LZ_ERR_MEMORY ? LZ_REASON_OTHER : find_reason(e);
     at = at.file ? at : lz_err_loc(e);
     lz_text where = { 0 };
     if (at.file)
         lz_text_printf(&where, " (%s:%d)", at.file, (int)at.line);
-    c->error = lz_err_at(lz_err_code(e), at, "%s%s%s%s%s%.*s", op ? op->ns : "", op ? "::" : "",
-                         op ? op->name : "", op ? ": " : "", lz_err_text(e), LZ_FMT(lz_text_view(&where)));
+    if (lz_str_ends(lz_str_of(lz_err_text(e)), lz_text_view(&where))) /* the text names the place already */
+        lz_text_clear(&where);
+    c->error = lz_err_reword(e, at, "%s%.*s", lz_err_text(e), LZ_FMT(lz_text_view(&where)));
     lz_text_deinit(&where);
-    lz_err_free(e);
 }
 
-bool lz_ctx_told(lz_ctx *c, lz_loc at, lz_err *e)
+bool lz_ctx_report(lz_ctx *c, lz_loc at, lz_err *e)
 {
     if (e)
-        lz_ctx_fail(c, lz_err_loc(e).file ? lz_err_loc(e) : at, NULL, e);
+        lz_ctx_fail(c, lz_err_loc(e).file ? lz_err_loc(e) : at, e);
     return !e;
+}
+
+lz_err *lz_ctx_take_error(lz_ctx *c)
+{
+    lz_err *e = c->error;
+    c->error = NULL;
+    return e;
 }
 
 bool lz_failed(const lz_ctx *c)
@@ -236,29 +192,43 @@ void lz_clear(lz_ctx *c)
 {
     lz_err_free(c->error);
     c->error = NULL;
-    c->reason = LZ_REASON_NONE;
 }
 
 lz_tensor *lz_fail(lz_ctx *c, lz_loc at, lz_code code, const char *text)
 {
-    lz_ctx_fail(c, at, NULL, code == LZ_ERR_MEMORY ? lz_err_oom() : lz_errf(code, "%s", text));
+    lz_ctx_fail(c, at, code == LZ_ERR_MEMORY ? lz_err_oom() : lz_errf(code, "%s", text));
+    return c->inert;
+}
+
+lz_tensor *lz_fail_with(lz_ctx *c, lz_loc at, lz_err *e)
+{
+    lz_ctx_fail(c, at, e);
     return c->inert;
 }
 
 lz_reason lz_reason_of(const lz_ctx *c)
 {
-    return c->reason;
+    return lz_err_reason(c->error);
 }
 
-const char *lz_reason_name(lz_reason r)
+/* ---- settings ---- */
+
+lz_grad_mode lz_set_grad_mode(lz_ctx *c, lz_grad_mode mode)
 {
-    static const char *const names[] = {
-#define X(name, text) [LZ_REASON_##name] = text,
-        LZ_REASONS(X)
-#undef X
-    };
-    return (unsigned)r < LZ_REASON_COUNT ? names[r] : "";
+    lz_grad_mode was = (lz_grad_mode)c->grad_mode;
+    if ((unsigned)mode > LZ_GRAD_INFERENCE)
+        lz_ctx_fail(c, (lz_loc){ 0 }, lz_errf(LZ_ERR_ARG, "expected an lz_grad_mode, got %d", (int)mode));
+    else
+        c->grad_mode = (uint8_t)mode;
+    return was;
 }
+
+lz_grad_mode lz_get_grad_mode(const lz_ctx *c)
+{
+    return (lz_grad_mode)c->grad_mode;
+}
+
+/* ---- random numbers ---- */
 
 void lz_manual_seed(lz_ctx *c, uint64_t seed)
 {
@@ -267,12 +237,53 @@ void lz_manual_seed(lz_ctx *c, uint64_t seed)
 
 lz_random_state lz_get_random_state(const lz_ctx *c)
 {
-    return (lz_random_state){ c->seed, c->next_random };
+    return c->random.state;
 }
 
 void lz_set_random_state(lz_ctx *c, lz_random_state s)
 {
-    c->seed = s.seed;
-    c->next_random = s.position;
-    lz_ctx_fail(c, (lz_loc){ 0 }, NULL, seed_backend(c));
+    c->random.state = s;
+    lz_ctx_fail(c, (lz_loc){ 0 }, seed_backend(c));
+}
+
+lz_generator *lz_generator_create_at(lz_ctx *c, lz_loc at, uint64_t seed)
+{
+    lz_generator *g = lz_mem_zalloc(1, sizeof *g);
+    if (!g)
+        lz_ctx_fail(c, at, lz_err_oom());
+    else
+        *g = (lz_generator){ c, { seed, 0 } };
+    return g;
+}
+
+void lz_generator_free(lz_generator *g)
+{
+    if (g && g != &g->ctx->random)
+        lz_mem_free(g);
+}
+
+lz_random_state lz_generator_get_state(const lz_generator *g)
+{
+    return g ? g->state : (lz_random_state){ 0, 0 };
+}
+
+void lz_generator_set_state(lz_generator *g, lz_random_state s)
+{
+    if (g)
+        g->state = s;
+}
+
+lz_generator *lz_default_generator(lz_ctx *c)
+{
+    return &c->random;
+}
+
+lz_err *lz_ctx_draw(lz_ctx *c, lz_call *call, lz_generator **g)
+{
+    lz_generator *named = lz_call_generator(call);
+    if (named && named->ctx != c)
+        return lz_err_because(LZ_REASON_CONTEXT, "the generator belongs to another context");
+    *g = named ? named : c->drawing;
+    lz_call_add_random(call, (*g)->state.seed, (*g)->state.position);
+    return NULL;
 }

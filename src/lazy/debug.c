@@ -2,22 +2,24 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "lazy/lazy_scope.h"
+#include "lazy/lazy_tensor.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
 struct lz_debug {
-    atomic_uintptr_t owner; /* the thread inside: an address of its own; 0: none */
-    unsigned depth;         /* of its calls */
-    atomic_int intruders;   /* calls of other threads meanwhile */
-    lz_loc intruder;        /* the first of them; written by it, read by the owner after `noted` */
+    atomic_uintptr_t owner; /* the address of a variable of the thread inside; 0: none */
+    unsigned depth;         /* of the owner's calls */
+    atomic_int intruders;   /* calls of other threads since the owner entered */
+    lz_loc intruder;        /* the first of these calls; read by the owner after `noted` */
     atomic_bool noted;
     bool is_closed;
     lz_scope *popped; /* by `outer` */
-    lz_ctx *next;     /* of those that are closed */
+    lz_ctx *next;     /* in the list of closed contexts */
 };
 
-/* Closed contexts: reachable, so that they are no leaks. */
+/* Closed contexts stay in a list, so that leak checkers reach them. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static lz_ctx *closed;
 
@@ -52,7 +54,7 @@ size_t lz_debug_tensor_size(const lz_ctx *c)
 
 /* ---- reports ---- */
 
-/* "made at x.c:3", or that nothing is known of the line. */
+/* "x.c:3", or "an unknown line". */
 static const char *place_text(lz_loc at, char buf[256])
 {
     if (at.file)
@@ -62,12 +64,12 @@ static const char *place_text(lz_loc at, char buf[256])
     return buf;
 }
 
-/* The context has the error; a closed one can only be logged. */
+/* Puts the error into the context. A closed context only logs the error. */
 static void report(lz_ctx *c, lz_loc at, lz_err *e)
 {
     char line[256];
     if (!c->debug->is_closed) {
-        lz_ctx_fail(c, at, NULL, e);
+        lz_ctx_fail(c, at, e);
         return;
     }
     lz_logf(LZ_LOG_ERROR, "%s: %s", place_text(at, line), lz_err_text(e));
@@ -142,7 +144,7 @@ void lz_debug_made(lz_tensor *t)
 void lz_debug_released(lz_tensor *t)
 {
     debug_of(t)->is_released = true;
-    t->alias = NULL;
+    t->storage = NULL;
     t->spec = NULL;
 }
 
@@ -165,17 +167,15 @@ static const lz_tensor *released_in(const lz_value *v)
     return NULL;
 }
 
-bool lz_debug_arguments(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in)
+lz_err *lz_debug_arguments(const lz_op_row *op, const lz_value *in)
 {
     const lz_tensor *found = NULL;
     char line[256];
     for (uint32_t i = 0; !found && i < op->nargs; i++)
         found = released_in(&in[i]);
-    if (found)
-        lz_ctx_fail(c, at, op,
-                    lz_errf(LZ_ERR_ARG, "the tensor made at %s was released before this call",
-                            place_text(debug_of(found)->made_at, line)));
-    return !found;
+    return found ? lz_errf(LZ_ERR_ARG, "the tensor made at %s was released before this call",
+                           place_text(debug_of(found)->made_at, line))
+                 : NULL;
 }
 
 /* ---- scopes ---- */
@@ -213,7 +213,7 @@ void lz_debug_leaks(lz_ctx *c)
     for (const lz_scope *s = c->scope; s && s->outer; s = s->outer)
         lz_logf(LZ_LOG_WARN, "lz_close: the scope pushed at %s was never popped",
                 place_text(s->pushed_at, line));
-    for (const lz_alias *a = c->live; a; a = a->next)
+    for (const lz_lazy_storage *a = c->live; a; a = a->next)
         for (const lz_tensor *t = a->views; t; t = t->next)
             if (counts_of_program(t) > 0 && found++ < SHOWN)
                 lz_logf(LZ_LOG_WARN, "lz_close: the tensor made at %s was retained and never released",

@@ -1,22 +1,22 @@
 /* debug.h - LAZULI_DEBUG=1: finds misuse of contexts, tensors and scopes, and names the lines.
  *
- * A context with `debug` gives no tensor or scope back to the allocator before it is closed, and is itself
- * kept then: whatever a program still points to is there to be recognised. Without it all this costs one
- * comparison a call. */
+ * A context with `debug` frees no tensor or scope before it is closed, and its own memory is never freed. So
+ * every pointer that a program still has can be recognised. Without `debug` the checks cost one comparison a
+ * call. */
 #ifndef LZ_LAZY_DEBUG_H
 #define LZ_LAZY_DEBUG_H
 
-#include "lazy/ctx.h"
+#include "lazy/lazy_tensor.h"
 
-/* What stands behind each tensor of a context with `debug`. */
+/* A tensor's part for the checks, behind the tensor in memory. */
 typedef struct lz_debug_tensor {
     lz_loc made_at;
     bool is_released;
 } lz_debug_tensor;
 
-/* Reads LAZULI_DEBUG; *out NULL: it is off. */
+/* Reads LAZULI_DEBUG; *out NULL: the checks are off. */
 LZ_MUST_USE lz_err *lz_debug_create(struct lz_debug **out);
-/* At the end of lz_close: true, the context is kept from now on, and must not be freed. */
+/* Called at the end of lz_close. true: the context's memory is kept and must not be freed. */
 bool lz_debug_keep(lz_ctx *c);
 /* Bytes of a tensor in the context's slab. */
 size_t lz_debug_tensor_size(const lz_ctx *c);
@@ -37,14 +37,26 @@ static inline void lz_ctx_leave(lz_ctx *c)
         lz_debug_leave(c);
 }
 
-/* false: one of the arguments was released; the context has the error. */
-bool lz_debug_arguments(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in);
-/* The same of one tensor that has no storage, and is used by `what`. */
+/* An error if one of the arguments was released. */
+LZ_MUST_USE lz_err *lz_debug_arguments(const lz_op_row *op, const lz_value *in);
+/* Called when `what` uses a tensor that has no storage: if the tensor was released, the context gets an
+ * error.
+ */
 void lz_debug_use(const lz_tensor *t, lz_loc at, const char *what);
+
+/* Whether t is NULL, inert or released; then the caller, `what`, does nothing. Reports a released tensor. */
+static inline bool lz_debug_inert(const lz_tensor *t, lz_loc at, const char *what)
+{
+    if (t && t->storage)
+        return false;
+    if (t && t->ctx->debug)
+        lz_debug_use(t, at, what);
+    return true;
+}
 
 void lz_debug_made(lz_tensor *t);
 void lz_debug_released(lz_tensor *t); /* keeps its memory */
-void lz_debug_popped(lz_scope *s);    /* the same of a scope */
+void lz_debug_popped(lz_scope *s);    /* keeps the scope's memory */
 void lz_debug_pop_again(lz_scope *s, lz_loc at);
 
 /* Logs scopes that were never popped, and tensors that were retained and never released. */

@@ -1,15 +1,15 @@
 /* eager.h - calls whose results cannot be described before they are computed: nonzero,
  * masked_select, indexing with masks, unique.
  *
- * What they need is synced and fetched, the call runs on the host, and the results are held
- * data like any other. */
+ * Their operands are synced and copied to the host, the call runs there, and the results are uploaded as held
+ * data. */
 #ifndef LZ_LAZY_EAGER_H
 #define LZ_LAZY_EAGER_H
 
 #include "lazy/ctx.h"
 
-/* The call is packed in c->call. Results come as the operator returns them; behind them what
- * it writes without returning it; *n: how many, at most LZ_ARGS_MAX. */
+/* The call is packed in c->call. results: the operator's returns, then the values of arguments that it writes
+ * and does not return; *n: their number, at most LZ_ARGS_MAX. */
 LZ_MUST_USE lz_err *lz_eager_call(lz_ctx *c, lz_value *results, size_t *n);
 
 #endif

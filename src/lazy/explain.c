@@ -4,17 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Graphs are compared by what each node is for itself: operator, fixed arguments, kinds of
- * numbers, types. So one changed attribute does not make everything behind it look new. */
-enum { COMPARED = 32 }; /* of the cached graphs, the latest used ones */
+/* Nodes are compared by their own facts: operator, fixed arguments, kinds of numbers, types. The operands are
+ * left out: one changed attribute would make every node that depends on it look new. */
+enum { COMPARED = 32 }; /* the most recently used graphs of the cache */
 
 typedef struct trait {
-    uint64_t hash; /* of the node for itself */
+    uint64_t hash; /* of the node's own facts */
     uint32_t place;
 } trait;
 
 typedef struct portrait {
-    lz_places places;
+    lz_graph_index places;
     trait *traits;  /* sorted */
     uint64_t *hash; /* by place */
 } portrait;
@@ -38,7 +38,7 @@ static int by_hash(const void *pa, const void *pb)
 
 static lz_err *draw(lz_arena *a, const uint64_t *words, portrait *out)
 {
-    LZ_TRY(lz_places_init(a, words, &out->places));
+    LZ_TRY(lz_graph_index_init(a, words, &out->places));
     LZ_TRY(lz_arena_new(a, &out->traits, out->places.n));
     LZ_TRY(lz_arena_new(a, &out->hash, out->places.n));
     for (uint32_t i = 0; i < out->places.n; i++) {
@@ -51,7 +51,7 @@ static lz_err *draw(lz_arena *a, const uint64_t *words, portrait *out)
     return NULL;
 }
 
-/* Pairs off equal nodes; marks those without a partner, if asked to. */
+/* Counts pairs of equal nodes. Marks nodes without a partner where the arrays are not NULL. */
 static uint32_t in_common(const portrait *x, const portrait *y, bool *alone_x, bool *alone_y)
 {
     uint32_t i = 0, k = 0, same = 0;
@@ -69,18 +69,18 @@ static uint32_t in_common(const portrait *x, const portrait *y, bool *alone_x, b
     return same;
 }
 
-/* ---- the nearest ---- */
+/* ---- the most similar graph ---- */
 
 typedef struct search {
     lz_arena *arena;
     portrait own, nearest;
     const lz_flat *flat;
-    const lz_loc *locs; /* of the nearest; copied */
+    const lz_loc *locs; /* of the most similar graph; copied */
     uint32_t same;
     size_t seen;
     bool found;
     lz_err *error;
-    lz_arena_mark base; /* what lies behind it belongs to the nearest */
+    lz_arena_mark base; /* memory above it belongs to the most similar graph */
 } search;
 
 static lz_err *keep(search *s, const lz_flat *f, const lz_loc *locs)
@@ -98,18 +98,18 @@ static lz_err *keep(search *s, const lz_flat *f, const lz_loc *locs)
     return draw(s->arena, words, &s->nearest);
 }
 
-/* The likeness of two graphs: nodes in common, less those that only one has. */
+/* The similarity of two graphs: the nodes in common, less the nodes of one graph only. */
 static int64_t likeness(uint32_t same, uint32_t n, uint32_t m)
 {
     return 3 * (int64_t)same - n - m;
 }
 
-static bool compare(void *user, const lz_flat *f, const lz_loc *locs, const lz_recipe *r)
+static bool compare(void *user, const lz_flat *f, const lz_loc *locs, const lz_executable *r)
 {
     search *s = user;
     portrait p;
     (void)r;
-    if (lz_hash_eq(f->hash, s->flat->hash)) /* itself: it has been compiled since */
+    if (lz_hash_eq(f->hash, s->flat->hash)) /* the graph itself, compiled meanwhile */
         return true;
     lz_arena_mark before = lz_arena_save(s->arena);
     s->error = draw(s->arena, f->words, &p);
@@ -183,7 +183,7 @@ static bool put_type_change(lz_text *out, const lz_flat_node *was, const lz_flat
     return false;
 }
 
-/* Two nodes of one operator: the first thing in which they differ. */
+/* The first difference between two nodes of one operator. */
 static void put_change(lz_text *out, const lz_flat_node *was, const lz_flat_node *is)
 {
     for (uint32_t i = 0; i < is->nargs && i < was->nargs; i++)
@@ -192,10 +192,10 @@ static void put_change(lz_text *out, const lz_flat_node *was, const lz_flat_node
             return;
         }
     if (!put_type_change(out, was, is))
-        lz_text_puts(out, "it has other operands");
+        lz_text_puts(out, "its operands differ");
 }
 
-static uint32_t first_of(const bool *is, const lz_places *p, uint32_t op, bool any)
+static uint32_t first_of(const bool *is, const lz_graph_index *p, uint32_t op, bool any)
 {
     uint32_t i = 0;
     while (i < p->n && !(is[i] && (any || lz_flat_read(p->at[i]).op == op)))
@@ -203,10 +203,10 @@ static uint32_t first_of(const bool *is, const lz_places *p, uint32_t op, bool a
     return i;
 }
 
-/* All nodes have partners, so something is connected differently. */
+/* All nodes have partners, so some node is connected differently. */
 static void put_wiring(const search *s, lz_text *out, const lz_loc *locs)
 {
-    const lz_places *p = &s->own.places, *q = &s->nearest.places;
+    const lz_graph_index *p = &s->own.places, *q = &s->nearest.places;
     uint32_t i = 0;
     bool same = true;
     for (; i < p->n && i < q->n; i += same) {
@@ -218,15 +218,15 @@ static void put_wiring(const search *s, lz_text *out, const lz_loc *locs)
     if (i < p->n) {
         lz_flat_node n = lz_flat_read(p->at[i]);
         put_node(out, &n, locs[i]);
-        lz_text_puts(out, ": it has other operands, or comes at another place");
+        lz_text_puts(out, ": its operands or its position differ");
     } else {
-        lz_text_printf(out, "%u tensors are asked for, %u were", p->nroots, q->nroots);
+        lz_text_printf(out, "%u tensors are computed, %u were before", p->nroots, q->nroots);
     }
 }
 
 static lz_err *put_difference(search *s, lz_text *out, const lz_loc *locs)
 {
-    const lz_places *p = &s->own.places, *q = &s->nearest.places;
+    const lz_graph_index *p = &s->own.places, *q = &s->nearest.places;
     bool *fresh, *gone;
     LZ_TRY(lz_arena_new(s->arena, &fresh, p->n));
     LZ_TRY(lz_arena_new(s->arena, &gone, q->n));
@@ -240,7 +240,7 @@ static lz_err *put_difference(search *s, lz_text *out, const lz_loc *locs)
         }
         lz_flat_node lost = lz_flat_read(q->at[k]);
         put_node(out, &lost, s->locs[k]);
-        lz_text_puts(out, " is no longer there");
+        lz_text_puts(out, " is missing");
         return NULL;
     }
     lz_flat_node is = lz_flat_read(p->at[i]);
@@ -272,7 +272,8 @@ static lz_err *explain(search *s, lz_cache *c, const lz_loc *locs, lz_text *out)
         return NULL;
     }
     lz_text_printf(
-        out, "%u nodes, of which the nearest of the compiled graphs (%u nodes) has %u; first difference: ",
+        out,
+        "%u nodes; the most similar compiled graph (%u nodes) shares %u nodes with it; first difference: ",
         s->own.places.n, s->nearest.places.n, s->same);
     return put_difference(s, out, locs);
 }

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "lazy/cache.h"
 
-/* The nearest graph in the cache, and the first thing in which this one differs from it. */
+/* Writes the most similar graph of the cache, and the first difference from it. */
 LZ_MUST_USE lz_err *lz_explain_miss(lz_cache *c, const lz_flat *f, const lz_loc *locs, lz_text *out);
 
 #endif

@@ -1,7 +1,5 @@
 #include "lazy/flat_text.h"
-#include "core/device.h"
 #include "core/dtype.h"
-#include "core/scalar.h"
 #include "lazy/pack.h"
 #include "op/op_table.h"
 #include <string.h>
@@ -24,91 +22,6 @@ void lz_put_loc(lz_text *out, lz_loc at)
         lz_text_puts(out, "an unknown line");
 }
 
-static void put_ints(lz_text *out, const lz_value *v)
-{
-    for (int64_t i = 0; i < v->ints.n; i++)
-        lz_text_printf(out, "%s%lld", i ? ", " : "", (long long)v->ints.v[i]);
-}
-
-static void put_floats(lz_text *out, const lz_value *v)
-{
-    for (int64_t i = 0; i < v->floats.n; i++) {
-        lz_text_puts(out, i ? ", " : "");
-        lz_text_double(out, v->floats.v[i]);
-    }
-}
-
-static void put_bools(lz_text *out, const lz_value *v)
-{
-    for (int64_t i = 0; i < v->bools.n; i++)
-        lz_text_printf(out, "%s%s", i ? ", " : "", v->bools.v[i] ? "True" : "False");
-}
-
-static void put_scalars(lz_text *out, const lz_value *v)
-{
-    for (int64_t i = 0; i < v->scalars.n; i++) {
-        lz_text_puts(out, i ? ", " : "");
-        lz_scalar_print(v->scalars.v[i], out);
-    }
-}
-
-static void put_device(lz_text *out, lz_device d)
-{
-    char buf[LZ_DEVICE_CHARS];
-    lz_text_puts(out, lz_device_print(d, buf));
-}
-
-typedef void put_list_fn(lz_text *out, const lz_value *v);
-
-static put_list_fn *const lists[LZ_KIND_COUNT] = { [LZ_KIND_INTS] = put_ints,
-                                                   [LZ_KIND_FLOATS] = put_floats,
-                                                   [LZ_KIND_BOOLS] = put_bools,
-                                                   [LZ_KIND_SCALARS] = put_scalars };
-
-void lz_put_value(lz_text *out, const lz_value *v)
-{
-    if (lists[v->kind]) {
-        lz_text_putc(out, '[');
-        lists[v->kind](out, v);
-        lz_text_putc(out, ']');
-        return;
-    }
-    switch (v->kind) {
-    case LZ_KIND_INT:
-        lz_text_int(out, v->integer);
-        break;
-    case LZ_KIND_FLOAT:
-        lz_text_double(out, v->real);
-        break;
-    case LZ_KIND_BOOL:
-        lz_text_puts(out, v->truth ? "True" : "False");
-        break;
-    case LZ_KIND_SCALAR:
-        lz_scalar_print(v->scalar, out);
-        break;
-    case LZ_KIND_STR:
-        lz_text_printf(out, "'%s'", v->str);
-        break;
-    case LZ_KIND_DTYPE:
-        lz_text_puts(out, lz_dtype_get(v->dtype)->script);
-        break;
-    case LZ_KIND_DEVICE:
-        put_device(out, v->device);
-        break;
-    case LZ_KIND_LAYOUT:
-        lz_text_int(out, v->layout);
-        break;
-    case LZ_KIND_MEMORY_FORMAT:
-        lz_text_int(out, v->memory_format);
-        break;
-    case LZ_KIND_QSCHEME:
-        lz_text_int(out, v->qscheme);
-        break;
-    default:
-        lz_text_puts(out, "None");
-    }
-}
-
 /* ---- nodes ---- */
 
 void lz_put_op(lz_text *out, const lz_flat_node *n, bool full)
@@ -118,13 +31,6 @@ void lz_put_op(lz_text *out, const lz_flat_node *n, bool full)
         lz_text_puts(out, "lazy_tensors::device_data");
     else
         lz_text_printf(out, "%s::%.*s", op->ns, full ? (int)strlen(op->name) : (int)op->base, op->name);
-}
-
-static lz_slot slot_of(const lz_flat_node *n, uint32_t i)
-{
-    lz_slot s;
-    memcpy(&s, &n->args[i], sizeof s);
-    return s;
 }
 
 const char *lz_arg_name(const lz_flat_node *n, uint32_t i)
@@ -147,7 +53,7 @@ static void put_ref(lz_text *out, uint64_t ref)
 void lz_put_arg(lz_text *out, const lz_flat_node *n, uint32_t i)
 {
     static const char *const numbers[] = { "None", "a bool", "an int", "a float", "a complex" };
-    lz_slot s = slot_of(n, i);
+    lz_slot s = lz_flat_slot(n, i);
     lz_value v;
     switch ((lz_arg_kind)s.kind) {
     case LZ_ARG_NONE:
@@ -155,7 +61,7 @@ void lz_put_arg(lz_text *out, const lz_flat_node *n, uint32_t i)
         break;
     case LZ_ARG_VALUE:
         v = lz_unpack(n->fixed, s.first);
-        lz_put_value(out, &v);
+        lz_value_print(&v, out);
         break;
     case LZ_ARG_TENSOR:
         put_ref(out, n->in[s.first]);
@@ -194,7 +100,7 @@ static void put_operands(lz_text *out, const lz_flat_node *n)
 {
     const char *before = "";
     for (uint32_t i = 0; i < n->nargs; i++) {
-        lz_slot s = slot_of(n, i);
+        lz_slot s = lz_flat_slot(n, i);
         if (!is_operand(&s))
             continue;
         lz_text_puts(out, before);
@@ -206,7 +112,7 @@ static void put_operands(lz_text *out, const lz_flat_node *n)
 static void put_attributes(lz_text *out, const lz_flat_node *n, const char *before, size_t most)
 {
     for (uint32_t i = 0; i < n->nargs; i++) {
-        lz_slot s = slot_of(n, i);
+        lz_slot s = lz_flat_slot(n, i);
         if (is_operand(&s) || s.kind == LZ_ARG_NONE)
             continue;
         lz_text_printf(out, "%s%s=", before, lz_arg_name(n, i));
@@ -219,7 +125,7 @@ static void put_attributes(lz_text *out, const lz_flat_node *n, const char *befo
     }
 }
 
-static void put_roots(lz_text *out, const lz_places *p, uint32_t place, const char *before)
+static void put_roots(lz_text *out, const lz_graph_index *p, uint32_t place, const char *before)
 {
     for (uint32_t k = 0; k < p->nroots; k++)
         if (lz_flat_ref_place(p->roots[k]) == place)
@@ -236,7 +142,7 @@ static void put_origin(lz_text *out, const lz_node *n, const char *before_scope,
     lz_put_loc(out, n->at);
 }
 
-void lz_flat_text(lz_text *out, const lz_places *p, lz_node *const *nodes)
+void lz_flat_text(lz_text *out, const lz_graph_index *p, lz_node *const *nodes)
 {
     lz_text_puts(out, "IR {\n");
     for (uint32_t i = 0; i < p->n; i++) {
@@ -260,7 +166,7 @@ void lz_flat_text(lz_text *out, const lz_places *p, lz_node *const *nodes)
 
 enum { DOT_ATTRIBUTE = 64 };
 
-void lz_flat_dot(lz_text *out, const lz_places *p, lz_node *const *nodes)
+void lz_flat_dot(lz_text *out, const lz_graph_index *p, lz_node *const *nodes)
 {
     lz_text_puts(out, "digraph G {\n");
     for (uint32_t i = 0; i < p->n; i++) {

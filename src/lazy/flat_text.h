@@ -3,11 +3,10 @@
 #define LZ_LAZY_FLAT_TEXT_H
 
 #include "base/text.h"
-#include "lazy/cut.h"
+#include "lazy/subgraph.h"
 
-void lz_put_type(lz_text *out, lz_data_type t);     /* "Float[3,4]" */
-void lz_put_value(lz_text *out, const lz_value *v); /* "[1, 2]", "'sum'", "True" */
-void lz_put_loc(lz_text *out, lz_loc at);           /* "model.c:12"; "an unknown line" */
+void lz_put_type(lz_text *out, lz_data_type t); /* "Float[3,4]" */
+void lz_put_loc(lz_text *out, lz_loc at);       /* "model.c:12"; "an unknown line" */
 
 /* "aten::add", "lazy_tensors::device_data"; `full` with the overload. */
 void lz_put_op(lz_text *out, const lz_flat_node *n, bool full);
@@ -15,9 +14,9 @@ void lz_put_op(lz_text *out, const lz_flat_node *n, bool full);
 void lz_put_arg(lz_text *out, const lz_flat_node *n, uint32_t i);
 const char *lz_arg_name(const lz_flat_node *n, uint32_t i);
 
-/* IR { ... }; nodes, by place, say where they are from. */
-void lz_flat_text(lz_text *out, const lz_places *p, lz_node *const *nodes);
+/* IR { ... }; nodes, by place: for source lines and scopes. */
+void lz_flat_text(lz_text *out, const lz_graph_index *p, lz_node *const *nodes);
 /* digraph G { ... } */
-void lz_flat_dot(lz_text *out, const lz_places *p, lz_node *const *nodes);
+void lz_flat_dot(lz_text *out, const lz_graph_index *p, lz_node *const *nodes);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/lock.h"
 #include "base/mem.h"
 #include "op/op_table.h"
+#include <assert.h>
 #include <string.h>
 
 static void *part(char **at, size_t n, size_t size)
@@ -12,7 +13,7 @@ static void *part(char **at, size_t n, size_t size)
     return p;
 }
 
-lz_err *lz_job_create(lz_runtime *r, lz_recipe *p, lz_job_sizes n, lz_job **out)
+lz_err *lz_job_create(lz_runtime *r, lz_executable *p, lz_job_sizes n, lz_job **out)
 {
     size_t args = (size_t)n.leaves + n.numbers;
     size_t size = sizeof(lz_job) + args * sizeof(lz_argument) + n.leaves * sizeof(lz_data *)
@@ -23,7 +24,7 @@ lz_err *lz_job_create(lz_runtime *r, lz_recipe *p, lz_job_sizes n, lz_job **out)
         return lz_err_oom();
     char *at = (char *)j;
     *(lz_job *)part(&at, 1, sizeof *j) = (lz_job){ .runtime = r,
-                                                   .recipe = lz_recipe_retain(p),
+                                                   .executable = lz_executable_retain(p),
                                                    .nleaves = n.leaves,
                                                    .nargs = (uint32_t)args,
                                                    .nresults = n.results };
@@ -45,22 +46,22 @@ lz_job *lz_job_retain(lz_job *j)
     return j;
 }
 
-static void let_go(lz_job *j)
+static void drop_references(lz_job *j)
 {
     for (uint32_t i = 0; i < j->nleaves; i++)
         lz_data_release(j->leaves[i]);
     for (uint32_t i = 0; i < j->nresults; i++)
         lz_data_release(j->results[i]);
     j->nleaves = j->nresults = 0;
-    lz_recipe_release(j->recipe);
-    j->recipe = NULL;
+    lz_executable_release(j->executable);
+    j->executable = NULL;
 }
 
 void lz_job_release(lz_job *j)
 {
     if (!j || atomic_fetch_sub_explicit(&j->count, 1, memory_order_acq_rel) != 1)
         return;
-    let_go(j);
+    drop_references(j);
     lz_err_free(j->error);
     lz_mem_free(j);
 }
@@ -75,7 +76,7 @@ static void drop_placeholder(lz_job *j, uint32_t i)
     j->payloads[i] = NULL;
 }
 
-static void lose(lz_job *j, uint32_t i, const lz_err *why)
+static void mark_failed(lz_job *j, uint32_t i, const lz_err *why)
 {
     if (!j->results[i] || lz_data_look(j->results[i]) != LZ_DATA_EMPTY)
         return;
@@ -83,60 +84,60 @@ static void lose(lz_job *j, uint32_t i, const lz_err *why)
     lz_data_fail(j->results[i], why);
 }
 
-/* What LAZULI_INJECT_FAILURE names fails before anything is computed. */
+/* The operator that LAZULI_INJECT_FAILURE names fails before anything is computed. */
 static lz_err *injected(const lz_job *j, const bool *needed, size_t *failed)
 {
     const char *name = j->runtime->inject;
     if (!*name)
         return NULL;
-    const lz_recipe *p = j->recipe;
+    const lz_executable *p = j->executable;
     const uint64_t *at = lz_flat_first(p->words);
     for (uint32_t i = 0, n = lz_flat_nodes(p->words); i < n; i++) {
         lz_flat_node x = lz_flat_read(at);
         at = x.end;
         if (x.op && (!needed || needed[i]) && strcmp(lz_op_table[x.op].name, name) == 0) {
             *failed = i;
-            return lz_errf(LZ_ERR_INTERNAL, "a failure that was asked for");
+            return lz_errf(LZ_ERR_INTERNAL, "failure injected by LAZULI_INJECT_FAILURE");
         }
     }
     return NULL;
 }
 
-static lz_err *execute(lz_job *j, const lz_recipe *p, const bool *needed, void **payloads, size_t *failed)
+static lz_err *execute(lz_job *j, const lz_executable *p, const bool *needed, void **payloads, size_t *failed)
 {
     uint64_t start = lz_clock_ns();
     lz_err *e = injected(j, needed, failed);
-    lz_recipe_call call = {
+    lz_executable_call call = {
         .args = j->args, .leaves = j->leaves, .results = payloads, .threads = j->threads, .locs = j->locs
     };
     if (!e)
-        e = lz_recipe_run(p, &call, failed);
+        e = lz_executable_run(p, &call, failed);
     lz_series_add_since(j->runtime->execute, start);
     return e;
 }
 
 /* ---- after a failure ---- */
 
-/* Results that are still to be computed, and how the graph looks by place. */
-typedef struct rescue {
+/* The results that are still to be computed, and the index of their graph. */
+typedef struct partial_run {
     lz_job *job;
     lz_arena arena;
-    lz_places places;
-    uint32_t *todo; /* results */
+    lz_graph_index places;
+    uint32_t *todo; /* numbers of results */
     size_t n;
-} rescue;
+} partial_run;
 
-static lz_err *name_failure(const lz_job *j, const lz_places *p, size_t place, lz_err *why)
+static lz_err *name_failure(const lz_job *j, const lz_graph_index *p, size_t place, lz_err *why)
 {
+    assert(place < p->n);
     lz_flat_node x = lz_flat_read(p->at[place]);
     const lz_op_row *op = &lz_op_table[x.op];
-    lz_err *e = lz_err_at(lz_err_code(why), j->locs[place], "%s::%s: %s", op->ns, op->name, lz_err_text(why));
-    lz_err_free(why);
-    return e;
+    return lz_err_set_names_op(
+        lz_err_reword(why, j->locs[place], "%s::%s: %s", op->ns, op->name, lz_err_text(why)));
 }
 
-/* by place: it is the failed one, or depends on it */
-static lz_err *spoilt(rescue *r, size_t place, bool **out)
+/* out, by place: the node is the failed one, or depends on it. */
+static lz_err *find_dependents(partial_run *r, size_t place, bool **out)
 {
     bool *is;
     LZ_TRY(lz_arena_new(&r->arena, &is, r->places.n));
@@ -150,21 +151,22 @@ static lz_err *spoilt(rescue *r, size_t place, bool **out)
     return NULL;
 }
 
-static uint32_t place_of_result(const rescue *r, uint32_t result)
+static uint32_t place_of_result(const partial_run *r, uint32_t result)
 {
     return lz_flat_ref_place(r->places.roots[result]);
 }
 
-/* Takes from the list what depends on a place; whether that was anything. */
-static lz_err *give_up(rescue *r, size_t place, const lz_err *why, bool *any)
+/* Fails the results of the list that depend on a place, and removes them. *any: some results depended on the
+ * place. */
+static lz_err *fail_dependents(partial_run *r, size_t place, const lz_err *why, bool *any)
 {
     bool *lost;
     size_t kept = 0;
-    LZ_TRY(spoilt(r, place, &lost));
+    LZ_TRY(find_dependents(r, place, &lost));
     for (size_t i = 0; i < r->n; i++) {
         uint32_t k = r->todo[i];
         if (lost[place_of_result(r, k)])
-            lose(r->job, k, why);
+            mark_failed(r->job, k, why);
         else
             r->todo[kept++] = k;
     }
@@ -173,12 +175,14 @@ static lz_err *give_up(rescue *r, size_t place, const lz_err *why, bool *any)
     return NULL;
 }
 
+/* Keeps the first error, but no other error hides a broken invariant. */
 static void report(lz_job *j, lz_err *e)
 {
-    j->error = lz_err_first(j->error, e);
+    bool hidden = lz_err_code(e) == LZ_ERR_INTERNAL && lz_err_code(j->error) != LZ_ERR_INTERNAL;
+    j->error = hidden ? lz_err_first(e, j->error) : lz_err_first(j->error, e);
 }
 
-/* Those that a failed run has left, and new ones for the others. */
+/* Takes the placeholders that a failed run has left, and makes the missing ones. */
 static lz_err *take_placeholders(lz_job *j, const uint32_t *todo, size_t n, void **out)
 {
     for (size_t i = 0; i < n; i++) {
@@ -191,27 +195,27 @@ static lz_err *take_placeholders(lz_job *j, const uint32_t *todo, size_t n, void
     return NULL;
 }
 
-/* Computes results todo[0..n) with a recipe of their own. */
-static lz_err *compute(rescue *r, const uint32_t *todo, size_t n, size_t *failed, bool *compiled)
+/* Computes results todo[0..n) with an executable that has only these results. */
+static lz_err *compute(partial_run *r, const uint32_t *todo, size_t n, size_t *failed, bool *compiled)
 {
     lz_job *j = r->job;
     uint64_t *refs;
     void **payloads;
     bool *needed;
-    lz_recipe *p;
+    lz_executable *p;
     *failed = SIZE_MAX;
     LZ_TRY(lz_arena_new(&r->arena, &refs, n));
     LZ_TRY(lz_arena_new(&r->arena, &payloads, n));
     for (size_t i = 0; i < n; i++)
         refs[i] = r->places.roots[todo[i]];
-    LZ_TRY(lz_cut_reach(&r->arena, &r->places, refs, n, &needed));
-    lz_order o = { .words = j->recipe->words,
-                   .origins = { j->locs, j->recipe->scopes },
-                   .roots = refs,
-                   .nroots = n,
-                   .forced = j->forced,
-                   .failed = failed };
-    LZ_TRY(lz_recipe_compile(&o, &p));
+    LZ_TRY(lz_subgraph_reach(&r->arena, &r->places, refs, n, &needed));
+    lz_compile_request o = { .words = j->executable->words,
+                             .origins = { j->locs, j->executable->scopes },
+                             .roots = refs,
+                             .nroots = n,
+                             .forced = j->forced,
+                             .failed = failed };
+    LZ_TRY(lz_executable_compile(&o, &p));
     *compiled = true;
     lz_err *e = take_placeholders(j, todo, n, payloads);
     if (!e)
@@ -221,73 +225,85 @@ static lz_err *compute(rescue *r, const uint32_t *todo, size_t n, size_t *failed
             j->payloads[todo[i]] = payloads[i];
         else if (!e)
             lz_data_fill(j->results[todo[i]], payloads[i]);
-    lz_recipe_release(p);
+    lz_executable_release(p);
     return e;
 }
 
 /* Whether the first k of the needed nodes can be compiled. */
-static lz_err *try_prefix(rescue *r, const uint32_t *needed, size_t k)
+static lz_err *try_prefix(partial_run *r, const uint32_t *needed, size_t k)
 {
     uint64_t *refs;
-    lz_recipe *p;
+    lz_executable *p;
     lz_arena_mark mark = lz_arena_save(&r->arena);
     LZ_TRY(lz_arena_new(&r->arena, &refs, k));
     for (size_t i = 0; i < k; i++)
         refs[i] = lz_flat_ref(needed[i], 0);
-    lz_order o = { .words = r->job->recipe->words, .roots = refs, .nroots = k, .forced = r->job->forced };
-    lz_err *e = lz_recipe_compile(&o, &p);
+    lz_compile_request o = {
+        .words = r->job->executable->words, .roots = refs, .nroots = k, .forced = r->job->forced
+    };
+    lz_err *e = lz_executable_compile(&o, &p);
     if (!e)
-        lz_recipe_release(p);
+        lz_executable_release(p);
     lz_arena_rewind(&r->arena, mark);
     return e;
 }
 
-/* A backend that cannot compile a graph may not say why. The first node without which it can is
- * found by halving. */
-static lz_err *find_culprit(rescue *r, uint32_t result, size_t *place)
+/* The backend may fail to compile a graph without a reason. A binary search finds the first node of the
+ * shortest prefix that does not compile. An error that must surface is returned at the end: it does not stop
+ * the search. */
+static lz_err *find_failing_node(partial_run *r, uint32_t result, size_t *place)
 {
     bool *is;
     uint32_t *needed;
     size_t n = 0, most;
+    lz_err *surfaces = NULL;
     uint64_t ref = r->places.roots[result];
-    LZ_TRY(lz_cut_reach(&r->arena, &r->places, &ref, 1, &is));
+    LZ_TRY(lz_subgraph_reach(&r->arena, &r->places, &ref, 1, &is));
     LZ_TRY(lz_arena_new(&r->arena, &needed, r->places.n));
     for (uint32_t i = 0; i < r->places.n; i++)
         if (is[i] && lz_flat_read(r->places.at[i]).op)
             needed[n++] = i;
-    size_t least = 0; /* so many can be compiled, `most` cannot */
+    size_t least = 0; /* `least` nodes compile, `most` do not */
     for (most = n; most > least + 1;) {
         size_t half = least + (most - least) / 2;
         lz_err *e = try_prefix(r, needed, half);
         *(e ? &most : &least) = half;
-        lz_err_free(e);
+        if (lz_err_must_surface(e))
+            surfaces = lz_err_first(surfaces, e);
+        else
+            lz_err_free(e);
     }
     *place = needed[most - 1];
-    return NULL;
+    return surfaces;
 }
 
-/* Nobody knows what failed: each result for itself. */
-static void compute_each(rescue *r, lz_err *why)
+/* The failed node is unknown: each result is computed alone. A broken invariant is reported even if every
+ * single result can be computed. */
+static void compute_each(partial_run *r, lz_err *why)
 {
     for (size_t i = 0; i < r->n; i++) {
         size_t failed;
         bool compiled = false;
-        lz_err *e = compute(r, &r->todo[i], 1, &failed, &compiled);
+        lz_err *e = compute(r, &r->todo[i], 1, &failed, &compiled), *search = NULL;
         size_t place = failed != SIZE_MAX ? failed : place_of_result(r, r->todo[i]);
         if (!e)
             continue;
         if (!compiled && failed == SIZE_MAX && lz_err_code(e) != LZ_ERR_MEMORY)
-            lz_err_free(find_culprit(r, r->todo[i], &place));
+            search = find_failing_node(r, r->todo[i], &place);
         e = name_failure(r->job, &r->places, place, e);
-        lose(r->job, r->todo[i], e);
+        mark_failed(r->job, r->todo[i], e);
         report(r->job, e);
+        report(r->job, search);
     }
     r->n = 0;
-    lz_err_free(why);
+    if (lz_err_code(why) == LZ_ERR_INTERNAL)
+        report(r->job, why);
+    else
+        lz_err_free(why);
 }
 
-/* One failure more; takes it. */
-static lz_err *survive(rescue *r, lz_err *why, size_t failed)
+/* Fails the results that depend on the failed node. Takes over why. */
+static lz_err *handle_failure(partial_run *r, lz_err *why, size_t failed)
 {
     bool any = false;
     if (failed == SIZE_MAX) {
@@ -295,29 +311,28 @@ static lz_err *survive(rescue *r, lz_err *why, size_t failed)
         return NULL;
     }
     why = name_failure(r->job, &r->places, failed, why);
-    lz_err *e = give_up(r, failed, why, &any);
+    lz_err *e = fail_dependents(r, failed, why, &any);
     if (!e && !any)
         compute_each(r, NULL);
     report(r->job, why);
     return e;
 }
 
-static lz_err *rescue_all(rescue *r, lz_err *why, size_t failed)
+static lz_err *compute_rest(partial_run *r, lz_err *why, size_t failed)
 {
     bool compiled;
-    lz_err *e = survive(r, why, failed);
+    lz_err *e = handle_failure(r, why, failed);
     while (!e && r->n) {
         why = compute(r, r->todo, r->n, &failed, &compiled);
         if (!why)
             return NULL;
-        e = survive(r, why, failed);
+        e = handle_failure(r, why, failed);
     }
     return e;
 }
 
-/* Leaves that failed before: what depends on them is lost for the same reason, which was told
- * already. */
-static lz_err *give_up_leaves(rescue *r)
+/* Fails the results that depend on failed leaves. The reason was reported when the leaf failed. */
+static lz_err *fail_dependents_of_leaves(partial_run *r)
 {
     uint32_t leaf = 0;
     for (uint32_t i = 0; i < r->places.n; i++) {
@@ -328,18 +343,18 @@ static lz_err *give_up_leaves(rescue *r)
         if (lz_data_look(d) != LZ_DATA_FAILED)
             continue;
         lz_err *why = lz_data_failure(d);
-        lz_err *e = give_up(r, i, why, &any);
+        lz_err *e = fail_dependents(r, i, why, &any);
         lz_err_free(why);
         LZ_TRY(e);
     }
     return NULL;
 }
 
-static lz_err *rescue_init(rescue *r, lz_job *j)
+static lz_err *partial_run_init(partial_run *r, lz_job *j)
 {
-    *r = (rescue){ .job = j, .n = j->nresults };
+    *r = (partial_run){ .job = j, .n = j->nresults };
     lz_arena_init(&r->arena);
-    LZ_TRY(lz_places_init(&r->arena, j->recipe->words, &r->places));
+    LZ_TRY(lz_graph_index_init(&r->arena, j->executable->words, &r->places));
     LZ_TRY(lz_arena_new(&r->arena, &r->todo, r->n));
     for (uint32_t i = 0; i < j->nresults; i++)
         r->todo[i] = i;
@@ -348,26 +363,26 @@ static lz_err *rescue_init(rescue *r, lz_job *j)
     return NULL;
 }
 
-static lz_err *after_bad_leaves(rescue *r)
+static lz_err *run_after_failed_leaves(partial_run *r)
 {
     size_t failed;
     bool compiled;
-    LZ_TRY(give_up_leaves(r));
+    LZ_TRY(fail_dependents_of_leaves(r));
     lz_err *why = r->n ? compute(r, r->todo, r->n, &failed, &compiled) : NULL;
-    return why ? rescue_all(r, why, failed) : NULL;
+    return why ? compute_rest(r, why, failed) : NULL;
 }
 
-/* why NULL: some leaves have failed. Takes it. */
+/* Computes the results that do not depend on a failure. Takes over why; NULL: some leaves have failed. */
 static void recover(lz_job *j, lz_err *why, size_t failed)
 {
-    rescue r;
-    lz_err *e = rescue_init(&r, j);
+    partial_run r;
+    lz_err *e = partial_run_init(&r, j);
     if (!e)
-        e = why ? rescue_all(&r, why, failed) : after_bad_leaves(&r);
+        e = why ? compute_rest(&r, why, failed) : run_after_failed_leaves(&r);
     else
         lz_err_free(why);
     for (uint32_t i = 0; e && i < j->nresults; i++)
-        lose(j, i, e);
+        mark_failed(j, i, e);
     report(j, e);
     lz_arena_deinit(&r.arena);
 }
@@ -388,7 +403,7 @@ static bool take_leaves(lz_job *j)
     return good;
 }
 
-/* As in data.c: of the one who waits and the one who ends, one sees the other. */
+/* As in backend_data.c: of the waiting thread and the finishing thread, one sees the other. */
 static struct {
     lz_lock lock;
     atomic_int waiters;
@@ -396,7 +411,7 @@ static struct {
 
 static void finish(lz_job *j)
 {
-    let_go(j);
+    drop_references(j);
     atomic_store(&j->done, true);
     if (atomic_load(&over.waiters) == 0)
         return;
@@ -405,8 +420,8 @@ static void finish(lz_job *j)
     lz_lock_give(&over.lock);
 }
 
-/* The thread that ran it is in another process. What it had in hand stays as it is; results that are empty
- * fail when somebody wants them. */
+/* The thread that ran the job belongs to another process. Results that are still empty fail when they are
+ * read. */
 static void abandon(lz_job *j)
 {
     report(j, lz_errf(LZ_ERR_BUSY, "%s", lz_lost_in_fork));
@@ -429,7 +444,7 @@ void lz_job_run(lz_job *j)
 {
     size_t failed = SIZE_MAX;
     bool good = take_leaves(j);
-    lz_err *e = good ? execute(j, j->recipe, NULL, j->payloads, &failed) : NULL;
+    lz_err *e = good ? execute(j, j->executable, NULL, j->payloads, &failed) : NULL;
     if (e || !good)
         recover(j, e, failed);
     else
@@ -440,9 +455,9 @@ void lz_job_run(lz_job *j)
 
 void lz_job_drop(lz_job *j)
 {
-    lz_err *e = lz_errf(LZ_ERR_BUSY, "the device was closed before this was computed");
+    lz_err *e = lz_errf(LZ_ERR_BUSY, "the device was closed before the value was computed");
     for (uint32_t i = 0; i < j->nresults; i++)
-        lose(j, i, e);
+        mark_failed(j, i, e);
     report(j, e);
     finish(j);
 }

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "core/device.h"
 #include "lazy/registry.h"
+#include <stdlib.h>
 
 void lz_lowering_init(lz_lowering *l, lz_arena *a, const char *name, lz_backend_device d)
 {
@@ -27,7 +28,7 @@ lz_err *lz_lowering_start(lz_lowering *l, const lz_backend *b)
     return NULL;
 }
 
-/* ---- what backends ask ---- */
+/* ---- queries of backends ---- */
 
 const char *lz_lowering_name(const lz_lowering *l)
 {
@@ -68,28 +69,38 @@ void *lz_lowering_payload(const lz_lowering *l)
     return l->payload;
 }
 
-static bool has(const lz_lowering *l, const lz_node *n)
+/* The member that holds a node's place, for both kinds of nodes. */
+static uint32_t *index_of(lz_node *n)
 {
-    return n && n->index < l->nodes.len && l->nodes.data[n->index] == n;
+    lz_subgraph_node *s = lz_subgraph_node_of(n);
+    return s ? &s->index : &n->index;
 }
 
 size_t lz_lowering_index(const lz_lowering *l, const lz_node *n)
 {
-    return has(l, n) ? n->index : SIZE_MAX;
+    uint32_t i = n ? *index_of((lz_node *)n) : UINT32_MAX;
+    return i < l->nodes.len && l->nodes.data[i] == n ? i : SIZE_MAX;
+}
+
+static bool has(const lz_lowering *l, const lz_node *n)
+{
+    return lz_lowering_index(l, n) != SIZE_MAX;
 }
 
 lz_emission lz_lowering_emission(const lz_lowering *l, const lz_node *n)
 {
-    return has(l, n) ? (lz_emission)l->emission.data[n->index] : LZ_NOT_EMITTED;
+    size_t i = lz_lowering_index(l, n);
+    return i == SIZE_MAX ? LZ_NOT_EMITTED : (lz_emission)l->emission.data[i];
 }
 
 void lz_lowering_set_emission(lz_lowering *l, const lz_node *n, lz_emission e)
 {
-    if (has(l, n))
-        l->emission.data[n->index] = (uint8_t)e;
+    size_t i = lz_lowering_index(l, n);
+    if (i != SIZE_MAX)
+        l->emission.data[i] = (uint8_t)e;
 }
 
-/* Of several, those that wait for their operands come behind the one that failed. */
+/* The first of the nodes that are being emitted: the others wait for an operand. */
 size_t lz_lowering_blamed(const lz_lowering *l)
 {
     for (size_t i = 0; i < l->emission.len; i++)
@@ -102,12 +113,30 @@ lz_err *lz_lowering_place(lz_lowering *l, lz_node *n)
 {
     LZ_TRY(lz_vec_reserve(&l->emission, 1));
     LZ_TRY(lz_vec_push(&l->nodes, n));
-    n->index = (uint32_t)(l->nodes.len - 1);
+    *index_of(n) = (uint32_t)(l->nodes.len - 1);
     l->emission.data[l->emission.len++] = LZ_NOT_EMITTED;
     return NULL;
 }
 
-/* ---- filling by hand ---- */
+lz_err *lz_lowering_add_parameters(lz_lowering *l, const lz_node *n)
+{
+    const lz_op_row *op = lz_node_op(n);
+    if (!op)
+        return lz_vec_push(&l->parameters, (lz_parameter){ .node = n, .type = lz_node_type(n, 0) });
+    for (size_t i = 0; i <= op->nargs; i++) {
+        lz_node_arg a = lz_node_arg_get(n, i);
+        uint32_t count = a.kind == LZ_ARG_SCALAR ? 1 : a.kind == LZ_ARG_RANDOM ? 2 : 0;
+        for (uint32_t k = 0; k < count; k++)
+            LZ_TRY(
+                lz_vec_push(&l->parameters, (lz_parameter){ .node = n,
+                                                            .number = a.number + k,
+                                                            .scalar = count == 2 ? LZ_SCALAR_INT : a.scalar,
+                                                            .type = { LZ_DTYPE_NONE, { NULL, 0 } } }));
+    }
+    return NULL;
+}
+
+/* ---- building by hand ---- */
 
 lz_err *lz_lowering_create(const char *device, const char *name, lz_lowering **out)
 {
@@ -136,24 +165,6 @@ void lz_lowering_destroy(lz_lowering *l)
     lz_mem_free(l);
 }
 
-static lz_err *add_parameters(lz_lowering *l, const lz_node *n)
-{
-    if (!n->op)
-        return lz_vec_push(&l->parameters, (lz_parameter){ .node = n, .type = lz_node_type(n, 0) });
-    for (uint32_t i = 0; i < n->nargs; i++) {
-        const lz_slot *s = &n->args[i];
-        uint32_t count = s->kind == LZ_ARG_SCALAR ? 1 : s->kind == LZ_ARG_RANDOM ? 2 : 0;
-        for (uint32_t k = 0; k < count; k++)
-            LZ_TRY(
-                lz_vec_push(&l->parameters,
-                            (lz_parameter){ .node = n,
-                                            .number = s->first + k,
-                                            .scalar = count == 2 ? LZ_SCALAR_INT : (lz_scalar_kind)s->scalar,
-                                            .type = { LZ_DTYPE_NONE, { NULL, 0 } } }));
-    }
-    return NULL;
-}
-
 typedef struct visit {
     const lz_node *node;
     uint32_t next;
@@ -161,7 +172,7 @@ typedef struct visit {
 
 typedef LZ_VEC(visit) visits;
 
-/* The next operand that is not there yet, or NULL. */
+/* The next operand that the lowering does not have yet, or NULL. */
 static const lz_node *next_missing(const lz_lowering *l, visit *v)
 {
     while (v->next < v->node->nin) {
@@ -186,7 +197,7 @@ static lz_err *add_tree(lz_lowering *l, const lz_node *n, visits *stack)
         stack->len--;
         if (has(l, n))
             continue;
-        LZ_TRY(add_parameters(l, n));
+        LZ_TRY(lz_lowering_add_parameters(l, n));
         LZ_TRY(lz_lowering_place(l, (lz_node *)n));
     }
     return NULL;
@@ -197,7 +208,7 @@ lz_err *lz_lowering_add_result(lz_lowering *l, lz_output o, size_t *out)
     visits stack = { 0 };
     lz_err *e = NULL;
     if (!o.node || o.index >= o.node->nout)
-        return lz_errf(LZ_ERR_ARG, "a result that is no output of a node");
+        return lz_errf(LZ_ERR_ARG, "the result is not an output of a node");
     if (!has(l, o.node))
         e = add_tree(l, o.node, &stack);
     lz_vec_deinit(&stack);
@@ -211,9 +222,70 @@ lz_err *lz_lowering_add_result(lz_lowering *l, lz_output o, size_t *out)
 lz_err *lz_lowering_set_up_alias(lz_lowering *l, lz_alias_pair pair)
 {
     if (pair.output >= l->results.len || pair.parameter >= l->parameters.len)
-        return lz_errf(LZ_ERR_ARG, "no result %u or no parameter %u to share memory", pair.output,
-                       pair.parameter);
+        return lz_errf(
+            LZ_ERR_ARG,
+            "result %u and parameter %u cannot share memory: the result or the parameter does not exist",
+            pair.output, pair.parameter);
     if (l->parameters.data[pair.parameter].scalar != LZ_SCALAR_NONE)
         return lz_errf(LZ_ERR_ARG, "parameter %u is a number and has no memory", pair.parameter);
     return lz_vec_push(&l->aliases, pair);
+}
+
+/* ---- pairs of parameters and results that share memory ---- */
+
+typedef struct item {
+    lz_data_type type;
+    uint32_t at;
+} item;
+
+static int by_type(const item *a, const item *b)
+{
+    if (a->type.dtype != b->type.dtype)
+        return a->type.dtype < b->type.dtype ? -1 : 1;
+    if (a->type.sizes.n != b->type.sizes.n)
+        return a->type.sizes.n < b->type.sizes.n ? -1 : 1;
+    for (int64_t i = 0; i < a->type.sizes.n; i++)
+        if (a->type.sizes.v[i] != b->type.sizes.v[i])
+            return a->type.sizes.v[i] < b->type.sizes.v[i] ? -1 : 1;
+    return 0;
+}
+
+static int by_type_and_place(const void *pa, const void *pb)
+{
+    const item *a = pa, *b = pb;
+    int order = by_type(a, b);
+    return order ? order : (a->at > b->at) - (a->at < b->at);
+}
+
+/* Both lists are sorted by type. Neighbours of equal type are a pair. */
+static lz_err *pair_sorted(lz_lowering *l, const item *results, size_t nr, const item *parameters, size_t np)
+{
+    for (size_t i = 0, k = 0; i < nr && k < np;) {
+        int order = by_type(&results[i], &parameters[k]);
+        if (order == 0)
+            LZ_TRY(lz_lowering_set_up_alias(
+                l, (lz_alias_pair){ .output = results[i].at, .parameter = parameters[k].at }));
+        i += order <= 0;
+        k += order >= 0;
+    }
+    return NULL;
+}
+
+lz_err *lz_lowering_pair_up(lz_lowering *l, const bool *dying)
+{
+    size_t nr = l->results.len, np = 0;
+    item *results = lz_mem_zalloc(nr + l->parameters.len + 1, sizeof *results);
+    if (!results)
+        return lz_err_oom();
+    item *parameters = results + nr;
+    for (uint32_t i = 0; i < nr; i++)
+        results[i] = (item){ lz_node_type(l->results.data[i].node, l->results.data[i].index), i };
+    for (uint32_t i = 0; i < l->parameters.len; i++)
+        if (dying[i])
+            parameters[np++] = (item){ l->parameters.data[i].type, i };
+    qsort(results, nr, sizeof *results, by_type_and_place);
+    qsort(parameters, np, sizeof *parameters, by_type_and_place);
+    lz_err *e = pair_sorted(l, results, nr, parameters, np);
+    lz_mem_free(results);
+    return e;
 }

@@ -1,69 +1,60 @@
 #include "lazy/node.h"
 #include "base/mem.h"
-#include "lazy/data.h"
+#include "base/slab.h"
+#include "lazy/backend_data.h"
 #include "lazy/pack.h"
-#include "lazy/slab.h"
 #include "op/op_table.h"
 #include <assert.h>
+#include <stdatomic.h>
 #include <string.h>
 
-enum { CLASS_BYTES = 16, CLASSES = 64, FIRST_BUCKETS = 1024 };
+enum { CLASS_BYTES = 16, CLASSES = 64 };
 
 struct lz_nodes {
     lz_nodes_used used;
     lz_slab classes[CLASSES]; /* by size, rounded up */
-    lz_node **buckets;        /* of nodes that may be found again */
-    size_t nbuckets, found;   /* nodes in them */
+    lz_hash_table table;      /* of the nodes without numbers */
     uint64_t born;
 };
 
 /* ---- hashes ---- */
 
-static inline lz_hash mix(lz_hash h, uint64_t v)
-{
-    h.lo = (h.lo ^ v) * UINT64_C(0x9fb21c651e98df25);
-    h.lo ^= h.lo >> 32;
-    h.hi = (h.hi + v) * UINT64_C(0xc2b2ae3d27d4eb4f);
-    h.hi ^= h.hi >> 29;
-    return h;
-}
-
-static lz_hash mix_words(lz_hash h, const void *p, size_t n)
+static lz_hash words_hash(lz_hash h, const void *p, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t v;
         memcpy(&v, (const char *)p + 8 * i, 8);
-        h = mix(h, v);
+        h = lz_hash_word(h, v);
     }
     return h;
 }
 
 static lz_hash form_hash(const lz_node_form *f)
 {
-    lz_hash h = mix((lz_hash){ 1, 2 }, (uint64_t)(f->op - lz_op_table));
-    h = mix(h, (uint64_t)f->nslots << 32 | f->nfixed);
-    h = mix_words(h, f->slots, f->nslots);
-    h = mix_words(h, f->fixed, f->nfixed);
+    lz_hash h = lz_hash_word((lz_hash){ 1, 2 }, (uint64_t)(f->op - lz_op_table));
+    h = lz_hash_word(h, (uint64_t)f->nslots << 32 | f->nfixed);
+    h = words_hash(h, f->slots, f->nslots);
+    h = words_hash(h, f->fixed, f->nfixed);
     for (uint32_t i = 0; i < f->nout; i++)
-        h = mix(h, f->specs[i]->type_hash);
+        h = lz_hash_word(h, f->specs[i]->type_hash);
     return h;
 }
 
-/* The hash of a node, and that of what it is found by: the hash tells structures apart, and which nodes the
- * operands are tells those of one structure. */
-static inline lz_hash hash_of(const lz_node_form *f, const lz_output *in, uint32_t *bucket)
+/* The hash of a node, and the key of the table. The hash tells structures apart. The key also depends on the
+ * operands' addresses, which tell nodes of one structure apart. */
+static inline lz_hash hash_of(const lz_node_form *f, const lz_output *in, uint32_t *found_by)
 {
     lz_hash h = f->hash;
     uint64_t at = 0;
     for (uint32_t i = 0; i < f->nin; i++) {
         const lz_node *x = in[i].node;
-        h = mix(h, x ? x->hash.lo + in[i].index : 0);
+        h = lz_hash_word(h, x ? x->hash.lo + in[i].index : 0);
         h.hi += x ? x->hash.hi : 0;
         at = (at ^ (uintptr_t)x >> 4) * UINT64_C(0x9e3779b97f4a7c15);
     }
-    h = mix(h, f->nin);
+    h = lz_hash_word(h, f->nin);
     at ^= h.lo;
-    *bucket = (uint32_t)(at ^ at >> 32);
+    *found_by = (uint32_t)(at ^ at >> 32);
     return h;
 }
 
@@ -92,6 +83,8 @@ void lz_node_form_join(lz_node_form *f, void *words)
     f->fixed = fixed;
 }
 
+static atomic_uint_fast64_t forms; /* finished so far */
+
 void lz_node_form_finish(lz_node_form *f)
 {
     assert(is_joined(f));
@@ -100,6 +93,8 @@ void lz_node_form_finish(lz_node_form *f)
                          / CLASS_BYTES * CLASS_BYTES);
     f->hash = form_hash(f);
     f->op_number = (uint16_t)(f->op - lz_op_table);
+    f->number = atomic_fetch_add_explicit(&forms, 1, memory_order_relaxed) + 1;
+    assert(f->size % CLASS_BYTES == 0 && f->op == &lz_op_table[f->op_number]);
 }
 
 /* ---- memory ---- */
@@ -109,12 +104,6 @@ lz_err *lz_nodes_create(lz_nodes **out)
     lz_nodes *t = lz_mem_zalloc(1, sizeof *t);
     if (!t)
         return lz_err_oom();
-    t->buckets = lz_mem_zalloc(FIRST_BUCKETS, sizeof(lz_node *));
-    if (!t->buckets) {
-        lz_mem_free(t);
-        return lz_err_oom();
-    }
-    t->nbuckets = FIRST_BUCKETS;
     for (size_t i = 0; i < CLASSES; i++)
         lz_slab_init(&t->classes[i], (i + 1) * CLASS_BYTES);
     *out = t;
@@ -125,9 +114,10 @@ void lz_nodes_destroy(lz_nodes *t)
 {
     if (!t)
         return;
+    assert(t->used.live == 0 && t->used.bytes == 0);
     for (size_t i = 0; i < CLASSES; i++)
         lz_slab_deinit(&t->classes[i]);
-    lz_mem_free(t->buckets);
+    lz_hash_table_deinit(&t->table);
     lz_mem_free(t);
 }
 
@@ -153,7 +143,7 @@ static inline void *take(lz_nodes *t, size_t size)
     return p;
 }
 
-/* The caller takes it off t->used. */
+/* The caller subtracts n from t->used. */
 static inline void give(lz_nodes *t, lz_node *n)
 {
     size_t k = (n->size - 1) / CLASS_BYTES;
@@ -165,49 +155,31 @@ static inline void give(lz_nodes *t, lz_node *n)
 
 /* ---- finding equal ones ---- */
 
-static inline lz_node **bucket_of(const lz_nodes *t, uint32_t hash)
-{
-    return &t->buckets[hash & (t->nbuckets - 1)];
-}
+typedef struct wanted {
+    const lz_node_form *form;
+    lz_hash hash;
+    const lz_output *in;
+} wanted;
 
-static bool same(const lz_node *n, const lz_node_form *f, lz_hash hash, const lz_output *in)
+static bool same(const void *item, const void *key)
 {
-    bool eq = lz_hash_eq(n->hash, hash) && n->op == f->op && n->nin == f->nin && n->nargs == f->nslots
+    const lz_node *n = item;
+    const wanted *w = key;
+    const lz_node_form *f = w->form;
+    bool eq = lz_hash_eq(n->hash, w->hash) && n->op == f->op && n->nin == f->nin && n->nargs == f->nslots
               && n->nfixed == f->nfixed && memcmp(n->args, f->slots, f->nslots * sizeof *f->slots) == 0
               && (f->nfixed == 0 || memcmp(n->fixed, f->fixed, f->nfixed * sizeof *f->fixed) == 0);
     for (uint32_t i = 0; eq && i < f->nin; i++)
-        eq = n->in[i].node == in[i].node && n->in[i].index == in[i].index;
+        eq = n->in[i].node == w->in[i].node && n->in[i].index == w->in[i].index;
     return eq;
 }
 
-/* A table that cannot grow only becomes slower. */
-static void grow(lz_nodes *t)
+static inline uint64_t hash_to_find(const void *item)
 {
-    size_t n = t->nbuckets * 4;
-    lz_node **buckets = lz_mem_zalloc(n, sizeof *buckets), **old = t->buckets;
-    size_t nold = t->nbuckets;
-    if (!buckets)
-        return;
-    t->buckets = buckets;
-    t->nbuckets = n;
-    for (size_t i = 0; i < nold; i++)
-        for (lz_node *x = old[i], *next; x; x = next) {
-            lz_node **to = bucket_of(t, x->bucket);
-            next = x->chain;
-            x->chain = *to;
-            *to = x;
-        }
-    lz_mem_free(old);
+    return ((const lz_node *)item)->found_by;
 }
 
-static inline void forget(lz_nodes *t, lz_node *n)
-{
-    lz_node **p = bucket_of(t, n->bucket);
-    while (*p != n)
-        p = &(*p)->chain;
-    *p = n->chain;
-    t->found--;
-}
+static const lz_hash_kind node_kind = { offsetof(lz_node, link), hash_to_find };
 
 static inline bool can_be_found(const lz_node *n)
 {
@@ -216,8 +188,8 @@ static inline bool can_be_found(const lz_node *n)
 
 /* ---- making ---- */
 
-/* Pairs of words: nodes are multiples of 16 bytes, and so are the parts in front of the form's words. The
- * barrier keeps the compiler from calling memcpy, which takes longer. */
+/* Copies pairs of words: the size of a node is a multiple of 16 bytes, and so are the sizes of the parts in
+ * front of the form's words. The barrier keeps the compiler from calling memcpy, which takes longer. */
 static inline void copy_pairs(void *to, const void *from, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i += CLASS_BYTES) {
@@ -226,7 +198,25 @@ static inline void copy_pairs(void *to, const void *from, size_t bytes)
     }
 }
 
-/* One by one: clearing all of it first is what a small node spends most time on. */
+/* Copies and counts the operands; returns the depth of the node that has them. */
+static inline uint32_t take_operands(const lz_nodes *t, const lz_node_form *f, const lz_output *in,
+                                     lz_output *to)
+{
+    uint32_t depth = 0;
+    (void)t; /* only asserted */
+    for (uint32_t i = 0; i < f->nin; i++) {
+        lz_node *x = (lz_node *)in[i].node;
+        to[i] = in[i];
+        if (!x)
+            continue;
+        assert(x->refs > 0 && in[i].index < x->nout && x->born <= t->born);
+        x->refs++;
+        depth = depth > x->depth ? depth : x->depth + 1U;
+    }
+    return depth;
+}
+
+/* Sets each member: clearing the whole node first would take most of the time of a small one. */
 static inline lz_node *build(lz_nodes *t, const lz_node_form *f, const lz_output *in,
                              const lz_scalar *numbers)
 {
@@ -240,19 +230,11 @@ static inline lz_node *build(lz_nodes *t, const lz_node_form *f, const lz_output
     lz_output *operands = (lz_output *)(n + 1);
     lz_scalar *own_numbers = (lz_scalar *)(operands + f->nin);
     lz_slot *slots = (lz_slot *)(own_numbers + f->nnumbers);
-    uint32_t depth = 0;
-    for (uint32_t i = 0; i < f->nin; i++) {
-        lz_node *x = (lz_node *)in[i].node;
-        operands[i] = in[i];
-        if (!x)
-            continue;
-        x->refs++;
-        depth = depth > x->depth ? depth : x->depth + 1U;
-    }
+    uint32_t depth = take_operands(t, f, in, operands);
     copy_pairs(own_numbers, numbers, f->nnumbers * sizeof *numbers);
     copy_pairs(slots, f->slots, (size_t)((char *)n + f->size - (char *)slots));
     n->op = f->op;
-    n->chain = NULL;
+    n->link.next = NULL;
     n->born = ++t->born;
     n->refs = 1;
     n->mark = n->index = 0;
@@ -266,38 +248,31 @@ static inline lz_node *build(lz_nodes *t, const lz_node_form *f, const lz_output
     n->depth = depth & INT32_MAX;
     n->passed = false;
     n->in = operands;
-    n->numbers = own_numbers;
+    n->form = f->number;
     n->args = slots;
     n->specs = (const lz_spec *const *)(slots + f->nslots);
     n->fixed = (const uint64_t *)(n->specs + f->nout);
     return n;
 }
 
-static lz_node *find(const lz_nodes *t, const lz_node_form *f, lz_hash hash, uint32_t bucket,
-                     const lz_output *in)
+/* Finds an equal node. If there is none, reserves room for one more. */
+static lz_err *find(lz_nodes *t, const lz_node_form *f, lz_hash hash, uint32_t found_by, const lz_output *in,
+                    lz_node **out)
 {
-    lz_node *n = *bucket_of(t, bucket);
-    while (n && !same(n, f, hash, in))
-        n = n->chain;
-    return n;
-}
-
-static inline void remember(lz_nodes *t, lz_node *n)
-{
-    if (++t->found > t->nbuckets)
-        grow(t);
-    lz_node **bucket = bucket_of(t, n->bucket);
-    n->chain = *bucket;
-    *bucket = n;
+    *out = lz_hash_table_find(&t->table, &node_kind, found_by, same, &(wanted){ f, hash, in });
+    return *out ? NULL : lz_hash_table_reserve(&t->table, &node_kind);
 }
 
 lz_err *lz_node_make(lz_nodes *t, const lz_node_form *f, const lz_output *in, const lz_scalar *numbers,
                      lz_loc at, const char *scope, lz_node **out)
 {
-    uint32_t bucket;
-    lz_hash hash = hash_of(f, in, &bucket);
-    lz_node *n = f->nnumbers == 0 ? find(t, f, hash, bucket, in) : NULL;
+    uint32_t found_by;
+    lz_hash hash = hash_of(f, in, &found_by);
+    lz_node *n = NULL;
+    if (f->nnumbers == 0)
+        LZ_TRY(find(t, f, hash, found_by, in, &n));
     if (n) {
+        assert(n->nout == f->nout && n->refs > 0);
         *out = lz_node_retain(n);
         return NULL;
     }
@@ -305,11 +280,11 @@ lz_err *lz_node_make(lz_nodes *t, const lz_node_form *f, const lz_output *in, co
     if (!n)
         return lz_err_oom();
     n->hash = hash;
-    n->bucket = bucket;
+    n->found_by = found_by;
     n->at = at;
     n->scope = scope;
     if (f->nnumbers == 0)
-        remember(t, n);
+        lz_hash_table_add(&t->table, &node_kind, found_by, n);
     return NULL;
 }
 
@@ -320,8 +295,9 @@ lz_err *lz_node_data(lz_nodes *t, lz_data *d, const lz_spec *s, lz_loc at, lz_no
     if (!n)
         return lz_err_oom();
     specs = (const lz_spec **)(n + 1);
+    assert(d && s);
     specs[0] = s;
-    *n = (lz_node){ .hash = mix((lz_hash){ 3, 4 }, s->type_hash),
+    *n = (lz_node){ .hash = lz_hash_word((lz_hash){ 3, 4 }, s->type_hash),
                     .data = d,
                     .at = at,
                     .refs = 1,
@@ -340,7 +316,8 @@ lz_err *lz_node_op_create(lz_nodes *t, const lz_op_row *op, const lz_value *args
     lz_call_init(&c);
     lz_err *e = lz_call_pack(&c, op, args, false);
     if (!e && (c.tensors.len != nin || nin > UINT16_MAX || nout > UINT16_MAX))
-        e = lz_errf(LZ_ERR_ARG, "%s: %zu operands where the arguments say %zu", op->name, nin, c.tensors.len);
+        e = lz_errf(LZ_ERR_ARG, "%s: got %zu operands, but the arguments have %zu tensors", op->name, nin,
+                    c.tensors.len);
     if (!e) {
         lz_node_form f = { .op = op,
                            .slots = c.slots,
@@ -364,14 +341,14 @@ lz_err *lz_node_op_create(lz_nodes *t, const lz_op_row *op, const lz_value *args
     return e;
 }
 
-/* ---- letting go ---- */
+/* ---- freeing ---- */
 
-/* Out of its bucket and onto the list of those that go, which runs over `chain`. */
+/* Takes n out of the table and puts it in front of the list of nodes to free, which is linked by `link`. */
 static inline lz_node *doom(lz_nodes *t, lz_node *n, lz_node *rest)
 {
     if (can_be_found(n))
-        forget(t, n);
-    n->chain = rest;
+        lz_hash_table_remove(&t->table, &node_kind, n);
+    n->link.next = rest;
     return n;
 }
 
@@ -380,7 +357,8 @@ static inline lz_node *dismantle(lz_nodes *t, lz_node *n, lz_node *rest)
     if (!n->op)
         lz_data_release(n->data);
     for (uint32_t i = 0; i < n->nin; i++) {
-        lz_node *x = (lz_node *)n->in[i].node;
+        lz_node *x = (lz_node *)lz_node_in(n)[i].node;
+        assert(!x || x->born < n->born); /* operands are older, so there are no cycles */
         if (x && --x->refs == 0)
             rest = doom(t, x, rest);
     }
@@ -393,72 +371,11 @@ void lz_node_free(lz_nodes *t, lz_node *n)
     size_t nodes = 0, bytes = 0;
     for (lz_node *list = doom(t, n, NULL); list; nodes++) {
         n = list;
-        list = dismantle(t, n, n->chain);
+        list = dismantle(t, n, n->link.next);
         bytes += n->size;
         give(t, n);
     }
+    assert(nodes <= t->used.live && bytes <= t->used.bytes);
     t->used.live -= nodes;
     t->used.bytes -= bytes;
-}
-
-/* ---- what backends ask ---- */
-
-lz_node_kind lz_node_kind_of(const lz_node *n)
-{
-    return n->op ? LZ_NODE_OP : LZ_NODE_DATA;
-}
-
-const lz_op_row *lz_node_op(const lz_node *n)
-{
-    return n->op;
-}
-
-lz_node_arg lz_node_arg_get(const lz_node *n, size_t i)
-{
-    lz_node_arg a = { .kind = LZ_ARG_NONE };
-    if (i >= n->nargs)
-        return a;
-    const lz_slot *s = &n->args[i];
-    a.kind = (lz_arg_kind)s->kind;
-    if (a.kind == LZ_ARG_VALUE)
-        a.value = lz_unpack(n->fixed, s->first);
-    a.number = s->first;
-    a.scalar = (lz_scalar_kind)s->scalar;
-    if (a.kind == LZ_ARG_TENSOR || a.kind == LZ_ARG_TENSORS) {
-        a.tensors = n->in + s->first;
-        a.n = s->n;
-    }
-    return a;
-}
-
-size_t lz_node_operands(const lz_node *n, const lz_output **out)
-{
-    *out = n->in;
-    return n->nin;
-}
-
-size_t lz_node_numbers(const lz_node *n)
-{
-    return n->nnumbers;
-}
-
-size_t lz_node_outputs(const lz_node *n)
-{
-    return n->nout;
-}
-
-lz_data_type lz_node_type(const lz_node *n, size_t output)
-{
-    const lz_spec *s = n->specs[output];
-    return (lz_data_type){ (lz_dtype)s->dtype, lz_spec_sizes(s) };
-}
-
-lz_loc lz_node_loc(const lz_node *n)
-{
-    return n->at;
-}
-
-const char *lz_node_scope(const lz_node *n)
-{
-    return n->scope ? n->scope : "";
 }

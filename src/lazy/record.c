@@ -1,14 +1,20 @@
+#include "lazy/record.h"
 #include "base/clock.h"
-#include "base/profile.h"
+#include "base/profiler.h"
 #include "core/device.h"
 #include "core/strides.h"
 #include "lazy/debug.h"
 #include "lazy/eager.h"
-#include "lazy/layout.h"
+#include "lazy/lazy_scope.h"
+#include "lazy/lazy_tensor.h"
 #include "lazy/record_impl.h"
 #include "lazy/recorder.h"
 #include "lazy/runtime.h"
-#include "lazy/statistics.h"
+#include "lazy/write_statistics.h"
+#include "lower/layout.h"
+#include "lower/statistics.h"
+#include "lower/storage_question.h"
+#include "op/functional_table.h"
 #include "op/op_table.h"
 #include <assert.h>
 #include <string.h>
@@ -18,8 +24,8 @@
 lz_err *lz_record_check(const lz_ctx *c, const lz_tensor *t, bool *ok)
 {
     if (t->ctx != c)
-        return lz_errf(LZ_ERR_ARG, "a tensor belongs to another context: lz_share it");
-    if (!t->alias)
+        return lz_err_because(LZ_REASON_CONTEXT, "a tensor belongs to another context: lz_share it");
+    if (!t->storage)
         *ok = false;
     return NULL;
 }
@@ -45,13 +51,13 @@ static lz_err *look_at_operands(lz_ctx *c, bool *ok)
         c->operand_specs.data[i] = t ? t->spec : NULL;
         if (!t)
             continue;
-        if (t->ctx != c || !t->alias) {
+        if (t->ctx != c || !t->storage) {
             *ok = false;
             return lz_record_check(c, t, ok);
         }
         first = first ? first : t;
-        if (t->alias->device.type != first->alias->device.type
-            || t->alias->device.index != first->alias->device.index)
+        if (t->storage->device.type != first->storage->device.type
+            || t->storage->device.index != first->storage->device.index)
             return other_device();
     }
     return NULL;
@@ -67,25 +73,26 @@ lz_err *lz_record_infer(lz_ctx *c, const lz_value *in, const lz_inferred **out)
 {
     const lz_op_row *op = c->call.op;
     lz_err *e = lz_infer_call(c->infer, &c->call, c->operand_specs.data, out);
-    if (!e || c->call.nnumbers == 0 || !lz_infer_is_static(c->infer, op))
+    if (lz_err_code(e) != LZ_ERR_NEEDS_VALUE || c->call.nnumbers == 0)
         return e;
     lz_err_free(e);
     LZ_TRY(lz_call_pack(&c->call, op, in, true));
     return lz_infer_call(c->infer, &c->call, c->operand_specs.data, out);
 }
 
-/* ---- a call that repeats what followed the last one before ---- */
+/* ---- a call that repeats the call after the last one ---- */
 
-/* The value of t, if it is known without asking anybody; else node is NULL. */
+/* The value of t if it is known already; else node is NULL. */
 static inline lz_output value_at_hand(const lz_tensor *t)
 {
-    const lz_alias *a = t->alias;
+    const lz_lazy_storage *a = t->storage;
     if (!lz_tensor_is_base(t))
-        return t->version == a->version ? t->value : (lz_output){ NULL, 0 };
+        return lz_storage_is_at(&a->head, t->version) ? t->value : (lz_output){ NULL, 0 };
     return a->value.node ? a->value : (lz_output){ a->leaf, 0 };
 }
 
-/* Operands of a call that is compared with an earlier one: tensors, values, or both; NULL: not asked for. */
+/* A call that is compared with an earlier one. tensors, values: where to store the operands; NULL: not
+ * stored. */
 typedef struct matching {
     const lz_inferred *x;
     lz_tensor **tensors;
@@ -97,7 +104,7 @@ static inline bool matches_tensor(matching *m, uint32_t operand, lz_tensor *t)
 {
     if (!t || t->spec != m->x->in[operand])
         return false;
-    assert(t->alias); /* specs belong to contexts, and inert tensors have none */
+    assert(t->storage); /* an inert tensor has no spec of the context */
     if (m->tensors)
         m->tensors[operand] = t;
     if (m->values) {
@@ -106,8 +113,8 @@ static inline bool matches_tensor(matching *m, uint32_t operand, lz_tensor *t)
             return false;
     }
     if (operand == 0)
-        m->device = t->alias->device;
-    return lz_device_eq(t->alias->device, m->device);
+        m->device = t->storage->device;
+    return lz_device_eq(t->storage->device, m->device);
 }
 
 static inline bool matches_list(matching *m, const lz_slot *s, const lz_value *v)
@@ -118,7 +125,7 @@ static inline bool matches_list(matching *m, const lz_slot *s, const lz_value *v
     return same;
 }
 
-/* Whether packing these arguments and asking would lead to m->x. If so, operands and numbers are there. */
+/* Whether packing and inferring would give m->x. If so, operands and numbers are stored. */
 static inline bool matches(matching *m, const lz_value *v, lz_scalar *numbers)
 {
     const lz_node_form *f = &m->x->form;
@@ -140,21 +147,21 @@ static inline bool matches(matching *m, const lz_value *v, lz_scalar *numbers)
     return true;
 }
 
-/* What followed the last answer, if that was an answer about op. */
+/* The answer that followed the last answer, if it is about op. */
 static inline lz_inferred *expected(const lz_ctx *c, const lz_op_row *op)
 {
-    lz_inferred *x = lz_infer_trail_of(c->infer)->last->after[0];
+    lz_inferred *x = lz_infer_position_of(c->infer)->last->after[0];
     return x && x->form.op == op ? x : NULL;
 }
 
 static inline void follow(const lz_ctx *c, lz_inferred *x)
 {
-    lz_infer_trail *trail = lz_infer_trail_of(c->infer);
-    trail->last = x;
-    trail->trail = LZ_TRAIL_KEPT;
+    lz_infer_position *position = lz_infer_position_of(c->infer);
+    position->last = x;
+    position->sequence = LZ_INFER_SEQUENCE_REPEATED;
 }
 
-/* Numbers of the operator have come to be fixed. */
+/* Since x was inferred, the numbers of the operator have become fixed. */
 static inline bool is_outdated(const lz_ctx *c, const lz_inferred *x)
 {
     return x->form.nnumbers && lz_infer_is_static(c->infer, x->form.op);
@@ -170,6 +177,7 @@ const lz_inferred *lz_record_repeat(lz_ctx *c, const lz_op_row *op, const lz_val
     if (!matches(&m, in, call->numbers))
         return NULL;
     call->op = op;
+    call->args = in;
     call->nslots = op->nargs;
     call->nnumbers = x->form.nnumbers - (x->streams ? 2U : 0U);
     call->tensors.len = x->form.nin;
@@ -177,7 +185,7 @@ const lz_inferred *lz_record_repeat(lz_ctx *c, const lz_op_row *op, const lz_val
     return x;
 }
 
-/* ---- its node ---- */
+/* ---- the node of a call ---- */
 
 static inline lz_err *find_operands(lz_ctx *c)
 {
@@ -200,33 +208,34 @@ static inline lz_err *find_operands(lz_ctx *c)
 static void count_op(lz_ctx *c, const lz_op_row *op)
 {
     size_t i = (size_t)(op - lz_op_table);
-    lz_trail trail = lz_infer_trail_of(c->infer)->trail;
+    lz_infer_sequence sequence = lz_infer_position_of(c->infer)->sequence;
     lz_ctx_count(c, LZ_COUNT_OPS + i);
-    if (trail == LZ_TRAIL_KEPT)
+    if (sequence == LZ_INFER_SEQUENCE_REPEATED)
         lz_ctx_count(c, LZ_COUNT_REUSED + i);
-    if (trail == LZ_TRAIL_FORKED)
+    if (sequence == LZ_INFER_SEQUENCE_FORKED)
         lz_ctx_count(c, LZ_COUNT_FORKED);
 }
 
 lz_err *lz_record_node(lz_ctx *c, const lz_inferred *x, lz_node **out)
 {
     LZ_TRY(find_operands(c));
+    lz_generator *g = c->drawing;
     if (x->streams)
-        lz_call_add_random(&c->call, c->seed, c->next_random);
+        LZ_TRY(lz_ctx_draw(c, &c->call, &g));
     LZ_TRY(lz_node_make(c->nodes, &x->form, c->operands.data, c->call.numbers, c->at, c->scope->path, out));
-    c->next_random += x->streams;
+    g->state.position += x->streams;
     count_op(c, x->form.op);
     return NULL;
 }
 
-/* Takes over one count of the node unless it fails. */
+/* Takes over one count of the node unless the function fails. */
 static lz_err *fresh_tensor(lz_ctx *c, const lz_result *r, const lz_node *node, uint32_t index,
                             lz_tensor **out)
 {
-    assert(node); /* only views do without: needs_node */
+    assert(node); /* only views need no node (needs_node) */
     const lz_tensor *first = c->call.tensors.len ? c->call.tensors.data[0] : NULL;
-    return lz_tensor_pending(c, r->spec, first ? first->alias->device : c->device, (lz_output){ node, index },
-                             out);
+    return lz_tensor_pending(c, r->spec, first ? first->storage->device : c->device,
+                             (lz_output){ node, index }, out);
 }
 
 lz_err *lz_record_tensor(lz_ctx *c, const lz_result *r, const lz_node *node, uint32_t index, bool several,
@@ -242,24 +251,24 @@ lz_err *lz_record_tensor(lz_ctx *c, const lz_result *r, const lz_node *node, uin
         *out = t;
         return lz_scope_share(c->scope, t);
     }
-    LZ_TRY(lz_tensor_create(t->alias, r->spec, t->offset + r->offset, out));
-    if (c->call.op == &lz_op_table[LZ_OP_detach])
-        (*out)->family = ++c->families;
+    LZ_TRY(lz_tensor_create(t->storage, r->spec, t->offset + r->offset, out));
+    if (lz_layout_of(c->call.op)->memory & LZ_MEMORY_DETACHES)
+        (*out)->tape.history = ++c->histories;
     else
-        lz_tensor_shows(*out, t, several ? LZ_MADE_SEVERAL : 0);
+        lz_tensor_shows(*out, t, several ? LZ_CREATED_SEVERAL : 0);
     if (!node || lz_tensor_is_base(*out))
         return NULL;
     lz_node_retain((lz_node *)node);
     (*out)->value = (lz_output){ node, index };
-    (*out)->version = t->alias->version;
+    (*out)->version = t->storage->head.version;
     return NULL;
 }
 
-/* ---- operators that write nothing ---- */
+/* ---- operators that do not write ---- */
 
-/* A view's node is the operator itself where that is a function of one current value; else it
- * is found from the storage when it is asked for. So is a part of a storage whose views move: its offset
- * is a run-time number there. */
+/* A view's node is the call itself if the call is a function of one current value. Otherwise the value is
+ * derived from the storage on demand. So is a part of a storage with moving views, where offsets are run-time
+ * numbers. */
 static bool views_need_node(const lz_ctx *c, const lz_inferred *x)
 {
     lz_tensor *const *in = c->call.tensors.data;
@@ -268,8 +277,8 @@ static bool views_need_node(const lz_ctx *c, const lz_inferred *x)
         const lz_result *r = &x->results[i];
         if (r->viewed < 0)
             return true;
-        const lz_alias *a = in[r->viewed]->alias;
-        moves = moves || (r->spec->extent < a->spec->numel && lz_alias_moves(a));
+        const lz_lazy_storage *a = in[r->viewed]->storage;
+        moves = moves || (r->spec->extent < a->spec->numel && lz_lazy_storage_moves(a));
     }
     return !x->results[0].same && !moves && c->call.tensors.len == 1 && lz_tensor_is_current(in[0]);
 }
@@ -287,6 +296,8 @@ static lz_value number_value(lz_kind kind, lz_scalar s)
         return lz_value_truth(s.kind == LZ_SCALAR_FLOAT ? s.re != 0 : s.i != 0);
     if (kind == LZ_KIND_FLOAT)
         return lz_value_real(s.kind == LZ_SCALAR_FLOAT ? s.re : (double)s.i);
+    if (kind == LZ_KIND_DTYPE)
+        return lz_value_dtype(s.kind == LZ_SCALAR_INT ? (lz_dtype)s.i : LZ_DTYPE_NONE);
     return lz_value_scalar(s);
 }
 
@@ -314,14 +325,14 @@ static lz_err *give_results(lz_ctx *c, const lz_op_row *op, const lz_inferred *x
         } else if (r->kind == LZ_KIND_TENSOR) {
             LZ_TRY(lz_record_tensor(c, &x->results[r->first], node, r->first, false, &t));
             out[i] = lz_value_tensor(t);
-        } else if (r->kind == LZ_KIND_SCALAR) {
+        } else if (r->kind == LZ_KIND_SCALAR || r->kind == LZ_KIND_DTYPE) {
             out[i] = number_value((lz_kind)op->returns[i].type->kind, r->number);
         }
     }
     return NULL;
 }
 
-/* The formula of a list says how long it is: where(condition). */
+/* The formula of an operator that returns a list knows the list's length: where(condition). */
 static bool gives_list(const lz_op_row *op)
 {
     bool list = false;
@@ -345,6 +356,14 @@ static lz_err *run_now(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_va
     return NULL;
 }
 
+bool lz_record_is_by_formula(const lz_op_row *op, const lz_value *in)
+{
+    bool found = false;
+    for (uint32_t i = 0; !found && i < op->nargs; i++)
+        found = in[i].kind == LZ_KIND_SCALARS && !op->args[i].fixed;
+    return found;
+}
+
 static lz_err *record_plain(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok)
 {
     const lz_inferred *x = lz_record_repeat(c, op, in);
@@ -353,6 +372,8 @@ static lz_err *record_plain(lz_ctx *c, const lz_op_row *op, const lz_value *in, 
         LZ_TRY(lz_record_pack(c, op, in, ok));
         if (!*ok)
             return NULL;
+        if (lz_record_is_by_formula(op, in))
+            return lz_recorder_formula(c, op, c->at, in, out);
         LZ_TRY(lz_record_infer(c, in, &x));
     }
     if (x->dynamic)
@@ -360,19 +381,19 @@ static lz_err *record_plain(lz_ctx *c, const lz_op_row *op, const lz_value *in, 
     if (needs_node(c, x))
         LZ_TRY(lz_record_node(c, x, &node));
     else
-        lz_ctx_count(c, LZ_COUNT_OPS + (size_t)(op - lz_op_table)); /* a view that needs no node yet */
+        lz_ctx_count(c, LZ_COUNT_OPS + (size_t)(op - lz_op_table)); /* a view without a node */
     lz_err *e = give_results(c, op, x, node, out);
     lz_node_release(c->nodes, node);
     return e;
 }
 
-/* ---- as_strided, which looks at the storage, whatever its argument looks at ---- */
+/* ---- as_strided: a view of the storage, not of the argument's view ---- */
 
 static lz_err *strided_spec(lz_ctx *c, const lz_tensor *t, const lz_value *in, const lz_spec **spec,
                             int64_t *offset)
 {
     lz_ints sizes = in[1].ints, strides = in[2].ints;
-    const lz_spec *base = t->alias->spec;
+    const lz_spec *base = t->storage->spec;
     size_t element = lz_dtype_size((lz_dtype)base->dtype);
     *offset = in[3].kind == LZ_KIND_INT ? in[3].integer : t->offset;
     LZ_TRY(lz_shape_check(sizes));
@@ -397,17 +418,17 @@ static lz_err *record_strided(lz_ctx *c, const lz_op_row *op, const lz_value *in
     lz_ctx_count(c, LZ_COUNT_OPS + (size_t)(op - lz_op_table));
     out[0] = in[0];
     if (op->flags & LZ_OPF_MUTABLE) {
-        lz_tensor_look(t, t->alias, spec, offset);
+        lz_tensor_look(t, t->storage, spec, offset);
         lz_tensor_written(t, op, c->at);
         return NULL;
     }
-    LZ_TRY(lz_tensor_create(t->alias, spec, offset, &made));
+    LZ_TRY(lz_tensor_create(t->storage, spec, offset, &made));
     lz_tensor_shows(made, t, 0);
     out[0] = lz_value_tensor(made);
     return NULL;
 }
 
-/* The copy looks at the storage, too. */
+/* Copies a view of the storage. */
 static lz_err *record_strided_copy(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out,
                                    bool *ok)
 {
@@ -435,31 +456,52 @@ static lz_err *record_strided_copy_out(lz_ctx *c, const lz_op_row *op, const lz_
     if (!*ok || made.kind != LZ_KIND_TENSOR)
         return NULL;
     if (to->tensor->spec->dtype != made.tensor->spec->dtype)
-        return lz_errf(LZ_ERR_ARG, "Expected out tensor to have dtype %s, but got %s instead",
-                       lz_dtype_get((lz_dtype)made.tensor->spec->dtype)->name,
-                       lz_dtype_get((lz_dtype)to->tensor->spec->dtype)->name);
+        return lz_err_because(LZ_REASON_DTYPE, "Expected out tensor to have dtype %s, but got %s instead",
+                              lz_dtype_get((lz_dtype)made.tensor->spec->dtype)->name,
+                              lz_dtype_get((lz_dtype)to->tensor->spec->dtype)->name);
     out[0] = *to;
     return lz_record_put(c, op, to->tensor, made.tensor);
 }
 
-/* ---- operators that make their argument look at its storage in another way: t_ ---- */
+/* ---- questions about storages ---- */
+
+static lz_err *record_question(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok)
+{
+    lz_storage_place places[2] = { { 0 } };
+    for (uint32_t i = 0; i < op->nargs; i++) {
+        const lz_tensor *t = in[i].kind == LZ_KIND_TENSOR ? in[i].tensor : NULL;
+        if (!t)
+            return lz_errf(LZ_ERR_ARG, "argument '%s' must be a tensor, not none", op->args[i].name);
+        LZ_TRY(lz_record_check(c, t, ok));
+        if (!*ok)
+            return NULL;
+        places[i] =
+            (lz_storage_place){ t->storage, t->offset, lz_spec_sizes(t->spec), lz_spec_strides(t->spec) };
+    }
+    lz_ctx_count(c, LZ_COUNT_OPS + (size_t)(op - lz_op_table));
+    out[0] = number_value((lz_kind)op->returns[0].type->kind, lz_storage_answer(op, places));
+    return NULL;
+}
+
+/* ---- operators that change their argument's view of its storage: t_ ---- */
 
 static lz_err *record_look(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok)
 {
-    const lz_op_row *view = &lz_op_table[lz_op_kin[op - lz_op_table].view];
+    const lz_op_row *view = &lz_op_table[lz_functional_table[op - lz_op_table].view];
     lz_value made = lz_value_tensor(NULL);
-    bool detaches = op == &lz_op_table[LZ_OP_detach_];
-    if (detaches && in[0].kind == LZ_KIND_TENSOR && in[0].tensor && in[0].tensor->made & LZ_MADE_VIEW)
+    bool detaches = lz_layout_of(op)->memory & LZ_MEMORY_DETACHES;
+    if (detaches && in[0].kind == LZ_KIND_TENSOR && in[0].tensor
+        && in[0].tensor->tape.creation & LZ_CREATED_VIEW)
         return lz_errf(LZ_ERR_ARG, "Can't detach views in-place. Use detach() instead.");
     LZ_TRY(record_plain(c, view, in, &made, ok));
     if (!*ok || !made.tensor)
         return NULL;
     lz_tensor *t = in[0].tensor, *v = made.tensor;
-    assert(t); /* it has a view */
+    assert(t); /* record_plain has made a view of t */
     lz_output value = v->value;
     uint32_t version = v->version;
     v->value.node = NULL;
-    lz_tensor_look(t, v->alias, v->spec, v->offset);
+    lz_tensor_look(t, v->storage, v->spec, v->offset);
     t->value = value;
     t->version = version;
     if (!(lz_layout_of(op)->memory & LZ_MEMORY_NO_WRITE))
@@ -475,43 +517,30 @@ typedef lz_err *record_fn(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz
 
 static record_fn *recorder_of(const lz_op_row *op)
 {
-    if (op == &lz_op_table[LZ_OP_as_strided] || op == &lz_op_table[LZ_OP_as_strided_])
-        return record_strided;
-    if (op == &lz_op_table[LZ_OP_as_strided_copy])
-        return record_strided_copy;
-    if (op == &lz_op_table[LZ_OP_as_strided_copy_out])
-        return record_strided_copy_out;
+    if (lz_op_asks_storage(op))
+        return record_question;
+    if (lz_layout_of(op)->memory & LZ_MEMORY_STORAGE)
+        return op->flags & LZ_OPF_VIEW     ? record_strided
+               : op->kind == LZ_SCHEMA_OUT ? record_strided_copy_out
+                                           : record_strided_copy;
     if (op->kind == LZ_SCHEMA_FUNCTIONAL)
         return record_plain;
     return op->flags & LZ_OPF_INPLACE_VIEW ? record_look : lz_record_write;
 }
 
-/* Arguments by which a program says how many tensors a list has to have. */
-static const struct asked {
-    const char *name;
-    lz_kind kind;
-    int64_t more; /* than the list has members */
-} asked[] = {
-    { "chunks", LZ_KIND_INT, 0 },
-    { "sections", LZ_KIND_INT, 0 },
-    { "split_sizes", LZ_KIND_INTS, 0 },
-    { "indices", LZ_KIND_INTS, 1 }, /* of tensor_split: where to cut */
-};
-
-static int64_t asked_by(const char *name, const lz_value *v)
+static int64_t length_by(const lz_value *v, int64_t more)
 {
-    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
-        if (v->kind == asked[i].kind && !strcmp(name, asked[i].name))
-            return v->kind == LZ_KIND_INT ? v->integer : v->ints.n + asked[i].more;
-    return v->kind == LZ_KIND_TENSORS ? v->tensors.n : 0;
+    return v->kind == LZ_KIND_INT ? v->integer + more : v->kind == LZ_KIND_INTS ? v->ints.n + more : 0;
 }
 
-/* How many tensors the program expects in the list that the operator returns; 0: it depends on sizes. */
+/* How many tensors the program expects in the list that the operator returns; 0: it depends on sizes. Without
+ * an argument that says so, as many as a list of tensors has. */
 static int64_t expected_length(const lz_op_row *op, const lz_value *in)
 {
-    int64_t n = 0;
-    for (uint32_t i = 0; n <= 0 && i < op->nargs; i++)
-        n = asked_by(op->args[i].name, &in[i]);
+    const lz_layout_row *l = lz_layout_of(op);
+    int64_t n = l->length ? length_by(&in[l->length - 1], l->more) : 0;
+    for (uint32_t i = 0; !l->length && n <= 0 && i < op->nargs; i++)
+        n = in[i].kind == LZ_KIND_TENSORS ? in[i].tensors.n : 0;
     return n < 0 ? 0 : n;
 }
 
@@ -545,7 +574,7 @@ static bool is_too_long(const lz_ctx *c)
 
 enum { TIMED = 1024 };
 
-/* One call in many is timed: a clock costs as much as a call. */
+/* Only one call in TIMED is timed, because reading the clock takes as long as a call. */
 static lz_err *record_timed(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok)
 {
     uint64_t start = lz_clock_ns();
@@ -554,26 +583,34 @@ static lz_err *record_timed(lz_ctx *c, const lz_op_row *op, const lz_value *in, 
     if (c->shared)
         lz_series_add(c->shared->record, (int64_t)ns);
     if (lz_profile_on()) {
-        uint64_t calls = c->recorded > TIMED ? TIMED : 1; /* since the last one that was timed */
+        uint64_t calls = c->recorded > TIMED ? TIMED : 1; /* since the last timed call */
         lz_profile_recorded(calls, ns * calls);
     }
     return e;
 }
 
-/* Results of a call that gave none; and the trace is run when it has grown to its limit. */
-static __attribute__((noinline)) void end_call(lz_ctx *c, const lz_op_row *op, const lz_value *in,
-                                               lz_value *out, lz_err *e, bool ok)
+/* "aten::add.Tensor: text", with the line of the call. An error of an operator that the call consists of
+ * keeps its name. */
+static lz_err *name_error(const lz_op_row *op, lz_loc at, lz_err *e)
+{
+    if (lz_err_names_op(e))
+        return e;
+    return lz_err_set_names_op(lz_err_reword(e, at, "%s::%s: %s", op->ns, op->name, lz_err_text(e)));
+}
+
+/* Gives a failed call inert results. Syncs when the trace has reached its limit. */
+static __attribute__((noinline)) lz_err *end_call(lz_ctx *c, const lz_op_row *op, const lz_value *in,
+                                                  lz_value *out, lz_err *e, bool ok)
 {
     lz_loc at = c->at;
     if (e || !ok)
         give_inert(c, op, in, out);
     if (!e && is_too_long(c))
         e = lz_ctx_sync(c, NULL, 0, LZ_CAUSE_TRIM, at);
-    if (e)
-        lz_ctx_fail(c, at, op, e);
+    return e ? name_error(op, at, e) : NULL;
 }
 
-/* ---- most calls: one new tensor, as after the same call before ---- */
+/* ---- the frequent case: one new tensor, and the same call as in the step before ---- */
 
 static inline lz_err *make_one(lz_ctx *c, const lz_inferred *x, lz_device d, lz_value *out)
 {
@@ -592,7 +629,7 @@ static inline lz_err *make_one(lz_ctx *c, const lz_inferred *x, lz_device d, lz_
     return e;
 }
 
-/* false: nothing was done; the recorder of the operator does it. */
+/* false: nothing was done, and the operator's recorder must record the call. */
 static inline bool record_again(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, lz_err **e)
 {
     lz_inferred *x = expected(c, op);
@@ -606,8 +643,8 @@ static inline bool record_again(lz_ctx *c, const lz_op_row *op, const lz_value *
     return true;
 }
 
-static __attribute__((noinline)) void record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in,
-                                             lz_value *out)
+static __attribute__((noinline)) lz_err *record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in,
+                                                lz_value *out)
 {
     bool ok = true;
     lz_err *e = NULL;
@@ -616,65 +653,101 @@ static __attribute__((noinline)) void record(lz_ctx *c, const lz_op_row *op, lz_
         e = record_timed(c, op, in, out, &ok);
     else if (!record_again(c, op, in, out, &e))
         e = recorder_of(op)(c, op, in, out, &ok);
-    if (e || !ok || is_too_long(c))
-        end_call(c, op, in, out, e, ok);
+    return e || !ok || is_too_long(c) ? end_call(c, op, in, out, e, ok) : NULL;
 }
 
-/* The tape records calls that something differentiates; others, and what it does itself, are plain. */
-static __attribute__((noinline)) void record_with_tape(lz_ctx *c, const lz_op_row *op, lz_loc at,
-                                                       const lz_value *in, lz_value *out)
+/* The tape records calls that need gradients; `record` records all other calls and the tape's own. */
+static __attribute__((noinline)) lz_err *record_with_tape(lz_ctx *c, const lz_op_row *op, lz_loc at,
+                                                          const lz_value *in, lz_value *out)
 {
     bool done = false;
     c->at = at;
     lz_err *e = lz_call_check_lists(op, in);
     if (!e)
         e = c->tape_hooks->record(c, op, at, in, out, &done);
-    if (e) {
-        give_inert(c, op, in, out);
-        lz_ctx_fail(c, at, op, e);
-    } else if (!done) {
-        record(c, op, at, in, out);
-    }
+    if (!e)
+        return done ? NULL : record(c, op, at, in, out);
+    give_inert(c, op, in, out);
+    return name_error(op, at, e);
 }
 
-static __attribute__((noinline)) void record_checked(lz_ctx *c, const lz_op_row *op, lz_loc at,
-                                                     const lz_value *in, lz_value *out)
+/* With LAZULI_DEBUG. A call that meets another thread in the context does nothing; the other thread reports
+ * it. */
+static __attribute__((noinline)) lz_err *record_checked(lz_ctx *c, const lz_op_row *op, lz_loc at,
+                                                        const lz_value *in, lz_value *out, bool below_tape)
 {
     if (!lz_debug_enter(c, at)) {
         give_inert(c, op, in, out);
-        return;
+        return NULL;
     }
-    if (!lz_debug_arguments(c, op, at, in))
+    lz_err *e = lz_debug_arguments(op, in);
+    if (e) {
         give_inert(c, op, in, out);
-    else if (c->tape && !c->tape_is_hidden)
-        record_with_tape(c, op, at, in, out);
-    else
-        record(c, op, at, in, out);
+        e = name_error(op, at, e);
+    } else {
+        e = (c->tape && !below_tape ? record_with_tape : record)(c, op, at, in, out);
+    }
     lz_debug_leave(c);
+    return e;
 }
 
-void lz_record_part(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+lz_err *lz_record_part(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
 {
     if (c->debug)
-        record_checked(c, op, at, in, out);
-    else if (c->tape && !c->tape_is_hidden)
-        record_with_tape(c, op, at, in, out);
-    else
-        record(c, op, at, in, out);
+        return record_checked(c, op, at, in, out, false);
+    return c->tape ? record_with_tape(c, op, at, in, out) : record(c, op, at, in, out);
 }
 
-static __attribute__((noinline)) void record_norm(lz_ctx *c, const lz_op_row *op, lz_loc at,
-                                                  const lz_value *in, lz_value *out)
+lz_err *lz_record_below_tape(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+{
+    return c->debug ? record_checked(c, op, at, in, out, true) : record(c, op, at, in, out);
+}
+
+static __attribute__((noinline)) lz_err *record_norm(lz_ctx *c, const lz_op_row *op, lz_loc at,
+                                                     const lz_value *in, lz_value *out)
 {
     lz_value rest[LZ_ARGS_MAX];
-    lz_statistics_write(c, op, at, in, rest);
-    lz_record_part(c, op, at, rest, out);
+    lz_err *e = lz_statistics_write(c, op, at, in, rest);
+    if (!e)
+        return lz_record_part(c, op, at, rest, out);
+    give_inert(c, op, in, out);
+    return name_error(op, at, e);
+}
+
+lz_err *lz_record_try(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
+{
+    bool writes = lz_statistics_of(op) && lz_statistics_are_written(op, in);
+    return writes ? record_norm(c, op, at, in, out) : lz_record_part(c, op, at, in, out);
 }
 
 void lz_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_value *out)
 {
-    if (lz_statistics_are_written(op, in))
-        record_norm(c, op, at, in, out);
-    else
-        lz_record_part(c, op, at, in, out);
+    lz_err *e = lz_record_try(c, op, at, in, out);
+    if (e)
+        lz_ctx_fail(c, (lz_loc){ 0 }, e); /* the error has its line */
+}
+
+static lz_err *take_one(const lz_op_row *op, lz_loc at, const lz_value *made, lz_tensor **out)
+{
+    assert(made->kind == LZ_KIND_TENSOR);
+    *out = made->tensor;
+    if (!made->tensor->storage)
+        return lz_err_set_names_op(
+            lz_err_at(LZ_ERR_ARG, at, "%s::%s: an argument is inert", op->ns, op->name));
+    return NULL;
+}
+
+lz_err *lz_record_one(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, lz_tensor **out)
+{
+    lz_value made = lz_value_none();
+    LZ_TRY(lz_record_try(c, op, at, in, &made));
+    return take_one(op, at, &made, out);
+}
+
+lz_err *lz_record_one_below_tape(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in,
+                                 lz_tensor **out)
+{
+    lz_value made = lz_value_none();
+    LZ_TRY(lz_record_below_tape(c, op, at, in, &made));
+    return take_one(op, at, &made, out);
 }

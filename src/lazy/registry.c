@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/device.h"
-#include "lazy/ir.h"
+#include "lazy/ir_builder.h"
 #include "lazy/node.h"
 #include <stdatomic.h>
 #include <stddef.h>
@@ -20,11 +20,11 @@ typedef void any_fn(void);
 typedef struct record {
     lz_backend full;
     atomic_bool there;
-    atomic_bool told;          /* that the process ends */
-    atomic_int default_device; /* index; where the backend does not keep it itself */
-    size_t count;
+    atomic_bool exits;         /* the backend was notified that the process ends */
+    atomic_int default_device; /* index; where the backend has no entry for the default device */
+    atomic_size_t count;       /* of devices; grows, but entries below the count never change */
     lz_backend_device devices[LZ_BACKEND_DEVICES];
-    uint64_t has; /* bit i: the backend brought entry i */
+    uint64_t has; /* bit i: the backend's own table has entry i */
     char name[LZ_DEVICE_NAME];
     lz_dl *dl;
     uint32_t order; /* of registration */
@@ -84,6 +84,7 @@ static const entry optional[] = {
     ENTRY(device_description),
     ENTRY(takes_offsets),
     ENTRY(get_computation_bytes),
+    ENTRY(set_device_count),
 };
 
 enum { REQUIRED = sizeof required / sizeof *required, OPTIONAL = sizeof optional / sizeof *optional };
@@ -110,7 +111,7 @@ static record *record_of(const lz_backend *b)
     return NULL;
 }
 
-/* No two backends have the same self. */
+/* Backends differ in self. */
 static record *by_self(const void *self)
 {
     for (size_t i = 0; i < LZ_DEVICE_TYPES; i++)
@@ -189,7 +190,7 @@ bool lz_backend_has_entry(const lz_backend *b, size_t i)
              : optional[i].offset + sizeof(any_fn *) <= b->struct_size && is_set(b, optional[i].offset);
 }
 
-/* ---- what an entry does that a backend left out ---- */
+/* ---- defaults of optional entries ---- */
 
 static lz_err *no_init(void *self)
 {
@@ -223,7 +224,7 @@ static lz_err *scalar_as_tensor(void *self, lz_scalar v, lz_backend_device d, vo
                            [LZ_SCALAR_COMPLEX] = parts };
     const record *r = by_self(self);
     if (v.kind == LZ_SCALAR_NONE || !r)
-        return lz_errf(LZ_ERR_ARG, "no number to make data of");
+        return lz_errf(LZ_ERR_ARG, "expected a number, got none");
     lz_host_tensor t = { .type = { dtypes[v.kind], { NULL, 0 } }, .data = data[v.kind] };
     return r->full.make_computation_data_from_tensor(self, &t, d, out);
 }
@@ -238,7 +239,7 @@ static lz_err *no_placeholder(void *self, lz_backend_device d, const lz_data_typ
 static lz_data *data_of_leaf(void *self, const lz_node *n)
 {
     (void)self;
-    return n->op ? NULL : n->data;
+    return lz_node_is_recorded(n) && !n->op ? n->data : NULL;
 }
 
 static lz_err *no_lowering(void *self, lz_lowering *l, const lz_node *const *post_order, size_t n,
@@ -278,7 +279,7 @@ static const char *no_text(void *self, void *computation)
     return "";
 }
 
-/* The index of the first device of this type with this ordinal (-1: with any), or -1. */
+/* Index of the first device with this type and ordinal (-1: any ordinal); -1: there is none. */
 static int find_device(const record *r, int8_t type, int64_t ordinal)
 {
     for (size_t i = 0; i < r->count; i++)
@@ -303,7 +304,7 @@ static int64_t kept_ordinal(void *self)
     return kept_device(self).ordinal;
 }
 
-/* With the same ordinal, if there is such a device. */
+/* Keeps the ordinal if a device of the type has it. */
 static lz_err *keep_type(void *self, int8_t type)
 {
     record *r = by_self(self);
@@ -391,7 +392,16 @@ static const char *no_description(void *self, lz_backend_device d)
     return "";
 }
 
-/* copy_data, async and collectives stay NULL: the library goes round them. */
+static lz_err *fixed_count(void *self, size_t n)
+{
+    const record *r = by_self(self);
+    size_t there = r ? r->count : 0;
+    if (n <= there)
+        return NULL;
+    return lz_errf(LZ_ERR_UNSUPPORTED, "the backend has %zu devices and cannot provide %zu", there, n);
+}
+
+/* copy_data, async and collectives stay NULL: the library works without them. */
 static const lz_backend defaults = {
     .initialize_aten_bindings = no_init,
     .prepare_to_exit = no_exit,
@@ -419,6 +429,7 @@ static const lz_backend defaults = {
     .device_description = no_description,
     .takes_offsets = takes_no_offsets,
     .get_computation_bytes = no_bytes,
+    .set_device_count = fixed_count,
 };
 
 /* ---- registering ---- */
@@ -427,20 +438,20 @@ static lz_err *check_head(const lz_backend *b)
 {
     uint32_t major = b->abi >> 16;
     if (b->struct_size < offsetof(lz_backend, get_backend_devices) + REQUIRED * sizeof(any_fn *))
-        return lz_errf(LZ_ERR_MODEL, "its table has %zu bytes and ends before the required entries",
+        return lz_errf(LZ_ERR_MODEL, "the table has %zu bytes and ends before the required entries",
                        b->struct_size);
     if (major != LZ_BACKEND_ABI)
-        return lz_errf(LZ_ERR_UNSUPPORTED, "it was made for version %u of the interface, this is version %u",
+        return lz_errf(LZ_ERR_UNSUPPORTED, "the table has version %u of the interface, expected version %u",
                        major, (uint32_t)LZ_BACKEND_ABI);
     if (!b->name)
-        return lz_errf(LZ_ERR_MODEL, "it has no name");
+        return lz_errf(LZ_ERR_MODEL, "the name is NULL");
     for (size_t i = 0; i < REQUIRED; i++)
         if (!is_set(b, required[i].offset))
             return lz_errf(LZ_ERR_MODEL, "the required entry %s is missing", required[i].name);
     return NULL;
 }
 
-/* What a table of another minor version lacks counts as NULL, what it has too much is not looked at. */
+/* Copies the entries that both versions of the table have. Missing optional entries get defaults. */
 static void complete(record *r, const lz_backend *b)
 {
     size_t n = b->struct_size < sizeof r->full ? b->struct_size : sizeof r->full;
@@ -459,16 +470,39 @@ static void complete(record *r, const lz_backend *b)
     }
 }
 
+static lz_err *ask_devices(const lz_backend *b, lz_backend_device *devices, size_t *n)
+{
+    LZ_TRY(b->get_backend_devices(b->self, devices, LZ_BACKEND_DEVICES, n));
+    if (*n == 0)
+        return lz_errf(LZ_ERR_NOT_FOUND, "the backend has no devices");
+    if (*n > LZ_BACKEND_DEVICES)
+        return lz_errf(LZ_ERR_LIMIT, "the backend has %zu devices; the limit is %d", *n, LZ_BACKEND_DEVICES);
+    return NULL;
+}
+
 static lz_err *start(record *r)
 {
+    size_t n;
     LZ_TRY(r->full.initialize_aten_bindings(r->full.self));
-    LZ_TRY(r->full.get_backend_devices(r->full.self, r->devices, LZ_BACKEND_DEVICES, &r->count));
-    if (r->count == 0)
-        return lz_errf(LZ_ERR_NOT_FOUND, "it has no devices");
-    if (r->count > LZ_BACKEND_DEVICES)
-        return lz_errf(LZ_ERR_LIMIT, "it has %zu devices; %d is the most", r->count, LZ_BACKEND_DEVICES);
+    LZ_TRY(ask_devices(&r->full, r->devices, &n));
+    atomic_store(&r->count, n);
     atomic_store(&r->default_device, 0);
     return NULL;
+}
+
+/* Writes only the new entries: other threads may be reading the others. */
+static lz_err *grow(record *r, size_t n)
+{
+    lz_backend_device devices[LZ_BACKEND_DEVICES];
+    size_t before = atomic_load(&r->count), now;
+    int16_t type;
+    LZ_TRY(r->full.set_device_count(r->full.self, n));
+    LZ_TRY(ask_devices(&r->full, devices, &now));
+    if (now <= before)
+        return NULL;
+    memcpy(r->devices + before, devices + before, (now - before) * sizeof *devices);
+    atomic_store(&r->count, now);
+    return lz_device_register(lz_str_of(r->name), (int32_t)now, &type);
 }
 
 static lz_err *enter(const lz_backend *b, int16_t *type)
@@ -477,7 +511,7 @@ static lz_err *enter(const lz_backend *b, int16_t *type)
     if (by_name(b->name))
         return lz_errf(LZ_ERR_BUSY, "the name %s is taken by another backend", b->name);
     if (b->self && by_self(b->self))
-        return lz_errf(LZ_ERR_BUSY, "its self is that of another backend");
+        return lz_errf(LZ_ERR_BUSY, "self equals the self of another backend");
     LZ_TRY(lz_device_register(lz_str_of(b->name), 1, type));
     record *r = &records[*type];
     snprintf(r->name, sizeof r->name, "%s", b->name);
@@ -490,7 +524,7 @@ static lz_err *enter(const lz_backend *b, int16_t *type)
         return e;
     }
     r->order = registered++;
-    atomic_store(&r->told, false);
+    atomic_store(&r->exits, false);
     atomic_store_explicit(&r->there, true, memory_order_release);
     return NULL;
 }
@@ -508,22 +542,22 @@ lz_err *lz_backend_synchronize(const lz_backend *b)
 
 static void prepare(record *r)
 {
-    if (atomic_exchange(&r->told, true))
+    if (atomic_exchange(&r->exits, true))
         return;
     lz_err *e = lz_backend_synchronize(&r->full);
     if (e)
-        lz_logf(LZ_LOG_ERROR, "backend %s: its last work failed: %s", r->name, lz_err_text(e));
+        lz_logf(LZ_LOG_ERROR, "backend %s: the last work failed: %s", r->name, lz_err_text(e));
     lz_err_free(e);
     r->full.prepare_to_exit(r->full.self);
 }
 
-/* Handlers run in reverse order, so the one that was set when a backend had been registered runs
- * before those of the libraries that the backend loaded. */
+/* Exit handlers run in reverse order. So the handler that was registered after a backend runs before the
+ * handlers of the libraries that the backend loaded. */
 static void prepare_youngest(void)
 {
     record *youngest = NULL;
     for (size_t i = 0; i < LZ_DEVICE_TYPES; i++)
-        if (is_there(&records[i]) && !atomic_load(&records[i].told)
+        if (is_there(&records[i]) && !atomic_load(&records[i].exits)
             && (!youngest || records[i].order > youngest->order))
             youngest = &records[i];
     if (youngest)
@@ -550,7 +584,7 @@ lz_err *lz_backend_register(const lz_backend *b, int16_t *type)
 {
     int16_t given;
     if (!b)
-        return lz_errf(LZ_ERR_ARG, "no backend to register");
+        return lz_errf(LZ_ERR_ARG, "lz_backend_register: the table is NULL");
     lz_lock_take(&registering);
     lz_err *e = enter_until_exit(b, &given);
     lz_lock_give(&registering);
@@ -559,6 +593,20 @@ lz_err *lz_backend_register(const lz_backend *b, int16_t *type)
     return e ? lz_err_wrap(e, "backend %s",
                            b->struct_size > offsetof(lz_backend, name) && b->name ? b->name : "?")
              : NULL;
+}
+
+lz_err *lz_backend_set_device_count(const char *name, size_t n)
+{
+    LZ_TRY(lz_backends_ready());
+    record *r = record_of(lz_get_backend(name));
+    if (!r)
+        return lz_errf(LZ_ERR_NOT_FOUND, "no backend %s", name ? name : "at all");
+    if (n < 1 || n > LZ_BACKEND_DEVICES)
+        return lz_errf(LZ_ERR_ARG, "a backend has 1 to %d devices, not %zu", LZ_BACKEND_DEVICES, n);
+    lz_lock_take(&registering);
+    lz_err *e = n > atomic_load(&r->count) ? grow(r, n) : NULL;
+    lz_lock_give(&registering);
+    return lz_err_wrap(e, "backend %s", r->name);
 }
 
 void lz_backend_forget(int16_t type)
@@ -593,8 +641,8 @@ static lz_err *enter_plugin(const plugin *p, lz_dl *dl, int16_t *type)
 {
     const lz_backend *b = p->entry((uint32_t)LZ_BACKEND_ABI << 16 | LZ_BACKEND_ABI_MINOR);
     if (!b)
-        return lz_errf(LZ_ERR_UNSUPPORTED, "its %s gave no table for version %d.%d", LZ_BACKEND_SYMBOL,
-                       LZ_BACKEND_ABI, LZ_BACKEND_ABI_MINOR);
+        return lz_errf(LZ_ERR_UNSUPPORTED, "%s returned NULL for version %d.%d of the interface",
+                       LZ_BACKEND_SYMBOL, LZ_BACKEND_ABI, LZ_BACKEND_ABI_MINOR);
     LZ_TRY(lz_backend_register(b, type));
     records[*type].dl = dl;
     return NULL;
@@ -619,7 +667,7 @@ lz_err *lz_backend_load(const char *path, int16_t *type)
 {
     int16_t given;
     if (!path || !*path)
-        return lz_errf(LZ_ERR_ARG, "no path of a backend to load");
+        return lz_errf(LZ_ERR_ARG, "lz_backend_load: the path is NULL or empty");
     lz_err *e = load(path, &given);
     if (!e && type)
         *type = given;
@@ -641,7 +689,8 @@ lz_err *lz_backend_load_all(const char *paths)
         lz_str part = lz_str_cut(&rest, LZ_STR(":"), &more);
         char path[4096];
         if (part.len >= sizeof path)
-            return lz_errf(LZ_ERR_LIMIT, "a path of %zu bytes", part.len);
+            return lz_errf(LZ_ERR_LIMIT, "a path of a backend has %zu bytes; the limit is %zu", part.len,
+                           sizeof path - 1);
         memcpy(path, part.ptr, part.len);
         path[part.len] = '\0';
         if (part.len && !is_loaded(path))
@@ -650,7 +699,7 @@ lz_err *lz_backend_load_all(const char *paths)
     return NULL;
 }
 
-/* Two threads that ask at once must not load the same file twice. */
+/* The lock keeps two threads from loading one file twice. */
 lz_err *lz_backends_ready(void)
 {
     static lz_lock once = LZ_LOCK_INIT;
@@ -673,7 +722,8 @@ bool lz_backend_device_exists(lz_backend_device d)
     return false;
 }
 
-/* A backend that has not chosen says type 0, ordinal 0: if it has no such device, its first. */
+/* A backend that has chosen no default says type 0, ordinal 0. If it has no device 0 of
+ * type 0, its first device is taken. */
 static lz_err *default_index(const lz_backend *b, int16_t *out)
 {
     const record *r = record_of(b);
@@ -698,6 +748,17 @@ lz_err *lz_backend_device_of(lz_device d, lz_device *out)
         LZ_TRY(default_index(b, &d.index));
     LZ_TRY(lz_device_check(d));
     *out = d;
+    return NULL;
+}
+
+lz_err *lz_backend_device_typed(const lz_backend *b, int8_t type, lz_device *out)
+{
+    const record *r = record_of(b);
+    int i = r ? find_device(r, type, -1) : -1;
+    if (i < 0)
+        return lz_errf(LZ_ERR_NOT_FOUND, "no such device: %s has none of type %s", b->name,
+                       b->device_type_name(b->self, type));
+    *out = (lz_device){ lz_backend_type(b), (int16_t)i };
     return NULL;
 }
 

@@ -2,23 +2,25 @@
 #include "base/env.h"
 #include "base/foreign.h"
 #include "base/lock.h"
+#include "base/log.h"
 #include "base/mem.h"
-#include "base/profile.h"
+#include "base/profiler.h"
 #include "core/device.h"
 #include "jit/codes.h"
 #include "lazy/ctx.h"
 #include "lazy/registry.h"
+#include "op/op_find.h"
 #include <stdio.h>
 #include <string.h>
 
-/* The process has one, while somebody holds it. */
+/* One runtime per process; it lives while it is retained. */
 static struct {
     lz_lock lock;
     lz_runtime *runtime;
     size_t count;
 } process = { .lock = LZ_LOCK_INIT };
 
-enum { DEFAULT_CACHE = 1024, DEFAULT_CACHE_BYTES = 256 << 20 };
+enum { DEFAULT_CACHE = 1024, DEFAULT_CACHE_BYTES = 256 << 20, DEFAULT_CLOSURES = 100 };
 
 static lz_err *name_series(lz_runtime *r)
 {
@@ -60,7 +62,7 @@ static void destroy(lz_runtime *r)
     }
     lz_cache_destroy(r->cache);
     if (r->holds_codes)
-        lz_codes_close(r->metrics);
+        lz_native_codes_close(r->metrics);
     if (r->metrics)
         lz_metrics_destroy(r->metrics);
     forget_warnings(r);
@@ -83,19 +85,14 @@ void lz_runtime_inject(lz_runtime *r, const char *op)
 static lz_err *choose_injected(lz_runtime *r)
 {
     const char *text = lz_env_text(LZ_ENV_INJECT_FAILURE);
-    size_t i = 1; /* 0 is none */
     lz_runtime_inject(r, text);
-    if (!text)
+    if (!text || lz_op_find(lz_str_of(r->inject)))
         return NULL;
-    while (i < LZ_OP_COUNT && strcmp(lz_op_table[i].name, r->inject) != 0)
-        i++;
-    if (i < LZ_OP_COUNT)
-        return NULL;
-    return lz_errf(LZ_ERR_ARG, "%s=%s: there is no such operator; it has an overload, as in mul.Tensor",
+    return lz_errf(LZ_ERR_ARG, "%s=%s: expected an operator with its overload, as in mul.Tensor",
                    lz_env_vars[LZ_ENV_INJECT_FAILURE].name, text);
 }
 
-/* By our names, or those of the original. */
+/* Each option has our name and the original's; ours wins. */
 static lz_err *choose_file(lz_runtime *r)
 {
     static const char *const forms[] = { "text", "dot", "backend", NULL };
@@ -113,20 +110,43 @@ static lz_err *choose_file(lz_runtime *r)
     return NULL;
 }
 
+static lz_err *choose_closures(lz_runtime *r)
+{
+    r->most_closures = DEFAULT_CLOSURES;
+    LZ_TRY(lz_env_int(LZ_ENV_LTC_MAX_ASYNC_QUEUE, 1, INT32_MAX, &r->most_closures));
+    return lz_env_int(LZ_ENV_MAX_ASYNC_QUEUE, 1, INT32_MAX, &r->most_closures);
+}
+
+/* At most once per process, and only if the log takes warnings. */
+static void report_ignored_variables(void)
+{
+    static atomic_bool warned;
+    lz_str stray;
+    if (!lz_log_on(LZ_LOG_WARN) || atomic_exchange(&warned, true))
+        return;
+    for (const lz_env_var *v = lz_env_no_effect; v->name; v++)
+        if (lz_env_is_set(v))
+            lz_logf(LZ_LOG_WARN, "%s is set, and has no effect: %s", v->name, v->meaning);
+    for (size_t i = 0; (stray = lz_env_stray(i)).len; i++)
+        lz_logf(LZ_LOG_WARN, "%.*s is set, and means nothing", LZ_FMT(stray));
+}
+
 static lz_err *fill(lz_runtime *r)
 {
+    report_ignored_variables();
     LZ_TRY(lz_profile_from_env());
     LZ_TRY(choose_file(r));
     LZ_TRY(choose_injected(r));
     r->closed = lz_mem_zalloc(LZ_COUNTS, sizeof *r->closed);
     if (!r->closed)
         return lz_err_oom();
+    LZ_TRY(choose_closures(r));
     uint64_t bytes = DEFAULT_CACHE_BYTES;
     LZ_TRY(lz_env_bytes(LZ_ENV_GRAPHS_SIZE, &bytes));
     LZ_TRY(lz_cache_create(DEFAULT_CACHE, bytes, &r->cache));
     LZ_TRY(lz_metrics_create(0, &r->metrics));
     LZ_TRY(name_series(r));
-    LZ_TRY(lz_codes_open(r->metrics));
+    LZ_TRY(lz_native_codes_open(r->metrics));
     r->holds_codes = true;
     return lz_backends_ready();
 }
@@ -182,7 +202,17 @@ void lz_runtime_release(lz_runtime *r)
 
 /* ---- devices ---- */
 
-lz_err *lz_runtime_device(const char *name, lz_device *out, const lz_backend **backend)
+enum { TYPE_CUDA = 1 }; /* of lz_backend_device */
+
+static lz_err *choose_device(lz_device d, bool ts_cuda, lz_device *out)
+{
+    const lz_backend *cpu = lz_backend_fallback();
+    if (ts_cuda && cpu && d.index < 0 && d.type == lz_backend_type(cpu))
+        return lz_backend_device_typed(cpu, TYPE_CUDA, out);
+    return lz_backend_device_of(d, out);
+}
+
+lz_err *lz_runtime_device(const char *name, bool ts_cuda, lz_device *out, const lz_backend **backend)
 {
     const lz_backend *first = lz_backend_first();
     lz_device d = { first ? lz_backend_type(first) : 0, -1 };
@@ -190,7 +220,7 @@ lz_err *lz_runtime_device(const char *name, lz_device *out, const lz_backend **b
         name = lz_env_text(LZ_ENV_DEVICE);
     if (name)
         LZ_TRY(lz_device_parse(lz_str_of(name), &d));
-    LZ_TRY(lz_backend_device_of(d, out));
+    LZ_TRY(choose_device(d, ts_cuda, out));
     *backend = lz_backend_of(out->type);
     return NULL;
 }

@@ -2,10 +2,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/profile.h"
+#include "base/profiler.h"
 #include "lazy/canon.h"
 #include "lazy/explain.h"
-#include "lazy/save.h"
+#include "lazy/lazy_storage.h"
+#include "lazy/save_graph.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,8 +35,8 @@ lz_err *lz_ctx_allows(const lz_ctx *c, lz_events event, const char *what, lz_loc
 
 /* ---- roots ---- */
 
-/* Nodes are computed in the order of the walk, so what can be had early comes first: the gradient
- * of a weight right behind what it is made from, which need not wait for all other layers. */
+/* Nodes are computed in the order of the walk. Roots near the leaves come first, so that the gradient of a
+ * weight is computed right after its operands, not after those of all layers. */
 static int by_structure(const void *pa, const void *pb)
 {
     const lz_root *a = pa, *b = pb;
@@ -52,19 +53,19 @@ static int by_structure(const void *pa, const void *pb)
     return a->turn < b->turn ? -1 : 1;
 }
 
-static lz_err *collect_one(lz_ctx *c, lz_alias *a)
+static lz_err *collect_one(lz_ctx *c, lz_lazy_storage *a)
 {
     lz_syncer *s = c->syncer;
     if (!a->value.node)
         return NULL;
     if (a->value.node->op)
         return lz_vec_push(&s->rest, (lz_root){ a, a->value, (uint32_t)s->rest.len });
-    lz_alias_hold(a, lz_data_retain(a->value.node->data));
+    lz_lazy_storage_hold(a, lz_data_retain(a->value.node->data));
     count(c, LZ_COUNT_TO_DATA, 1);
     return NULL;
 }
 
-static lz_err *collect_asked(lz_ctx *c, lz_alias *const *roots, size_t n)
+static lz_err *collect_asked(lz_ctx *c, lz_lazy_storage *const *roots, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (!roots[i]->is_asked)
@@ -74,21 +75,21 @@ static lz_err *collect_asked(lz_ctx *c, lz_alias *const *roots, size_t n)
     return NULL;
 }
 
-/* What else is pending: all of it, or what a read leaves pending for nobody's sake. */
+/* Collects the other pending storages; unless `all`, without temporaries that need not be kept for a read. */
 static lz_err *collect_others(lz_ctx *c, bool all)
 {
-    lz_alias *a = c->live, *next;
+    lz_lazy_storage *a = c->live, *next;
     uint32_t mark = all ? 0 : lz_walk_mark(&c->syncer->walk);
     for (size_t i = c->n_pending; i > 0; i--, a = next) {
-        next = a->next; /* a may move to those that are held */
-        if (a->is_asked || (!all && lz_passes_by(a, mark)))
+        next = a->next; /* collect_one may move a to the list of held storages */
+        if (a->is_asked || (!all && lz_is_unwanted_step(a, mark)))
             continue;
         LZ_TRY(collect_one(c, a));
     }
     return NULL;
 }
 
-/* Whether what is asked for, the first roots, computes something that the others need too. */
+/* Whether the requested roots and the other pending roots have operators in common. */
 static lz_err *find_shared(lz_ctx *c, size_t asked, bool *out)
 {
     lz_syncer *s = c->syncer;
@@ -99,8 +100,8 @@ static lz_err *find_shared(lz_ctx *c, size_t asked, bool *out)
     return lz_walk_shares(&s->walk, s->outputs.data, asked, s->rest.len, out);
 }
 
-/* An explicit sync leaves alone what has nothing to do with it. */
-static lz_err *collect(lz_ctx *c, lz_alias *const *roots, size_t n, lz_sync_extent extent)
+/* An explicit sync leaves pending what shares no operator with the requested roots. */
+static lz_err *collect(lz_ctx *c, lz_lazy_storage *const *roots, size_t n, lz_sync_extent extent)
 {
     lz_syncer *s = c->syncer;
     bool shared = true;
@@ -115,7 +116,7 @@ static lz_err *collect(lz_ctx *c, lz_alias *const *roots, size_t n, lz_sync_exte
     return NULL;
 }
 
-lz_err *lz_sync_collect(lz_ctx *c, lz_alias *const *roots, size_t n, lz_sync_extent extent)
+lz_err *lz_sync_collect(lz_ctx *c, lz_lazy_storage *const *roots, size_t n, lz_sync_extent extent)
 {
     lz_syncer *s = c->syncer;
     s->rest.len = s->roots.len = 0;
@@ -149,7 +150,37 @@ bool lz_sync_next(lz_ctx *c)
 
 /* ---- the graph ---- */
 
-static lz_err *walk_roots(lz_ctx *c)
+static lz_walk_guess *guess_of(lz_syncer *s)
+{
+    return &s->guesses[(s->roots.data[0].value.node->hash.lo ^ s->roots.len) % LZ_SYNC_GUESSES];
+}
+
+/* Without memory there is no guess. */
+static void expect_again(lz_syncer *s, const lz_executable *p)
+{
+    if (p->words)
+        lz_err_free(lz_walk_expect(&s->walk, p->words, guess_of(s)));
+}
+
+/* Compares the graph with the one that had this first root before. *held keeps that one: one count. */
+static lz_err *walk_as_before(lz_ctx *c, lz_executable **held)
+{
+    lz_syncer *s = c->syncer;
+    const lz_walk_guess *g = guess_of(s);
+    bool same = false;
+    lz_executable *p = g->flat.words ? lz_cache_hold(c->shared->cache, &g->flat) : NULL;
+    lz_err *e =
+        p ? lz_walk_compare(&s->walk, g, s->outputs.data, s->outputs.len, s->device, s->forced_hash, &same)
+          : NULL;
+    *held = same ? p : NULL;
+    if (!same)
+        lz_executable_release(p);
+    return e;
+}
+
+/* held (may be NULL): gets the executable whose words are those of the walk, one count; NULL: the walk has
+ * words of its own. */
+static lz_err *walk_roots(lz_ctx *c, lz_executable **held)
 {
     lz_syncer *s = c->syncer;
     s->outputs.len = s->result_of.len = 0;
@@ -158,13 +189,16 @@ static lz_err *walk_roots(lz_ctx *c)
     for (size_t i = 0; i < s->roots.len; i++)
         s->outputs.data[i] = s->roots.data[i].value;
     s->outputs.len = s->result_of.len = s->roots.len;
-    LZ_TRY(lz_walk_run(&s->walk, s->outputs.data, s->outputs.len, s->device, s->fence));
+    if (held)
+        LZ_TRY(walk_as_before(c, held));
+    if (!held || !*held)
+        LZ_TRY(lz_walk_run(&s->walk, s->outputs.data, s->outputs.len, s->device, s->forced_hash));
     memcpy(s->result_of.data, s->walk.result_of.data, s->roots.len * sizeof(uint32_t));
     lz_series_add(c->shared->graph_size, (int64_t)s->walk.nodes.len);
     return lz_vec_reserve(&s->order, s->walk.results.len);
 }
 
-/* The same graph with its results in another order: order[i] is the former number of the i-th. */
+/* Walks the graph again with the results in another order: order[i] is the former number of the i-th. */
 static lz_err *walk_again(lz_ctx *c)
 {
     lz_syncer *s = c->syncer;
@@ -180,7 +214,7 @@ static lz_err *walk_again(lz_ctx *c)
     for (size_t i = 0; i < s->result_of.len; i++)
         s->result_of.data[i] = now[s->result_of.data[i]];
     lz_mem_free(now);
-    return lz_walk_run(&s->walk, s->outputs.data, n, s->device, s->fence);
+    return lz_walk_run(&s->walk, s->outputs.data, n, s->device, s->forced_hash);
 }
 
 static bool has_ties(const lz_walk *w)
@@ -197,13 +231,13 @@ lz_err *lz_sync_walk(lz_ctx *c)
 {
     lz_syncer *s = c->syncer;
     bool other = false;
-    LZ_TRY(walk_roots(c));
+    LZ_TRY(walk_roots(c, NULL));
     if (has_ties(&s->walk))
         LZ_TRY(lz_canon_order(&s->walk.flat, s->order.data, &other));
     return other ? walk_again(c) : NULL;
 }
 
-/* Takes the names of the operators. */
+/* Takes over the names of the operators. */
 static lz_err *refuse_fallback(const lz_ctx *c, lz_text *names, lz_loc at)
 {
     lz_text_putc(names, '\0');
@@ -214,33 +248,33 @@ static lz_err *refuse_fallback(const lz_ctx *c, lz_text *names, lz_loc at)
     return e;
 }
 
-/* Before anything is compiled. */
-static lz_err *forbidden_fallback(lz_ctx *c, const lz_order *o, lz_loc at)
+/* Checks before anything is compiled. */
+static lz_err *forbidden_fallback(lz_ctx *c, const lz_compile_request *o, lz_loc at)
 {
     lz_text names = { 0 };
     size_t n = 0;
     if (!(c->forbidden & LZ_FALLBACK))
         return NULL;
-    lz_err *e = lz_recipe_fallbacks(o, &names, &n);
+    lz_err *e = lz_executable_fallbacks(o, &names, &n);
     if (!e && n)
         return refuse_fallback(c, &names, at);
     lz_text_deinit(&names);
     return e;
 }
 
-/* Of a graph that was compiled before, or of operators that the device refused while it compiled. */
-static lz_err *forbidden_stages(const lz_ctx *c, const lz_recipe *p, lz_loc at)
+/* Checks a cached graph, and operators that the device refused while it compiled. */
+static lz_err *forbidden_stages(const lz_ctx *c, const lz_executable *p, lz_loc at)
 {
     lz_text names = { 0 };
     if (!p->nfallbacks || !(c->forbidden & LZ_FALLBACK))
         return NULL;
-    lz_recipe_name_fallbacks(p, &names);
+    lz_executable_name_fallbacks(p, &names);
     return refuse_fallback(c, &names, at);
 }
 
 lz_err *lz_sync_explain(lz_ctx *c)
 {
-    lz_missed *m = &c->syncer->missed;
+    lz_cache_miss *m = &c->syncer->missed;
     if (!m->unexplained)
         return NULL;
     lz_text_clear(&m->why);
@@ -252,12 +286,12 @@ lz_err *lz_sync_explain(lz_ctx *c)
     return NULL;
 }
 
-/* Remembers the graph of the walk as the last one that was compiled, for lz_sync_explain: to compare it with
- * the others takes as long as to compile a small graph. */
+/* Keeps the graph of the walk for lz_sync_explain. Comparing it with other graphs right away would take as
+ * long as compiling a small graph. */
 static lz_err *remember_missed(lz_ctx *c)
 {
     const lz_walk *w = &c->syncer->walk;
-    lz_missed *m = &c->syncer->missed;
+    lz_cache_miss *m = &c->syncer->missed;
     m->words.len = m->locs.len = 0;
     lz_text_clear(&m->why);
     LZ_TRY(lz_vec_reserve(&m->words, w->flat.n));
@@ -271,17 +305,17 @@ static lz_err *remember_missed(lz_ctx *c)
     return NULL;
 }
 
-/* Where somebody wants to know before the compilation, or forbids it. */
+/* For a log that takes the reason, and for contexts that forbid compiling. */
 static lz_err *explain_first(lz_ctx *c, lz_loc at)
 {
-    const lz_missed *m = &c->syncer->missed;
+    const lz_cache_miss *m = &c->syncer->missed;
     LZ_TRY(remember_missed(c));
     LZ_TRY(lz_sync_explain(c));
     lz_logf(LZ_LOG_INFO, "compiling: %s", m->why.ptr);
     return lz_ctx_allows(c, LZ_COMPILE, m->why.ptr, at);
 }
 
-/* Data that only nodes hold: no tensor shows it any more. */
+/* Marks data that only nodes hold: no tensor uses it any more. */
 static lz_err *find_dying(const lz_walk *w, lz_arena *a, const bool **out)
 {
     bool *dying;
@@ -302,8 +336,8 @@ static lz_err *find_scopes(const lz_walk *w, lz_arena *a, const char *const **ou
     return NULL;
 }
 
-/* The order, with what else is known of its nodes and data. */
-static lz_err *compile_with(lz_ctx *c, lz_order *o, lz_recipe **out)
+/* Adds to o what is known of the nodes and the data of the walk. */
+static lz_err *compile_with(lz_ctx *c, lz_compile_request *o, lz_executable **out)
 {
     lz_arena a;
     lz_arena_init(&a);
@@ -311,33 +345,36 @@ static lz_err *compile_with(lz_ctx *c, lz_order *o, lz_recipe **out)
     if (!e && c->options.scopes_in_graph)
         e = find_scopes(&c->syncer->walk, &a, &o->origins.scopes);
     if (!e)
-        e = lz_recipe_compile(o, out);
-    if (e && lz_err_code(e) != LZ_ERR_MEMORY) {
-        /* The job finds out which results it is that cannot be had. */
+        e = lz_executable_compile(o, out);
+    if (e && !lz_err_must_surface(e)) {
+        /* Keep the graph; lz_job_run compiles the results one by one and reports those that fail. */
         lz_err_free(e);
-        e = lz_recipe_shell(o, out);
+        e = lz_executable_shell(o, out);
     }
     lz_arena_deinit(&a);
     return e;
 }
 
-/* What a scope with many temporaries leaves behind is more than the compiled graph needs. */
+/* Returns memory: the temporaries of a large scope took more than the compiled graph needs. */
 static void trim_memory(lz_ctx *c)
 {
     lz_slab_trim(&c->tensors);
-    lz_slab_trim(&c->aliases);
+    lz_slab_trim(&c->storages);
     lz_nodes_trim(c->nodes);
 }
 
-static lz_err *compile(lz_ctx *c, lz_loc at, lz_recipe **out)
+static lz_err *compile(lz_ctx *c, lz_loc at, lz_executable **out)
 {
     lz_syncer *s = c->syncer;
     uint64_t start = lz_clock_ns(), lower = 0;
-    lz_order o = { .words = s->walk.flat.words,
-                   .origins = { s->walk.locs.data, NULL },
-                   .forced = s->forced,
-                   .keep = s->walk.flat.n,
-                   .lower_ns = &lower };
+    lz_compile_request o = { .words = s->walk.flat.words,
+                             .origins = { s->walk.locs.data, NULL },
+                             .forced = s->forced,
+                             .replicas = s->replicas.devices,
+                             .nreplicas = s->replicas.n,
+                             .copies = s->replicas.made,
+                             .keep = s->walk.flat.n,
+                             .lower_ns = &lower };
     trim_memory(c);
     bool first = lz_log_on(LZ_LOG_INFO) || (c->forbidden & LZ_COMPILE);
     if (first)
@@ -345,10 +382,10 @@ static lz_err *compile(lz_ctx *c, lz_loc at, lz_recipe **out)
     LZ_TRY(forbidden_fallback(c, &o, at));
     count(c, LZ_COUNT_UNCACHED, 1);
     LZ_TRY(compile_with(c, &o, out));
-    /* only now: the memory of the compilation is free again */
+    /* after compiling, because its memory is free again */
     lz_err *e = first ? NULL : remember_missed(c);
     if (e) {
-        lz_recipe_release(*out);
+        lz_executable_release(*out);
         *out = NULL;
         return e;
     }
@@ -358,28 +395,51 @@ static lz_err *compile(lz_ctx *c, lz_loc at, lz_recipe **out)
     return NULL;
 }
 
-static lz_err *compile_for(lz_ctx *c, lz_loc at, struct lz_cached *to_make, lz_recipe **out)
+/* Keeps the replica in the cache. If memory is short or another thread has made the replica, nothing is kept,
+ * and the replica's device compiles the graph. */
+static void keep_replica(lz_ctx *c, lz_executable *p)
 {
+    lz_syncer *s = c->syncer;
+    lz_flat f = { p->words, s->walk.flat.n, lz_hash_bytes(p->words, s->walk.flat.n * sizeof *p->words) };
+    lz_cache_lookup t = { 0 };
+    lz_err_drop(lz_cache_find(c->shared->cache, &f, s->walk.locs.data, s->order.data, &t));
+    if (t.to_make)
+        lz_cache_finish(c->shared->cache, t.to_make, p);
+    lz_executable_release(t.executable);
+}
+
+/* Finishes the cache entry first, because other threads wait for it. */
+static lz_err *compile_for(lz_ctx *c, lz_loc at, struct lz_cached *to_make, lz_executable **out)
+{
+    lz_replicas *r = &c->syncer->replicas;
     lz_err *e = compile(c, at, out);
-    lz_cache_finish(c->shared->cache, to_make, e || !(*out)->nstages ? NULL : *out);
+    if (to_make)
+        lz_cache_finish(c->shared->cache, to_make, e || !(*out)->nstages ? NULL : *out);
+    for (size_t i = 0; i < r->n; i++) {
+        if (r->made[i])
+            keep_replica(c, r->made[i]);
+        lz_executable_release(r->made[i]);
+        r->made[i] = NULL;
+    }
     return e;
 }
 
-/* Graphs that differ only in the order of roots of the same structure are one graph. What the
- * order is costs time to find out, so the cheap one is looked up first; where it was seen
- * before, the cache says which order is meant. */
-lz_err *lz_sync_recipe(lz_ctx *c, lz_loc at, lz_recipe **out)
+/* Graphs that differ only in the order of roots with equal structure share one executable. The canonical
+ * order is expensive, so the order of the walk is looked up first; a REDIRECT entry of the cache gives the
+ * canonical order. */
+static lz_err *find_or_compile(lz_ctx *c, lz_loc at, bool guessed, lz_executable **out)
 {
     lz_syncer *s = c->syncer;
-    lz_ticket t = { 0 };
-    LZ_TRY(walk_roots(c));
+    lz_cache_lookup t = { 0 };
     for (int detours = 0; detours < DETOURS; detours++) {
         LZ_TRY(lz_cache_find(c->shared->cache, &s->walk.flat, s->walk.locs.data, s->order.data, &t));
         s->watch.dropped = t.again;
-        if (t.recipe) {
+        if (t.executable) {
+            if (!guessed && detours == 0)
+                expect_again(s, t.executable);
             s->watch.hit = at;
             count(c, LZ_COUNT_CACHED, 1);
-            *out = t.recipe;
+            *out = t.executable;
             return NULL;
         }
         bool other = t.order != NULL;
@@ -396,7 +456,18 @@ lz_err *lz_sync_recipe(lz_ctx *c, lz_loc at, lz_recipe **out)
             return compile_for(c, at, t.to_make, out);
         LZ_TRY(walk_again(c));
     }
-    return compile(c, at, out);
+    return compile_for(c, at, NULL, out);
+}
+
+lz_err *lz_sync_executable(lz_ctx *c, lz_loc at, lz_executable **out)
+{
+    lz_executable *guess = NULL;
+    LZ_TRY(walk_roots(c, &guess));
+    lz_err *e = find_or_compile(c, at, guess != NULL, out);
+    if (!e && guess) /* if another thread has dropped the guess meanwhile, the same words are elsewhere now */
+        c->syncer->walk.flat.words = (*out)->words;
+    lz_executable_release(guess);
+    return e;
 }
 
 /* ---- the job ---- */
@@ -421,13 +492,13 @@ static void gather(const lz_walk *w, lz_job *j)
         j->leaves[i] = lz_data_retain(w->leaves.data[i]);
         j->args[i] = (lz_argument){ 0 };
     }
-    for (size_t i = 0; i < w->nodes.len; i++)
-        for (uint32_t k = 0; k < w->nodes.data[i]->nnumbers; k++)
-            *to++ = (lz_argument){ .number = w->nodes.data[i]->numbers[k] };
+    for (size_t i = 0; i < w->numbered.len; i++)
+        for (uint32_t k = 0; k < w->numbered.data[i]->nnumbers; k++)
+            *to++ = (lz_argument){ .number = lz_node_scalars(w->numbered.data[i])[k] };
     memcpy(j->locs, w->locs.data, w->nodes.len * sizeof *j->locs);
 }
 
-static lz_err *make_job(lz_ctx *c, lz_recipe *p, lz_job **out)
+static lz_err *make_job(lz_ctx *c, lz_executable *p, lz_job **out)
 {
     const lz_walk *w = &c->syncer->walk;
     lz_job_sizes n = { .nodes = (uint32_t)w->nodes.len,
@@ -446,13 +517,13 @@ static lz_err *make_job(lz_ctx *c, lz_recipe *p, lz_job **out)
     return e;
 }
 
-/* From here on nothing can go wrong for the context: every root has its data, or will have it. */
+/* Nothing can fail from here on: every root gets its data or a handle that will be filled. */
 static void hold_roots(lz_ctx *c, const lz_job *j)
 {
     lz_syncer *s = c->syncer;
     for (size_t i = 0; i < s->roots.len; i++)
         if (s->roots.data[i].cell->value.node)
-            lz_alias_hold(s->roots.data[i].cell, lz_data_retain(j->results[s->result_of.data[i]]));
+            lz_lazy_storage_hold(s->roots.data[i].cell, lz_data_retain(j->results[s->result_of.data[i]]));
     s->roots.len = 0;
 }
 
@@ -505,7 +576,7 @@ lz_err *lz_sync_reap(lz_ctx *c, bool wait)
     return first;
 }
 
-/* Without a queue the job runs here and now. Takes the job. */
+/* Runs the job at once if there is no queue. Takes over the job. */
 static lz_err *start_job(lz_ctx *c, lz_job *j, lz_queue *q)
 {
     lz_syncer *s = c->syncer;
@@ -515,11 +586,11 @@ static lz_err *start_job(lz_ctx *c, lz_job *j, lz_queue *q)
         lz_job_release(j);
     if (!q || e)
         lz_job_run(j);
-    lz_err_free(e); /* a queue without room is no reason to fail */
+    lz_err_free(e); /* if the queue takes no job, the job has run here */
     return s->njobs > JOBS_AT_ONCE ? reap_oldest(c) : NULL;
 }
 
-static void count_fallbacks(lz_ctx *c, const lz_recipe *p)
+static void count_fallbacks(lz_ctx *c, const lz_executable *p)
 {
     for (size_t i = 0; i < p->nfallbacks; i++)
         count(c, LZ_COUNT_FELL_BACK + p->fallbacks[i], 1);
@@ -527,31 +598,31 @@ static void count_fallbacks(lz_ctx *c, const lz_recipe *p)
 
 static lz_err *run_graph(lz_ctx *c, lz_loc at)
 {
-    lz_recipe *p;
+    lz_executable *p;
     lz_queue *q = NULL;
     lz_job *j;
     lz_ctx_uses(c, c->syncer->device);
     if (c->options.async)
         LZ_TRY(lz_runtime_queue(c->shared, c->syncer->device, &q));
-    LZ_TRY(lz_sync_recipe(c, at, &p));
+    LZ_TRY(lz_sync_executable(c, at, &p));
     lz_err *e = forbidden_stages(c, p, at);
     if (!e)
         e = lz_save_graph(c, p, at);
     if (!e)
         e = make_job(c, p, &j);
     if (!e) {
+        c->syncer->latest = c->syncer->walk.flat.hash;
         count(c, LZ_COUNT_SYNCED, c->syncer->roots.len);
         count_fallbacks(c, p);
         hold_roots(c, j);
         e = start_job(c, j, q);
     }
-    lz_recipe_release(p);
+    lz_executable_release(p);
     return e;
 }
 
-/* A read waits for what it reads. A failure that it meets is told by this call, not once more by
- * the next. */
-static lz_err *await(lz_ctx *c, lz_alias *const *roots, size_t n)
+/* Waits for the roots of a read. This call reports the failures that it meets; the next call does not. */
+static lz_err *await(lz_ctx *c, lz_lazy_storage *const *roots, size_t n)
 {
     bool failed = false;
     for (size_t i = 0; i < n; i++)
@@ -563,7 +634,7 @@ static lz_err *await(lz_ctx *c, lz_alias *const *roots, size_t n)
     return lz_sync_reap(c, failed);
 }
 
-lz_err *lz_ctx_sync(lz_ctx *c, lz_alias *const *roots, size_t n, lz_sync_cause why, lz_loc at)
+lz_err *lz_ctx_sync(lz_ctx *c, lz_lazy_storage *const *roots, size_t n, lz_sync_cause why, lz_loc at)
 {
     if (!c->syncer)
         return lz_errf(LZ_ERR_NOT_FOUND, "the context has no device");

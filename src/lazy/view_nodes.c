@@ -1,13 +1,15 @@
 #include "lazy/view_nodes.h"
+#include "base/hash.h"
+#include "base/hash_table.h"
 #include "base/mem.h"
 #include "lazy/pack.h"
 #include "lazy/view_steps.h"
 #include "op/op_table.h"
 #include <string.h>
 
-enum { BUCKETS = 1 << 10, MOST = 1 << 12 };
+enum { MOST = 1 << 12 };
 
-/* A node to be made, but for its operands. */
+/* A node without its operands. */
 typedef struct made {
     lz_node_form form;
     const lz_scalar *numbers;
@@ -15,26 +17,25 @@ typedef struct made {
 
 typedef struct move {
     made there, back;
-    bool needs_old; /* going back needs what the step is applied to */
+    bool needs_old; /* the write back reads the value that the step was applied to */
 } move;
 
 typedef enum path_kind { FIXED, MOVES_READ, MOVES_WRITE } path_kind;
 
 typedef struct path {
-    struct path *next;
+    lz_hash_link link;
     const lz_spec *base, *view;
     int64_t offset;
     path_kind kind;
     move *moves;
-    size_t n, reach; /* steps to be made forward before a write can go back */
+    size_t n, reach; /* reach: steps that a write needs forward before it can go back */
 } path;
 
 struct lz_views {
     lz_specs *specs;
     lz_nodes *nodes;
     lz_arena arena, scratch;
-    path *buckets[BUCKETS];
-    size_t n;
+    lz_hash_table paths;
     lz_call call;
 };
 
@@ -59,6 +60,7 @@ void lz_views_destroy(lz_views *v)
     lz_arena_deinit(&v->arena);
     lz_arena_deinit(&v->scratch);
     lz_call_deinit(&v->call);
+    lz_hash_table_deinit(&v->paths);
     lz_mem_free(v);
 }
 
@@ -75,8 +77,7 @@ static lz_err *save(lz_arena *a, const void *from, size_t n, const void **out)
     return NULL;
 }
 
-/* A node of this operator with these arguments; tensors among them are any pointers, numbers that are
- * scalars are given at run time. */
+/* The form of a node. Tensors in args may be any pointer but NULL; scalars become run-time numbers. */
 static lz_err *make_form(lz_views *v, lz_op op, const lz_value *args, const lz_spec *result, made *out)
 {
     const void *numbers;
@@ -102,18 +103,18 @@ static lz_err *make_form(lz_views *v, lz_op op, const lz_value *args, const lz_s
     return NULL;
 }
 
-static char some_tensor; /* its address stands for operands, which come later */
+static char some_tensor; /* its address stands for an operand: operands are set later */
 
 typedef struct stepping {
     lz_views *v;
-    const lz_step *step;
+    const lz_view_step *step;
     const lz_spec *before, *after;
     move *out;
     lz_value self;
     bool moves;
 } stepping;
 
-/* Where a view begins or ends. */
+/* Start or end of a view. */
 static lz_value offset_value(const stepping *s, int64_t v)
 {
     return s->moves ? lz_value_scalar(lz_scalar_int(v)) : lz_value_integer(v);
@@ -169,7 +170,7 @@ static lz_err *unsqueeze_forms(const stepping *s)
     return back(s, LZ_OP_squeeze_dim, (lz_value[]){ s->self, dim });
 }
 
-/* Whoever may write here writes the same everywhere. */
+/* All copies of an element get the same value, so one copy is written back. */
 static lz_err *expand_forms(const stepping *s)
 {
     lz_value dim = lz_value_integer(s->step->dim), zero = lz_value_integer(0), one = lz_value_integer(1);
@@ -218,12 +219,12 @@ static lz_err *make_moves(lz_views *v, path *p, const lz_steps *steps)
     return NULL;
 }
 
-/* Steps that leave elements out, and none that shows one twice. */
+/* Whether several steps leave elements out and none repeats an element. */
 static bool leaves_out_often(const lz_steps *s)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->n; i++) {
-        lz_step_kind k = s->v[i].kind;
+        lz_view_step_kind k = s->v[i].kind;
         if (k == LZ_STEP_EXPAND)
             return false;
         n += k == LZ_STEP_SLICE || k == LZ_STEP_SELECT || k == LZ_STEP_STRIDED;
@@ -257,35 +258,45 @@ static lz_err *make_path(lz_views *v, const lz_window *w, path_kind kind, path *
     return e;
 }
 
-static path **bucket_of(lz_views *v, const lz_window *w)
+static uint64_t hash_of(const void *item)
 {
-    uint64_t h = w->base->hash * UINT64_C(0x9fb21c651e98df25) ^ w->view->hash;
-    h = (h + (uint64_t)w->offset) * UINT64_C(0xc2b2ae3d27d4eb4f);
-    return &v->buckets[h >> 32 & (BUCKETS - 1)];
+    const path *p = item;
+    return lz_hash_word64(lz_hash_word64(p->base->hash ^ p->view->hash << 1, (uint64_t)p->offset),
+                          (uint64_t)p->kind);
+}
+
+static const lz_hash_kind paths = { offsetof(path, link), hash_of };
+
+static bool same(const void *item, const void *key)
+{
+    const path *a = item, *b = key;
+    return a->base == b->base && a->view == b->view && a->offset == b->offset && a->kind == b->kind;
+}
+
+static void forget_all(lz_views *v)
+{
+    lz_hash_table_clear(&v->paths);
+    lz_arena_deinit(&v->arena);
+    lz_arena_init(&v->arena);
 }
 
 static lz_err *find_path(lz_views *v, const lz_window *w, path_kind kind, const path **out)
 {
-    path **bucket = bucket_of(v, w), *p = *bucket;
-    while (p && (p->base != w->base || p->view != w->view || p->offset != w->offset || p->kind != kind))
-        p = p->next;
+    const path wanted = { .base = w->base, .view = w->view, .offset = w->offset, .kind = kind };
+    uint64_t hash = hash_of(&wanted);
+    path *p = lz_hash_table_find(&v->paths, &paths, hash, same, &wanted);
     if (!p) {
-        if (v->n >= MOST) {
-            memset(v->buckets, 0, sizeof v->buckets);
-            lz_arena_deinit(&v->arena);
-            lz_arena_init(&v->arena);
-            v->n = 0;
-        }
+        if (v->paths.count >= MOST)
+            forget_all(v);
+        LZ_TRY(lz_hash_table_reserve(&v->paths, &paths));
         LZ_TRY(make_path(v, w, kind, &p));
-        p->next = *bucket;
-        *bucket = p;
-        v->n++;
+        lz_hash_table_add(&v->paths, &paths, hash, p);
     }
     *out = p;
     return NULL;
 }
 
-/* ---- going along them ---- */
+/* ---- applying paths ---- */
 
 static lz_err *apply(lz_views *v, const lz_window *w, const made *m, const lz_output *in, lz_output *out)
 {

@@ -1,12 +1,12 @@
 /* view_nodes.h - reading and writing a storage through a strided map, as nodes.
  *
- * Reading applies the steps of view_steps.h to the value of the base. Writing applies them as
- * far as the last one that leaves elements out, then goes back: what was left out comes from
- * the old value (slice_scatter, select_scatter, as_strided_scatter), and a map that shows all
- * elements needs no old value at all. How steps look for a base and a map is remembered.
+ * Reading applies the steps of view_steps.h to the value of the base. Writing applies them up to
+ * the last step that leaves elements out, then inverts them: elements that were left out come from
+ * the old value (slice_scatter, select_scatter, as_strided_scatter). A map that covers all
+ * elements needs no old value. The steps of each pair of base and map are remembered.
  *
- * Where a view begins is fixed, or a run-time number of its nodes (`moves`): then views of one shape at
- * any offset are the same graph. A write that moves and would need old values of several steps is one
+ * Where a view begins is fixed, or a run-time number of its nodes (`moves`): then the offset of
+ * a view is no part of the graph. A write that moves and would need old values of several steps is one
  * as_strided_scatter: nobody has to copy the parts between. */
 #ifndef LZ_LAZY_VIEW_NODES_H
 #define LZ_LAZY_VIEW_NODES_H
@@ -21,14 +21,14 @@ void lz_views_destroy(lz_views *v);
 typedef struct lz_window {
     const lz_spec *base, *view;
     int64_t offset; /* of the view, in the storage */
-    bool moves;     /* the offset is no part of the graph */
+    bool moves;     /* the offset is a run-time number of the graph */
     lz_loc at;
     const char *scope;
 } lz_window;
 
 /* *out: one count of the caller. */
 LZ_MUST_USE lz_err *lz_views_read(lz_views *v, const lz_window *w, lz_output base, lz_output *out);
-/* The base with the elements that the window shows replaced by those of `part`. */
+/* The base value with the elements of the window replaced by those of `part`. */
 LZ_MUST_USE lz_err *lz_views_write(lz_views *v, const lz_window *w, lz_output base, lz_output part,
                                    lz_output *out);
 

@@ -2,18 +2,18 @@
 #include <assert.h>
 #include <string.h>
 
-/* A dimension of the view that moves. */
+/* A dimension of the view with a stride and more than one element. */
 typedef struct moving {
     int64_t size, stride;
-    int64_t at; /* which dimension of the view it is */
+    int64_t at; /* the dimension's number in the view */
 } moving;
 
-/* A dimension of the storage as it is cut: `size` units of `unit` elements. */
-typedef struct cut {
+/* A dimension of the storage after cutting: `size` units of `unit` elements. */
+typedef struct part {
     int64_t size, unit;
-    int64_t start;    /* where the view begins in it */
-    int64_t first, n; /* moving dimensions inside, coarse ones first */
-} cut;
+    int64_t start;    /* where the view begins in the dimension */
+    int64_t first, n; /* moving dimensions inside, largest stride first */
+} part;
 
 typedef struct finding {
     lz_arena *arena;
@@ -22,10 +22,10 @@ typedef struct finding {
     int64_t offset;
     moving moves[LZ_MAX_DIMS];
     int64_t nmoves;
-    cut cuts[2 * LZ_MAX_DIMS];
-    int64_t ncuts;
+    part parts[2 * LZ_MAX_DIMS];
+    int64_t nparts;
     lz_shape shape; /* after the steps so far */
-    lz_step *steps;
+    lz_view_step *steps;
     size_t n, cap;
     bool failed; /* as_strided is needed */
 } finding;
@@ -42,11 +42,11 @@ static lz_err *save_ints(lz_arena *a, const int64_t *v, int64_t n, lz_ints *out)
     return NULL;
 }
 
-/* The shape after it is in f->shape. */
-static lz_err *add_step(finding *f, lz_step s)
+/* Requires the shape after the step in f->shape. */
+static lz_err *add_step(finding *f, lz_view_step s)
 {
     if (f->n == f->cap) {
-        lz_step *more;
+        lz_view_step *more;
         LZ_TRY(lz_arena_new(f->arena, &more, f->cap * 2 + 8));
         if (f->n)
             memcpy(more, f->steps, f->n * sizeof *more);
@@ -68,7 +68,7 @@ static lz_err *add_permute(finding *f, const int64_t *dims)
         f->shape.v[i] = old.v[dims[i]];
         changes = changes || dims[i] != i;
     }
-    return changes ? add_step(f, (lz_step){ .kind = LZ_STEP_PERMUTE, .list = { dims, old.n } }) : NULL;
+    return changes ? add_step(f, (lz_view_step){ .kind = LZ_STEP_PERMUTE, .list = { dims, old.n } }) : NULL;
 }
 
 static lz_err *add_view(finding *f, const lz_shape *sizes)
@@ -76,7 +76,7 @@ static lz_err *add_view(finding *f, const lz_shape *sizes)
     if (lz_shape_eq(lz_shape_ints(&f->shape), lz_shape_ints(sizes)))
         return NULL;
     f->shape = *sizes;
-    return add_step(f, (lz_step){ .kind = LZ_STEP_VIEW });
+    return add_step(f, (lz_view_step){ .kind = LZ_STEP_VIEW });
 }
 
 static lz_err *add_slice(finding *f, int64_t dim, int64_t start, int64_t size, int64_t step)
@@ -85,8 +85,8 @@ static lz_err *add_slice(finding *f, int64_t dim, int64_t start, int64_t size, i
     if (start == 0 && step == 1 && size == f->shape.v[dim])
         return NULL;
     f->shape.v[dim] = size;
-    return add_step(f,
-                    (lz_step){ .kind = LZ_STEP_SLICE, .dim = dim, .start = start, .end = end, .step = step });
+    return add_step(
+        f, (lz_view_step){ .kind = LZ_STEP_SLICE, .dim = dim, .start = start, .end = end, .step = step });
 }
 
 static lz_err *add_select(finding *f, int64_t dim, int64_t index)
@@ -94,7 +94,7 @@ static lz_err *add_select(finding *f, int64_t dim, int64_t index)
     f->shape.n--;
     for (int64_t d = dim; d < f->shape.n; d++)
         f->shape.v[d] = f->shape.v[d + 1];
-    return add_step(f, (lz_step){ .kind = LZ_STEP_SELECT, .dim = dim, .start = index });
+    return add_step(f, (lz_view_step){ .kind = LZ_STEP_SELECT, .dim = dim, .start = index });
 }
 
 static lz_err *add_unsqueeze(finding *f, int64_t dim)
@@ -102,18 +102,18 @@ static lz_err *add_unsqueeze(finding *f, int64_t dim)
     for (int64_t d = f->shape.n++; d > dim; d--)
         f->shape.v[d] = f->shape.v[d - 1];
     f->shape.v[dim] = 1;
-    return add_step(f, (lz_step){ .kind = LZ_STEP_UNSQUEEZE, .dim = dim });
+    return add_step(f, (lz_view_step){ .kind = LZ_STEP_UNSQUEEZE, .dim = dim });
 }
 
 static lz_err *add_expand(finding *f, int64_t dim, int64_t size)
 {
     f->shape.v[dim] = size;
-    return add_step(f, (lz_step){ .kind = LZ_STEP_EXPAND, .dim = dim });
+    return add_step(f, (lz_view_step){ .kind = LZ_STEP_EXPAND, .dim = dim });
 }
 
 /* ---- the storage ---- */
 
-/* The base's dimensions in the order in which they lie, outermost first. */
+/* Permutes the base's dimensions into the order of memory, outermost first. */
 static lz_err *to_storage_order(finding *f)
 {
     const lz_spec *b = f->base;
@@ -143,8 +143,8 @@ static void list_moves(finding *f)
     }
 }
 
-/* Moving along what is finer than a unit never leaves it, and what is coarser moves by whole
- * ones: then the storage may stay cut there. */
+/* Whether the storage can stay cut at this unit: smaller strides never leave one unit, and larger strides are
+ * multiples of the unit. */
 static bool keeps(const finding *f, int64_t unit)
 {
     int64_t reach = f->offset % unit;
@@ -161,8 +161,8 @@ static bool keeps(const finding *f, int64_t unit)
 
 static void place_moves(finding *f)
 {
-    for (int64_t j = 0, next = 0; j < f->ncuts; j++) {
-        cut *c = &f->cuts[j];
+    for (int64_t j = 0, next = 0; j < f->nparts; j++) {
+        part *c = &f->parts[j];
         c->start = f->offset / c->unit % c->size;
         c->first = next;
         while (next < f->nmoves && f->moves[next].stride >= c->unit)
@@ -171,7 +171,7 @@ static void place_moves(finding *f)
     }
 }
 
-/* As the base is cut, less what the view moves across. */
+/* Cuts the storage like the base, without the parts that the view moves across. */
 static void cut_storage(finding *f)
 {
     int64_t unit = f->base->numel;
@@ -179,16 +179,16 @@ static void cut_storage(finding *f)
         inner /= f->shape.v[d];
         if (f->shape.v[d] == 1 || !keeps(f, inner))
             continue;
-        f->cuts[f->ncuts++] = (cut){ .size = unit / inner, .unit = inner };
+        f->parts[f->nparts++] = (part){ .size = unit / inner, .unit = inner };
         unit = inner;
     }
     place_moves(f);
 }
 
-/* ---- several moving dimensions in one cut ---- */
+/* ---- several moving dimensions in one part ---- */
 
-/* How far the finer ones reach, in units of the cut. */
-static int64_t finer_reach(const finding *f, const cut *c)
+/* How far the dimensions with smaller strides reach, in units of the part. */
+static int64_t finer_reach(const finding *f, const part *c)
 {
     int64_t reach = 0;
     for (int64_t i = c->first + 1; i < c->first + c->n; i++)
@@ -196,42 +196,42 @@ static int64_t finer_reach(const finding *f, const cut *c)
     return reach;
 }
 
-static void insert_cut(finding *f, int64_t at, cut outer, cut inner)
+static void insert_part(finding *f, int64_t at, part outer, part inner)
 {
-    for (int64_t i = f->ncuts++; i > at + 1; i--)
-        f->cuts[i] = f->cuts[i - 1];
-    f->cuts[at] = outer;
-    f->cuts[at + 1] = inner;
+    for (int64_t i = f->nparts++; i > at + 1; i--)
+        f->parts[i] = f->parts[i - 1];
+    f->parts[at] = outer;
+    f->parts[at + 1] = inner;
 }
 
-/* Cuts a dimension at the stride of its coarsest move, if that divides it. */
+/* Splits a dimension at the largest stride of its moving dimensions, if that divides the dimension. */
 static bool split(finding *f, int64_t at)
 {
-    cut c = f->cuts[at];
+    part c = f->parts[at];
     int64_t k = f->moves[c.first].stride / c.unit;
     if (f->moves[c.first].stride % c.unit || c.size % k || c.start % k + finer_reach(f, &c) >= k
-        || f->ncuts == (int64_t)2 * LZ_MAX_DIMS)
+        || f->nparts == (int64_t)2 * LZ_MAX_DIMS)
         return false;
-    insert_cut(
+    insert_part(
         f, at,
-        (cut){ .size = c.size / k, .unit = c.unit * k, .start = c.start / k, .first = c.first, .n = 1 },
-        (cut){ .size = k, .unit = c.unit, .start = c.start % k, .first = c.first + 1, .n = c.n - 1 });
+        (part){ .size = c.size / k, .unit = c.unit * k, .start = c.start / k, .first = c.first, .n = 1 },
+        (part){ .size = k, .unit = c.unit, .start = c.start % k, .first = c.first + 1, .n = c.n - 1 });
     return true;
 }
 
 static bool split_all(finding *f)
 {
     bool ok = true;
-    for (int64_t j = 0; j < f->ncuts; j++)
-        if (f->cuts[j].n > 1)
+    for (int64_t j = 0; j < f->nparts; j++)
+        if (f->parts[j].n > 1)
             ok = split(f, j) && ok;
     return ok;
 }
 
-/* Slices a dimension so that the stride of its coarsest move divides what is left. */
+/* Slices a dimension so that the largest stride of its moving dimensions divides the rest. */
 static lz_err *trim(finding *f, int64_t at)
 {
-    cut *c = &f->cuts[at];
+    part *c = &f->parts[at];
     const moving *m = &f->moves[c->first];
     int64_t k = m->stride / c->unit, size = m->size * k;
     int64_t start = c->start < c->size - size ? c->start : c->size - size;
@@ -247,13 +247,13 @@ static lz_err *trim(finding *f, int64_t at)
 
 static lz_err *view_cuts(finding *f)
 {
-    lz_shape sizes = { .n = f->ncuts };
-    if (f->ncuts > LZ_MAX_DIMS) {
+    lz_shape sizes = { .n = f->nparts };
+    if (f->nparts > LZ_MAX_DIMS) {
         f->failed = true;
         return NULL;
     }
-    for (int64_t j = 0; j < f->ncuts; j++)
-        sizes.v[j] = f->cuts[j].size;
+    for (int64_t j = 0; j < f->nparts; j++)
+        sizes.v[j] = f->parts[j].size;
     return add_view(f, &sizes);
 }
 
@@ -263,8 +263,8 @@ static lz_err *separate_moves(finding *f)
     LZ_TRY(view_cuts(f));
     if (done || f->failed)
         return NULL;
-    for (int64_t j = 0; j < f->ncuts && !f->failed; j++)
-        if (f->cuts[j].n > 1)
+    for (int64_t j = 0; j < f->nparts && !f->failed; j++)
+        if (f->parts[j].n > 1)
             LZ_TRY(trim(f, j));
     if (f->failed || !split_all(f)) {
         f->failed = true;
@@ -273,21 +273,21 @@ static lz_err *separate_moves(finding *f)
     return view_cuts(f);
 }
 
-/* ---- from cuts to the view ---- */
+/* ---- from parts to the view ---- */
 
 static lz_err *slice_cuts(finding *f)
 {
-    for (int64_t j = 0; j < f->ncuts; j++) {
-        const cut *c = &f->cuts[j];
+    for (int64_t j = 0; j < f->nparts; j++) {
+        const part *c = &f->parts[j];
         const moving *m = &f->moves[c->first];
         if (c->n == 0)
             continue;
         f->failed = f->failed || m->stride % c->unit != 0;
         LZ_TRY(add_slice(f, j, c->start, m->size, m->stride / c->unit));
     }
-    for (int64_t j = f->ncuts - 1; j >= 0; j--)
-        if (f->cuts[j].n == 0)
-            LZ_TRY(add_select(f, j, f->cuts[j].start));
+    for (int64_t j = f->nparts - 1; j >= 0; j--)
+        if (f->parts[j].n == 0)
+            LZ_TRY(add_select(f, j, f->parts[j].start));
     return NULL;
 }
 
@@ -298,7 +298,7 @@ static lz_err *order_dims(finding *f)
         for (int64_t j = 0; j < f->nmoves; j++)
             if (f->moves[j].at == i)
                 dims[n++] = j;
-    assert(n == f->shape.n); /* every other dimension was selected away */
+    assert(n == f->shape.n); /* all other dimensions were removed by select */
     LZ_TRY(add_permute(f, dims));
     for (int64_t i = 0; i < f->sizes.n; i++)
         if (f->sizes.v[i] == 1 || f->strides.v[i] == 0)
@@ -320,7 +320,7 @@ static lz_err *find_steps(finding *f)
     return f->failed ? NULL : order_dims(f);
 }
 
-/* Nothing is to be seen. */
+/* A view without elements. */
 static lz_err *find_nothing(finding *f)
 {
     lz_shape flat = { .n = 1, .v = { f->base->numel } }, to;
@@ -340,7 +340,7 @@ static lz_err *find_strided(finding *f)
     f->n = 0;
     LZ_TRY(to_storage_order(f));
     LZ_TRY(lz_shape_copy(f->sizes, &f->shape));
-    return add_step(f, (lz_step){ .kind = LZ_STEP_STRIDED, .start = f->offset, .list = f->strides });
+    return add_step(f, (lz_view_step){ .kind = LZ_STEP_STRIDED, .start = f->offset, .list = f->strides });
 }
 
 static bool reaches(const finding *f)
@@ -382,7 +382,7 @@ lz_err *lz_view_steps_strided(lz_arena *a, const lz_spec *base, lz_ints sizes, l
 
 /* ---- and back ---- */
 
-static void compose_permute(const lz_step *s, lz_map_of *m)
+static void compose_permute(const lz_view_step *s, lz_map_of *m)
 {
     lz_map_of old = *m;
     for (int64_t i = 0; i < s->list.n; i++) {
@@ -391,7 +391,7 @@ static void compose_permute(const lz_step *s, lz_map_of *m)
     }
 }
 
-static void compose_select(const lz_step *s, lz_map_of *m)
+static void compose_select(const lz_view_step *s, lz_map_of *m)
 {
     m->offset += s->start * m->strides.v[s->dim];
     m->sizes.n = --m->strides.n;
@@ -401,7 +401,7 @@ static void compose_select(const lz_step *s, lz_map_of *m)
     }
 }
 
-static void compose_unsqueeze(const lz_step *s, lz_map_of *m)
+static void compose_unsqueeze(const lz_view_step *s, lz_map_of *m)
 {
     for (int64_t d = m->sizes.n; d > s->dim; d--) {
         m->sizes.v[d] = m->sizes.v[d - 1];
@@ -412,7 +412,7 @@ static void compose_unsqueeze(const lz_step *s, lz_map_of *m)
     m->sizes.n = ++m->strides.n;
 }
 
-static bool compose_view(const lz_step *s, lz_map_of *m)
+static bool compose_view(const lz_view_step *s, lz_map_of *m)
 {
     lz_shape strides;
     bool ok = lz_strides_view(lz_shape_ints(&m->sizes), lz_shape_ints(&m->strides), s->sizes, &strides);
@@ -423,7 +423,7 @@ static bool compose_view(const lz_step *s, lz_map_of *m)
     return ok;
 }
 
-static void compose_strided(const lz_step *s, lz_map_of *m)
+static void compose_strided(const lz_view_step *s, lz_map_of *m)
 {
     m->sizes.n = m->strides.n = s->sizes.n;
     m->offset = s->start;
@@ -433,7 +433,7 @@ static void compose_strided(const lz_step *s, lz_map_of *m)
     }
 }
 
-static bool compose(const lz_step *s, lz_map_of *m)
+static bool compose(const lz_view_step *s, lz_map_of *m)
 {
     switch (s->kind) {
     case LZ_STEP_PERMUTE:

@@ -6,10 +6,10 @@
 
 enum { MOST_STEPS = 64 };
 
-/* Computes one number from those before it. */
+/* Computes one number from the numbers of earlier steps. */
 typedef struct step {
-    lz_lkind kind; /* SCALAR, CONST, CAST or MAP */
-    lz_kop op;
+    lz_low_kind kind; /* SCALAR, CONST, CAST or MAP */
+    lz_kernel_op op;
     lz_dtype dtype;
     uint32_t in[3];
     int64_t slot;
@@ -26,33 +26,35 @@ typedef struct part {
 struct lz_guard {
     const lz_guard *next;
     uint32_t origin, condition;
+    lz_reason reason;
     lz_dtype fits; /* the number `condition` must fit this dtype; LZ_DTYPE_NONE: it must be true */
     size_t n_steps, n_parts;
     const step *steps;
     const part *parts;
 };
 
-/* ---- what steps do ---- */
+/* ---- running steps ---- */
 
-/* 1 + the operation, by lz_kop. */
-static const int8_t binaries[LZ_KOP_COUNT] = {
-    [LZ_K_ADD] = 1 + LZ_SCALAR_ADD, [LZ_K_SUB] = 1 + LZ_SCALAR_SUB, [LZ_K_MUL] = 1 + LZ_SCALAR_MUL,
-    [LZ_K_DIV] = 1 + LZ_SCALAR_DIV, [LZ_K_AND] = 1 + LZ_SCALAR_AND, [LZ_K_OR] = 1 + LZ_SCALAR_OR,
-    [LZ_K_XOR] = 1 + LZ_SCALAR_XOR,
+/* By lz_kernel_op: 1 + the scalar operation; 0: none. */
+static const int8_t binaries[LZ_KERNEL_OP_COUNT] = {
+    [LZ_KERNEL_ADD] = 1 + LZ_SCALAR_ADD, [LZ_KERNEL_SUB] = 1 + LZ_SCALAR_SUB,
+    [LZ_KERNEL_MUL] = 1 + LZ_SCALAR_MUL, [LZ_KERNEL_DIV] = 1 + LZ_SCALAR_DIV,
+    [LZ_KERNEL_AND] = 1 + LZ_SCALAR_AND, [LZ_KERNEL_OR] = 1 + LZ_SCALAR_OR,
+    [LZ_KERNEL_XOR] = 1 + LZ_SCALAR_XOR,
 };
 
-static const int8_t comparisons[LZ_KOP_COUNT] = {
-    [LZ_K_EQ] = 1 + LZ_SCALAR_EQ, [LZ_K_NE] = 1 + LZ_SCALAR_NE, [LZ_K_LT] = 1 + LZ_SCALAR_LT,
-    [LZ_K_LE] = 1 + LZ_SCALAR_LE, [LZ_K_GT] = 1 + LZ_SCALAR_GT, [LZ_K_GE] = 1 + LZ_SCALAR_GE,
+static const int8_t comparisons[LZ_KERNEL_OP_COUNT] = {
+    [LZ_KERNEL_EQ] = 1 + LZ_SCALAR_EQ, [LZ_KERNEL_NE] = 1 + LZ_SCALAR_NE, [LZ_KERNEL_LT] = 1 + LZ_SCALAR_LT,
+    [LZ_KERNEL_LE] = 1 + LZ_SCALAR_LE, [LZ_KERNEL_GT] = 1 + LZ_SCALAR_GT, [LZ_KERNEL_GE] = 1 + LZ_SCALAR_GE,
 };
 
-static bool can_do(const lz_ln *n)
+static bool can_do(const lz_low_node *n)
 {
-    lz_kop op = (lz_kop)n->op;
-    if (n->kind == LZ_L_MAP)
-        return binaries[op] || comparisons[op] || op == LZ_K_NEG || op == LZ_K_ABS || op == LZ_K_SELECT
-               || (op == LZ_K_NOT && n->dtype == LZ_BOOL);
-    return n->kind == LZ_L_SCALAR || n->kind == LZ_L_CONST || n->kind == LZ_L_CAST;
+    lz_kernel_op op = (lz_kernel_op)n->op;
+    if (n->kind == LZ_LOW_MAP)
+        return binaries[op] || comparisons[op] || op == LZ_KERNEL_NEG || op == LZ_KERNEL_ABS
+               || op == LZ_KERNEL_SELECT || (op == LZ_KERNEL_NOT && n->dtype == LZ_BOOL);
+    return n->kind == LZ_LOW_SCALAR || n->kind == LZ_LOW_CONST || n->kind == LZ_LOW_CAST;
 }
 
 static lz_err *map_step(const step *s, const lz_scalar *done, lz_scalar *out)
@@ -66,34 +68,34 @@ static lz_err *map_step(const step *s, const lz_scalar *done, lz_scalar *out)
         *out = lz_scalar_bool(truth);
         return NULL;
     }
-    if (s->op == LZ_K_NEG)
+    if (s->op == LZ_KERNEL_NEG)
         return lz_scalar_neg(x, out);
-    if (s->op == LZ_K_ABS)
+    if (s->op == LZ_KERNEL_ABS)
         return lz_scalar_abs(x, out);
-    *out = s->op == LZ_K_NOT ? lz_scalar_bool(!x.i) : x.i ? y : done[s->in[2]];
+    *out = s->op == LZ_KERNEL_NOT ? lz_scalar_bool(!x.i) : x.i ? y : done[s->in[2]];
     return NULL;
 }
 
 static lz_err *do_step(const step *s, const lz_scalar *scalars, const lz_scalar *done, lz_scalar *out)
 {
     char room[16];
-    if (s->kind == LZ_L_MAP)
+    if (s->kind == LZ_LOW_MAP)
         return map_step(s, done, out);
-    *out = s->kind == LZ_L_SCALAR ? scalars[s->slot] : s->kind == LZ_L_CONST ? s->value : done[s->in[0]];
+    *out = s->kind == LZ_LOW_SCALAR ? scalars[s->slot] : s->kind == LZ_LOW_CONST ? s->value : done[s->in[0]];
     lz_element_set(s->dtype, *out, room);
     *out = lz_element_get(s->dtype, room);
     return NULL;
 }
 
-/* ---- making them ---- */
+/* ---- making guards ---- */
 
 typedef struct nodes {
-    const lz_ln *v[MOST_STEPS]; /* by id */
+    const lz_low_node *v[MOST_STEPS]; /* by id */
     size_t n;
 } nodes;
 
-/* false: it is there already, or there is no room. */
-static bool add_node(nodes *found, const lz_ln *n)
+/* False: the node is in the table already, or the table is full. */
+static bool add_node(nodes *found, const lz_low_node *n)
 {
     size_t at = 0;
     while (at < found->n && found->v[at]->id < n->id)
@@ -106,7 +108,7 @@ static bool add_node(nodes *found, const lz_ln *n)
     return true;
 }
 
-static uint32_t place_of(const nodes *found, const lz_ln *n)
+static uint32_t place_of(const nodes *found, const lz_low_node *n)
 {
     uint32_t i = 0;
     while (i + 1 < found->n && found->v[i] != n)
@@ -114,12 +116,12 @@ static uint32_t place_of(const nodes *found, const lz_ln *n)
     return i;
 }
 
-/* Adds what the nodes are made of; inputs have smaller ids, so one way down finds all. false: steps
- * cannot compute them. */
+/* Adds everything that the nodes are computed from. Inputs have smaller ids, so one pass downwards finds
+ * all. False: steps cannot compute the nodes. */
 static bool find_inputs(nodes *found)
 {
     for (size_t i = found->n; i-- > 0;) {
-        const lz_ln *n = found->v[i];
+        const lz_low_node *n = found->v[i];
         if (!can_do(n) || n->nin > 3 || found->n + n->nin > MOST_STEPS)
             return false;
         for (int k = 0; k < n->nin; k++)
@@ -128,25 +130,25 @@ static bool find_inputs(nodes *found)
     return true;
 }
 
-static void make_step(const nodes *found, const lz_ln *n, step *out)
+static void make_step(const nodes *found, const lz_low_node *n, step *out)
 {
-    *out = (step){ .kind = (lz_lkind)n->kind, .op = (lz_kop)n->op, .dtype = (lz_dtype)n->dtype };
+    *out = (step){ .kind = (lz_low_kind)n->kind, .op = (lz_kernel_op)n->op, .dtype = (lz_dtype)n->dtype };
     for (int k = 0; k < n->nin; k++)
         out->in[k] = place_of(found, n->in[k]);
-    if (n->kind == LZ_L_SCALAR)
-        out->slot = ((const lz_lscalar *)n->attr)->slot;
-    if (n->kind == LZ_L_CONST)
+    if (n->kind == LZ_LOW_SCALAR)
+        out->slot = ((const lz_low_scalar_attr *)n->attr)->slot;
+    if (n->kind == LZ_LOW_CONST)
         out->value = *(const lz_scalar *)n->attr;
 }
 
-static lz_err *make_part(lz_lower *b, const nodes *found, const lz_lv *v, part *out)
+static lz_err *make_part(lz_lower *b, const nodes *found, const lz_low_value *v, part *out)
 {
     lz_text t = { 0 };
-    if (v->kind == LZ_LV_NUMBER && v->node) {
+    if (v->kind == LZ_LOW_VALUE_NUMBER && v->node) {
         *out = (part){ .step = place_of(found, v->node), .is_number = true };
         return NULL;
     }
-    lz_lv_print(v, &t);
+    lz_low_value_print(v, &t);
     lz_err *e = lz_text_check(&t);
     if (!e)
         e = lz_arena_copy(b->arena, lz_text_view(&t), &out->text);
@@ -154,8 +156,8 @@ static lz_err *make_part(lz_lower *b, const nodes *found, const lz_lv *v, part *
     return e;
 }
 
-/* The guard's steps; all else is the caller's to fill in. */
-static lz_err *new_guard(lz_lower *b, const nodes *found, const lz_ln *condition, lz_guard **out)
+/* Makes a guard with its steps; the caller sets the message or `fits`. */
+static lz_err *new_guard(lz_lower *b, const nodes *found, const lz_low_node *condition, lz_guard **out)
 {
     step *steps;
     LZ_TRY(lz_arena_new(b->arena, out, 1));
@@ -171,42 +173,45 @@ static lz_err *new_guard(lz_lower *b, const nodes *found, const lz_ln *condition
     return NULL;
 }
 
-static lz_err *add_guard(lz_lower *b, const lz_ln *condition, const lz_lv *parts, size_t n)
+static lz_err *add_guard(lz_lower *b, const lz_low_node *condition, lz_reason reason,
+                         const lz_low_value *parts, size_t n)
 {
     nodes found = { .n = 0 };
     lz_guard *g;
     part *made;
     add_node(&found, condition);
     for (size_t i = 0; i < n; i++)
-        if (parts[i].kind == LZ_LV_NUMBER && parts[i].node)
+        if (parts[i].kind == LZ_LOW_VALUE_NUMBER && parts[i].node)
             add_node(&found, parts[i].node);
     if (!find_inputs(&found))
-        return lz_errf(LZ_ERR_INTERNAL, "a condition that is too difficult to be a guard");
+        return lz_errf(LZ_ERR_NEEDS_VALUE, "a condition on run-time numbers is too large for a guard");
     LZ_TRY(new_guard(b, &found, condition, &g));
     LZ_TRY(lz_arena_new(b->arena, &made, n));
     for (size_t i = 0; i < n; i++)
         LZ_TRY(make_part(b, &found, &parts[i], &made[i]));
+    g->reason = reason;
     g->parts = made;
     g->n_parts = n;
     b->guards = g;
     return NULL;
 }
 
-lz_err *lz_low_require(lz_lower *b, const lz_lv *condition, const lz_lv *parts, size_t n)
+lz_err *lz_low_require(lz_lower *b, const lz_low_value *condition, lz_reason reason,
+                       const lz_low_value *parts, size_t n)
 {
     if (condition->node)
-        return b->shape_only ? NULL : add_guard(b, condition->node, parts, n);
-    return condition->number.i ? NULL : lz_low_message(parts, n);
+        return b->shape_only ? NULL : add_guard(b, condition->node, reason, parts, n);
+    return condition->number.i ? NULL : lz_low_message(reason, parts, n);
 }
 
-/* Every number of that kind fits: no guard is needed. */
+/* Whether every number of the kind fits into d, so that no guard is needed. */
 static bool always_fits(lz_scalar_kind kind, lz_dtype d)
 {
     bool whole = kind == LZ_SCALAR_INT, wide = d == LZ_F32 || d == LZ_BF16 || d == LZ_I64;
     return kind == LZ_SCALAR_BOOL || d == LZ_BOOL || d == LZ_F64 || lz_dtype_is_complex(d) || (whole && wide);
 }
 
-lz_err *lz_low_require_fits(lz_lower *b, const lz_lv *number, lz_dtype d)
+lz_err *lz_low_require_fits(lz_lower *b, const lz_low_value *number, lz_dtype d)
 {
     nodes found = { .n = 0 };
     lz_guard *g;
@@ -216,7 +221,8 @@ lz_err *lz_low_require_fits(lz_lower *b, const lz_lv *number, lz_dtype d)
     if (b->shape_only || always_fits(number->number.kind, d))
         return NULL;
     add_node(&found, number->node);
-    if (!find_inputs(&found)) /* a number that a formula made: not one that a program passed */
+    if (!find_inputs(
+            &found)) /* a formula computed the number; only numbers that a program passed are checked */
         return NULL;
     LZ_TRY(new_guard(b, &found, number->node, &g));
     g->fits = d;
@@ -224,7 +230,7 @@ lz_err *lz_low_require_fits(lz_lower *b, const lz_lv *number, lz_dtype d)
     return NULL;
 }
 
-/* ---- keeping them ---- */
+/* ---- copying guards ---- */
 
 static lz_err *copy_parts(const lz_guard *g, lz_arena *arena, part **out)
 {
@@ -257,7 +263,7 @@ lz_err *lz_guards_copy(const lz_guard *from, lz_arena *arena, const lz_guard **o
     return NULL;
 }
 
-/* ---- asking them ---- */
+/* ---- checking guards ---- */
 
 static lz_err *do_steps(const lz_guard *g, const lz_scalar *scalars, lz_scalar *done)
 {
@@ -269,7 +275,7 @@ static lz_err *do_steps(const lz_guard *g, const lz_scalar *scalars, lz_scalar *
 static lz_err *check_guard(const lz_guard *g, const lz_scalar *scalars)
 {
     lz_scalar done[MOST_STEPS];
-    lz_lv parts[MOST_STEPS];
+    lz_low_value parts[MOST_STEPS];
     LZ_TRY(do_steps(g, scalars, done));
     if (g->fits != LZ_DTYPE_NONE)
         return lz_scalar_cast(done[g->condition], g->fits, &(lz_scalar){ 0 });
@@ -277,8 +283,9 @@ static lz_err *check_guard(const lz_guard *g, const lz_scalar *scalars)
         return NULL;
     size_t n = g->n_parts < MOST_STEPS ? g->n_parts : MOST_STEPS;
     for (size_t i = 0; i < n; i++)
-        parts[i] = g->parts[i].is_number ? lz_lv_number(done[g->parts[i].step]) : lz_lv_str(g->parts[i].text);
-    return lz_low_message(parts, n);
+        parts[i] = g->parts[i].is_number ? lz_low_value_number(done[g->parts[i].step])
+                                         : lz_low_value_str(g->parts[i].text);
+    return lz_low_message(g->reason, parts, n);
 }
 
 lz_err *lz_guards_check(const lz_guard *g, const lz_scalar *scalars, uint32_t *failed)

@@ -1,161 +1,176 @@
-/* lower.h - the lowered DAG: what operators are made of, and how it is built.
+/* lower.h - the lowered DAG: the primitives that operators are made of, and the builder.
  *
- * A node is one primitive applied to nodes made before it. Nodes are hash-consed and
- * immutable, belong to the builder's arena, and know their dtype and sizes, which are
- * plain numbers. Nothing here computes elements.
+ * A node is one primitive, applied to earlier nodes. Nodes are hash-consed and immutable, and belong to
+ * the builder's arena. Dtype and sizes of a node are plain numbers. Nothing here computes elements.
  *
- * An operator is lowered by a function of one form, lz_lower_fn: generated from its
- * formula, or written by hand for a primitive. It gets the arguments of the schema in
- * order, none left out, and gives the results. A builder that only wants shapes makes
- * nodes without inputs; the same functions are then shape functions.
+ * An operator is lowered by a function of type lz_lower_fn: generated from its formula, or written by hand
+ * for a primitive. The function gets all arguments of the schema in order, and returns the results. A
+ * builder that only wants shapes makes nodes without inputs; the same functions then infer shapes.
  *
- * Inside an operator, f16 and bf16 are carried in f32: a value has a dtype of its own
- * beside that of its node. lz_low_call, which is how an operator is called from outside,
- * rounds the results. */
+ * Within an operator, f16 and bf16 are computed in f32: the dtype of a value may differ from that of its
+ * node. lz_low_call, which calls an operator from outside, rounds the results. */
 #ifndef LZ_LOWER_LOWER_H
 #define LZ_LOWER_LOWER_H
 
 #include "base/arena.h"
-#include "base/err.h"
+#include "base/hash_table.h"
 #include "base/text.h"
 #include "jit/kernel.h"
 #include <lazuli/value.h>
 
 /* ---- nodes ---- */
 
-typedef enum lz_lkind {
-    LZ_L_INPUT,   /* a tensor from outside; attr lz_linput */
-    LZ_L_SCALAR,  /* a number from outside, without dimensions; attr lz_lscalar */
-    LZ_L_CONST,   /* a number without dimensions (op: 1 if sizes tell it); attr lz_scalar */
-    LZ_L_IOTA,    /* i64: offset + strides * index; attr lz_liota */
-    LZ_L_MAP,     /* a scalar operation (op: lz_kop); inputs have its sizes */
-    LZ_L_CAST,    /* to dtype */
-    LZ_L_PHILOX,  /* i64 word (op: 0..3) of seed, stream, index; as lz_kb_philox */
-    LZ_L_CHECK,   /* an i64 index, found to be below a size; attr lz_lcheck */
-    LZ_L_INDEX,   /* out[i] = in[map * i + offset], or fill (input 1) out of bounds; attr lz_lindex */
-    LZ_L_RESHAPE, /* the same elements in row-major order */
-    LZ_L_REDUCE,  /* over some dimensions, which are gone (op: lz_kreduce); attr lz_lreduce */
-    LZ_L_SCAN,    /* along a dimension (op: lz_kreduce); attr lz_ldim */
-    LZ_L_GATHER,  /* out[i] = in[i with i[dim] replaced by index[i]]; inputs: data, index; attr lz_ldim */
-    LZ_L_CAT,     /* one behind the other; attr lz_ldim */
-    LZ_L_UPDATE,  /* inputs: base, part, perhaps a start (LZ_L_SCALAR, i64); base with the elements that a
-                     view of it shows replaced; attr lz_lupdate */
-    LZ_L_CALL,    /* a kernel that does not fuse (op: lz_lcall_op); attr: its int64_t parameters */
-    LZ_L_BUFFER,  /* only in fused programs read from text: what a launch writes; attr lz_lscalar */
-    LZ_L_KINDS
-} lz_lkind;
+typedef enum lz_low_kind {
+    LZ_LOW_INPUT,  /* an input tensor; attr lz_low_input_attr */
+    LZ_LOW_SCALAR, /* a run-time number, without dimensions; attr lz_low_scalar_attr */
+    LZ_LOW_CONST,  /* a number without dimensions (op: 1 if derived from sizes); attr lz_scalar */
+    LZ_LOW_IOTA,   /* i64: offset + strides * index; attr lz_low_iota_attr */
+    LZ_LOW_MAP,    /* a scalar operation (op: lz_kernel_op); inputs have the sizes of the node */
+    LZ_LOW_CAST,   /* converts to the node's dtype */
+    LZ_LOW_PHILOX, /* i64 word (op: 0..3) of seed, stream, index; see lz_kernel_build_philox */
+    LZ_LOW_CHECK,  /* an i64 index, checked against a size; attr lz_low_check_attr */
+    LZ_LOW_INDEX, /* out[i] = in[map * i + offset], or fill (input 1) out of bounds; attr lz_low_index_attr */
+    LZ_LOW_RESHAPE, /* the same elements in row-major order */
+    LZ_LOW_REDUCE,  /* over some dimensions, which are removed (op: lz_kernel_reduction); attr
+                       lz_low_reduce_attr */
+    LZ_LOW_SCAN,    /* along a dimension (op: lz_kernel_reduction); attr lz_low_dim_attr */
+    LZ_LOW_GATHER,  /* out[i] = in[i with i[dim] replaced by index[i]]; inputs: data, index; attr
+                       lz_low_dim_attr */
+    LZ_LOW_CAT,     /* concatenation along a dimension; attr lz_low_dim_attr */
+    LZ_LOW_UPDATE,  /* inputs: base, part, optionally a start (LZ_LOW_SCALAR, i64). The base with the elements
+                       of a strided view replaced by the part; attr lz_low_update_attr */
+    LZ_LOW_CALL,    /* a kernel that does not fuse (op: lz_low_call_op); attr: its int64_t parameters */
+    LZ_LOW_BUFFER,  /* only in fused programs read from text: a buffer that launches write; attr
+                       lz_low_scalar_attr */
+    LZ_LOW_KINDS
+} lz_low_kind;
 
-/* What LZ_L_CALL calls. Inputs; parameters. */
-typedef enum lz_lcall_op {
+/* The kernels of LZ_LOW_CALL, with inputs; parameters. */
+typedef enum lz_low_call_op {
     LZ_CALL_MATMUL, /* a [b, m, k], b [b, k, n] */
     LZ_CALL_CONV,   /* x [n, c, ...], w [o, c / groups, ...]; d, stride[d], padding[d], dilation[d], groups */
-    LZ_CALL_CONV_INPUT,  /* the gradient for x: gy, w; the same and the sizes of x behind */
-    LZ_CALL_CONV_WEIGHT, /* the gradient for w: gy, x; the same and the sizes of w behind */
-    LZ_CALL_POOL_MAX,    /* x: the greatest of each window; kernel[2], stride[2], padding[2], dilation[2] */
-    LZ_CALL_POOL_AT,     /* x: i64, where in its plane that lies; the same */
-    LZ_CALL_SORT,        /* x: i64 indices in order along the last dimension, stable; descending */
+    LZ_CALL_CONV_INPUT,  /* gradient for x: gy, w; the parameters of CONV, then the sizes of x */
+    LZ_CALL_CONV_WEIGHT, /* gradient for w: gy, x; the parameters of CONV, then the sizes of w */
+    LZ_CALL_POOL_MAX,    /* x: maximum of each window; kernel[2], stride[2], padding[2], dilation[2] */
+    LZ_CALL_POOL_AT,     /* x: i64 position of that maximum in its plane; the parameters of POOL_MAX */
+    LZ_CALL_SORT,        /* x: i64 indices that sort the last dimension, stable; descending */
     LZ_CALL_TOPK,        /* x: i64 indices of the k first along the last dimension; k, largest, sorted */
-    LZ_CALL_RANK,        /* x: i64 index of the element of that rank along the last dimension; rank */
+    LZ_CALL_RANK,        /* x: i64 index of the element with this rank along the last dimension; rank */
     LZ_CALL_SEARCH,      /* sequence [..., n], values [..., m]: i64 positions; right */
     LZ_CALL_CONTAINS,    /* elements, set: bool, whether an element is in the set */
-    LZ_CALL_COUNT,       /* numbers, i64: i64, how often each occurs; whether to check them, the dim named */
-    LZ_CALL_SCATTER,     /* base, index, source: lz_lscatter; mode, dim, check, dim of the message, wrap */
+    LZ_CALL_DRAW,        /* i64 keys, f64 a, f64 b: f64 draws; lz_distribution */
+    LZ_CALL_COUNT, /* i64 numbers: i64 count of each number; whether to check the numbers, dim for the message
+                    */
+    LZ_CALL_SCATTER,   /* base, index, source: see lz_low_scatter_mode; mode, dim, check, dim for the message,
+                          wrap */
+    LZ_CALL_MATRICES,  /* matrices, and what belongs to them: core/matrix_routine.h; its parameters */
+    LZ_CALL_BESIDE,    /* a node of MATRICES: another of its results; bytes from the first result on */
+    LZ_CALL_ATTENTION, /* q, k, v, scale, perhaps mask: results, maxima and sums of the rows (kernels.h);
+                          causal, number of inputs */
+    LZ_CALL_ATTENTION_BACKWARD, /* gradient, q, k, v, lse, delta, scale, perhaps mask: gradients for q, k, v;
+                                   causal, number of inputs, ranges */
+    LZ_CALL_RECUR, /* gates of the input, weight and bias of the state, states, i64 batch sizes: what is
+                      saved, states (kernels.h); lz_cell_kind, reverse */
+    LZ_CALL_RECUR_BACKWARD, /* gradient of output and states, what is saved, weight of the state, batch sizes:
+                               gradients of gates and states; the parameters of RECUR */
     LZ_CALLS
-} lz_lcall_op;
+} lz_low_call_op;
 
-typedef enum lz_lscatter {
-    LZ_SCATTER_SET, /* of several the last in row-major order wins */
-    LZ_SCATTER_ADD, /* all of them are combined in row-major order */
+typedef enum lz_low_scatter_mode {
+    LZ_SCATTER_SET, /* of several elements for one place, the last in row-major order wins */
+    LZ_SCATTER_ADD, /* all elements for one place are combined in row-major order */
     LZ_SCATTER_MUL,
     LZ_SCATTER_MIN,
     LZ_SCATTER_MAX,
     LZ_SCATTERS
-} lz_lscatter;
+} lz_low_scatter_mode;
 
-typedef struct lz_ln lz_ln;
-struct lz_ln {
-    uint8_t kind; /* lz_lkind */
-    uint8_t ndim; /* up to 64 */
+typedef struct lz_low_node lz_low_node;
+struct lz_low_node {
+    uint8_t kind; /* lz_low_kind */
+    uint8_t ndim; /* at most 64 */
     int8_t dtype; /* lz_dtype */
-    bool number;  /* a number of the language: yields to tensors in promotion */
+    bool number;  /* a number of the formula language: tensors decide in promotion */
     uint16_t op, nin;
-    uint32_t id;     /* inputs have smaller ones */
-    uint32_t origin; /* lz_lower.origin when it was made */
+    uint32_t id;     /* greater than the ids of all inputs */
+    uint32_t origin; /* lz_lower.origin when the node was made */
     uint32_t attr_size;
     int64_t numel;
+    lz_hash_link link; /* in the builder's table */
     uint64_t hash;
     const int64_t *sizes;
     const void *attr;
-    const lz_ln *in[];
+    const lz_low_node *in[];
 };
 
-typedef struct lz_linput {
+typedef struct lz_low_input_attr {
     int64_t slot, offset; /* in elements */
-    int64_t strides[];    /* ndim of them */
-} lz_linput;
+    int64_t strides[];    /* ndim strides */
+} lz_low_input_attr;
 
-typedef struct lz_lscalar {
-    int64_t slot; /* of run-time numbers; dtype is bool, i64 or f64 */
-} lz_lscalar;
+typedef struct lz_low_scalar_attr {
+    int64_t slot; /* of the run-time number; the node's dtype is bool, i64 or f64 */
+} lz_low_scalar_attr;
 
-typedef struct lz_liota {
+typedef struct lz_low_iota_attr {
     int64_t offset;
     int64_t strides[];
-} lz_liota;
+} lz_low_iota_attr;
 
-typedef struct lz_lcheck {
-    int64_t size; /* 0 <= index < size, or with wrap -size <= index, which then counts from the end */
-    int64_t dim;  /* for the message */
+typedef struct lz_low_check_attr {
+    int64_t size; /* 0 <= index < size; with wrap -size <= index < size, where negative numbers count from the
+                     end */
+    int64_t dim;  /* named in the message */
     int64_t wrap;
-    char rule[]; /* the whole message, if this is no index; else "" */
-} lz_lcheck;
+    char rule[]; /* the whole message of a check that is not for an index; else "" */
+} lz_low_check_attr;
 
-typedef struct lz_lindex {
+typedef struct lz_low_index_attr {
     uint64_t bounded; /* input dimensions along which the index may be out of range */
     int64_t v[];      /* offset[in.ndim], then map[in.ndim][ndim] */
-} lz_lindex;
+} lz_low_index_attr;
 
-typedef struct lz_lreduce {
+typedef struct lz_low_reduce_attr {
     uint64_t dims;
-} lz_lreduce;
+} lz_low_reduce_attr;
 
-typedef struct lz_ldim {
+typedef struct lz_low_dim_attr {
     int64_t dim;
-} lz_ldim;
+} lz_low_dim_attr;
 
-typedef struct lz_lupdate {
-    int64_t offset;    /* of the view into base, which counts as row-major */
-    int64_t strides[]; /* one for each dimension of the part; behind them, with a start: how many elements
-                          of base one step of the start is */
-} lz_lupdate;
+typedef struct lz_low_update_attr {
+    int64_t offset;    /* of the part in base, which counts as row-major */
+    int64_t strides[]; /* one per dimension of the part; with a start also, at the end, the elements of base
+                          in one step of the start */
+} lz_low_update_attr;
 
-static inline lz_ints lz_ln_sizes(const lz_ln *n)
+static inline lz_ints lz_low_node_sizes(const lz_low_node *n)
 {
     return (lz_ints){ n->sizes, n->ndim };
 }
 
-/* ---- values: what operators take and give ---- */
+/* ---- values: arguments and results of operators ---- */
 
-typedef enum lz_lv_kind {
-    LZ_LV_NONE,
-    LZ_LV_TENSOR, /* node, dtype */
-    LZ_LV_NUMBER, /* number; with a node its value is known at run time only, and only the kind counts */
-    LZ_LV_STR,
-    LZ_LV_DTYPE,
-    LZ_LV_DEVICE,
-    LZ_LV_LAYOUT,
-    LZ_LV_MEMORY_FORMAT,
-    LZ_LV_GENERATOR, /* its number in generator.i */
-    LZ_LV_LIST,      /* of any of these; Tensor?[] has NONE items */
-    LZ_LV_KINDS
-} lz_lv_kind;
+typedef enum lz_low_value_kind {
+    LZ_LOW_VALUE_NONE,
+    LZ_LOW_VALUE_TENSOR, /* node, dtype */
+    LZ_LOW_VALUE_NUMBER, /* number; with a node it is known only at run time, and here only its kind */
+    LZ_LOW_VALUE_STR,
+    LZ_LOW_VALUE_DTYPE,
+    LZ_LOW_VALUE_DEVICE,
+    LZ_LOW_VALUE_LAYOUT,
+    LZ_LOW_VALUE_MEMORY_FORMAT,
+    LZ_LOW_VALUE_GENERATOR, /* its index in generator.i */
+    LZ_LOW_VALUE_LIST,      /* items of any of these kinds; Tensor?[] may have NONE items */
+    LZ_LOW_VALUE_KINDS
+} lz_low_value_kind;
 
-typedef struct lz_lv lz_lv;
-struct lz_lv {
-    lz_lv_kind kind;
-    bool sized;        /* NUMBER: found from sizes, so it is an argument of kernels and no part of them */
-    lz_dtype dtype;    /* TENSOR: what the user sees; DTYPE: itself */
-    const lz_ln *node; /* TENSOR; NUMBER: see there */
+typedef struct lz_low_value lz_low_value;
+struct lz_low_value {
+    lz_low_value_kind kind;
+    bool sized;     /* NUMBER: computed from sizes, so kernels get it as an argument instead of a constant */
+    lz_dtype dtype; /* TENSOR: the dtype that the user sees; DTYPE: the value itself */
+    const lz_low_node *node; /* TENSOR: the node; NUMBER: see LZ_LOW_VALUE_NUMBER */
     union {
         lz_scalar number;
         lz_str str;
@@ -163,85 +178,87 @@ struct lz_lv {
         lz_layout layout;
         lz_memory_format memory_format;
         struct {
-            const lz_lv *items;
+            const lz_low_value *items;
             size_t n;
         } list;
     };
 };
 
-static inline lz_lv lz_lv_none(void)
+static inline lz_low_value lz_low_value_none(void)
 {
-    return (lz_lv){ .kind = LZ_LV_NONE };
+    return (lz_low_value){ .kind = LZ_LOW_VALUE_NONE };
 }
-static inline lz_lv lz_lv_number(lz_scalar v)
+static inline lz_low_value lz_low_value_number(lz_scalar v)
 {
-    return (lz_lv){ .kind = LZ_LV_NUMBER, .number = v };
+    return (lz_low_value){ .kind = LZ_LOW_VALUE_NUMBER, .number = v };
 }
-/* What a formula has computed, not what stands in it. */
-static inline lz_lv lz_lv_sized(lz_scalar v)
+/* A number that a formula computes from sizes, not a literal of the formula. */
+static inline lz_low_value lz_low_value_sized(lz_scalar v)
 {
-    return (lz_lv){ .kind = LZ_LV_NUMBER, .sized = true, .number = v };
+    return (lz_low_value){ .kind = LZ_LOW_VALUE_NUMBER, .sized = true, .number = v };
 }
-static inline lz_lv lz_lv_int(int64_t v)
+static inline lz_low_value lz_low_value_int(int64_t v)
 {
-    return lz_lv_number(lz_scalar_int(v));
+    return lz_low_value_number(lz_scalar_int(v));
 }
-static inline lz_lv lz_lv_float(double v)
+static inline lz_low_value lz_low_value_float(double v)
 {
-    return lz_lv_number(lz_scalar_float(v));
+    return lz_low_value_number(lz_scalar_float(v));
 }
-static inline lz_lv lz_lv_bool(bool v)
+static inline lz_low_value lz_low_value_bool(bool v)
 {
-    return lz_lv_number(lz_scalar_bool(v));
+    return lz_low_value_number(lz_scalar_bool(v));
 }
-static inline lz_lv lz_lv_str(lz_str v)
+static inline lz_low_value lz_low_value_str(lz_str v)
 {
-    return (lz_lv){ .kind = LZ_LV_STR, .str = v };
+    return (lz_low_value){ .kind = LZ_LOW_VALUE_STR, .str = v };
 }
-static inline lz_lv lz_lv_dtype(lz_dtype v)
+static inline lz_low_value lz_low_value_dtype(lz_dtype v)
 {
-    return (lz_lv){ .kind = v == LZ_DTYPE_NONE ? LZ_LV_NONE : LZ_LV_DTYPE, .dtype = v };
+    return (lz_low_value){ .kind = v == LZ_DTYPE_NONE ? LZ_LOW_VALUE_NONE : LZ_LOW_VALUE_DTYPE, .dtype = v };
 }
-static inline lz_lv lz_lv_device(lz_device v)
+static inline lz_low_value lz_low_value_device(lz_device v)
 {
-    return (lz_lv){ .kind = v.type < 0 ? LZ_LV_NONE : LZ_LV_DEVICE, .device = v };
+    return (lz_low_value){ .kind = v.type < 0 ? LZ_LOW_VALUE_NONE : LZ_LOW_VALUE_DEVICE, .device = v };
 }
-static inline lz_lv lz_lv_layout(lz_layout v)
+static inline lz_low_value lz_low_value_layout(lz_layout v)
 {
-    return (lz_lv){ .kind = v == LZ_LAYOUT_NONE ? LZ_LV_NONE : LZ_LV_LAYOUT, .layout = v };
+    return (lz_low_value){ .kind = v == LZ_LAYOUT_NONE ? LZ_LOW_VALUE_NONE : LZ_LOW_VALUE_LAYOUT,
+                           .layout = v };
 }
-static inline lz_lv lz_lv_memory_format(lz_memory_format v)
+static inline lz_low_value lz_low_value_memory_format(lz_memory_format v)
 {
-    return (lz_lv){ .kind = v == LZ_MEMORY_FORMAT_NONE ? LZ_LV_NONE : LZ_LV_MEMORY_FORMAT,
-                    .memory_format = v };
+    return (lz_low_value){ .kind =
+                               v == LZ_MEMORY_FORMAT_NONE ? LZ_LOW_VALUE_NONE : LZ_LOW_VALUE_MEMORY_FORMAT,
+                           .memory_format = v };
 }
-static inline lz_lv lz_lv_list(const lz_lv *items, size_t n)
+static inline lz_low_value lz_low_value_list(const lz_low_value *items, size_t n)
 {
-    return (lz_lv){ .kind = LZ_LV_LIST, .list = { items, n } };
+    return (lz_low_value){ .kind = LZ_LOW_VALUE_LIST, .list = { items, n } };
 }
 /* A tensor whose dtype is that of its node. */
-static inline lz_lv lz_lv_tensor(const lz_ln *n)
+static inline lz_low_value lz_low_value_tensor(const lz_low_node *n)
 {
-    return (lz_lv){ .kind = LZ_LV_TENSOR, .dtype = (lz_dtype)n->dtype, .node = n };
+    return (lz_low_value){ .kind = LZ_LOW_VALUE_TENSOR, .dtype = (lz_dtype)n->dtype, .node = n };
 }
 
-static inline bool lz_lv_is_none(const lz_lv *v)
+static inline bool lz_low_value_is_none(const lz_low_value *v)
 {
-    return v->kind == LZ_LV_NONE;
+    return v->kind == LZ_LOW_VALUE_NONE;
 }
-static inline bool lz_lv_is_tensor(const lz_lv *v)
+static inline bool lz_low_value_is_tensor(const lz_low_value *v)
 {
-    return v->kind == LZ_LV_TENSOR;
+    return v->kind == LZ_LOW_VALUE_TENSOR;
 }
-static inline lz_ints lz_lv_sizes(const lz_lv *tensor)
+static inline lz_ints lz_low_value_sizes(const lz_low_value *tensor)
 {
-    return lz_ln_sizes(tensor->node);
+    return lz_low_node_sizes(tensor->node);
 }
-static inline int64_t lz_lv_ndim(const lz_lv *tensor)
+static inline int64_t lz_low_value_ndim(const lz_low_value *tensor)
 {
     return tensor->node->ndim;
 }
-static inline int64_t lz_lv_numel(const lz_lv *tensor)
+static inline int64_t lz_low_value_numel(const lz_low_value *tensor)
 {
     return tensor->node->numel;
 }
@@ -249,52 +266,51 @@ static inline int64_t lz_lv_numel(const lz_lv *tensor)
 /* ---- the builder ---- */
 
 typedef struct lz_lower lz_lower;
-typedef lz_err *lz_lower_fn(lz_lower *b, const lz_lv *args, lz_lv *results);
+typedef lz_err *lz_lower_fn(lz_lower *b, const lz_low_value *args, lz_low_value *results);
 
-/* Someone who can compute a value now: for operators whose sizes depend on elements.
- * Gives an input node that holds the elements found. */
-/* Someone who calls the operators that formulas call in a way of his own: records them, say. */
-typedef lz_err *lz_lower_apply_fn(lz_lower *b, uint16_t op, const lz_lv *args, lz_lv *results);
-typedef lz_err *lz_lower_nonzero_fn(void *user, lz_lower *b, const lz_ln *x, const lz_ln **out);
-/* Someone who moves inputs when a plan runs: *out is a new input slot. Its memory is that of `slot`,
- * from so many bytes times the run-time number in slot `number` on. */
+/* Overrides how a formula's operator calls are executed. The recorder records them. */
+typedef lz_err *lz_lower_apply_fn(lz_lower *b, uint16_t op, const lz_low_value *args, lz_low_value *results);
+/* Computes x now, for operators whose sizes depend on elements. *out: an input node with the indices
+ * found. */
+typedef lz_err *lz_lower_nonzero_fn(void *user, lz_lower *b, const lz_low_node *x, const lz_low_node **out);
+/* Adds an input slot, *out. Its memory in a run is that of `slot`, from `bytes` times the run-time number in
+ * slot `number` on. */
 typedef lz_err *lz_lower_move_fn(lz_lower *b, int64_t slot, int64_t number, int64_t bytes, int64_t *out);
 
 struct lz_lower {
-    lz_arena *arena;        /* borrowed */
-    bool shape_only;        /* nodes have no inputs and are not shared */
-    lz_dtype default_float; /* LZ_F32 unless the user chose */
-    uint32_t origin;        /* the caller's number of what is being lowered */
-    uint32_t n_nodes;       /* made so far */
-    uint64_t next_stream;   /* of the next random operator */
-    const lz_ln *seed;      /* i64 scalar node for random operators, or NULL */
-    const lz_ln *stream;    /* i64 scalar node that every stream is counted from, or NULL */
+    lz_arena *arena;           /* borrowed */
+    bool shape_only;           /* nodes have no inputs and are not shared */
+    lz_dtype default_float;    /* LZ_F32 unless the user chose another dtype */
+    uint32_t origin;           /* the caller's number of the node that is being lowered */
+    uint32_t n_nodes;          /* made so far */
+    uint64_t next_stream;      /* stream number of the next random operator */
+    const lz_low_node *seed;   /* i64 scalar node, the seed of random operators; or NULL */
+    const lz_low_node *stream; /* i64 scalar node that is added to every stream number; or NULL */
     lz_lower_nonzero_fn *nonzero;
-    lz_lower_apply_fn *apply;      /* or NULL: operators are lowered */
-    lz_lower_move_fn *move;        /* or NULL: where a view begins has to be known */
-    void *user;                    /* of these three */
-    lz_ints expected;              /* the sizes that the result has, where the caller knows them; n -1: not */
-    const struct lz_guard *guards; /* the last one first; of the arena */
-    const lz_ln **nodes;           /* [n_nodes], by id */
+    lz_lower_apply_fn *apply;      /* NULL: operators are lowered */
+    lz_lower_move_fn *move;        /* NULL: offsets of views must be known */
+    void *user;                    /* passed to nonzero, apply and move */
+    lz_ints expected;              /* the sizes of the result if the caller knows them; n -1: unknown */
+    const struct lz_guard *guards; /* the last one first; in the arena */
+    const lz_low_node **nodes;     /* [n_nodes], by id */
     size_t nodes_cap;
-    const lz_ln **table; /* open addressing */
-    size_t table_cap, table_used;
+    lz_hash_table table; /* hash table of the nodes */
 };
 
 void lz_low_init(lz_lower *b, lz_arena *arena);
-void lz_low_deinit(lz_lower *b); /* the arena stays */
+void lz_low_deinit(lz_lower *b); /* frees everything except the arena */
 
-/* Calls an operator from outside: carries f16 and bf16 arguments in f32, and rounds the
- * results. */
+/* Calls an operator: computes f16 and bf16 arguments in f32, and rounds the results. */
 LZ_MUST_USE
-lz_err *lz_low_call(lz_lower *b, lz_lower_fn *fn, const lz_lv *args, size_t nargs, lz_lv *results, size_t n);
-/* Rounds: the node gets the value's dtype. */
-LZ_MUST_USE lz_err *lz_low_round(lz_lower *b, lz_lv *v);
+lz_err *lz_low_call(lz_lower *b, lz_lower_fn *fn, const lz_low_value *args, size_t nargs,
+                    lz_low_value *results, size_t n);
+/* Rounds: converts the node to the value's dtype. */
+LZ_MUST_USE lz_err *lz_low_round(lz_lower *b, lz_low_value *v);
 
 /* ---- the language of formulas ---- */
 
-/* C operators and functions, of numbers and, in inner expressions, of elements. */
-#define LZ_LOPS(X)                                                                                           \
+/* C operators and functions. They take numbers and, in inner expressions, elements. */
+#define LZ_LOW_OPERATORS(X)                                                                                  \
     X(ADD, "+", 2)                                                                                           \
     X(SUB, "-", 2)                                                                                           \
     X(MUL, "*", 2)                                                                                           \
@@ -353,32 +369,40 @@ LZ_MUST_USE lz_err *lz_low_round(lz_lower *b, lz_lv *v);
     X(NORMAL_CDF, "normal_cdf", 1)                                                                           \
     X(LGAMMA, "lgamma", 1)                                                                                   \
     X(DIGAMMA, "digamma", 1)                                                                                 \
+    X(ZETA, "zeta", 2)                                                                                       \
+    X(IGAMMA, "igamma", 2)                                                                                   \
+    X(IGAMMAC, "igammac", 2)                                                                                 \
+    X(ORTHOGONAL, "orthogonal", 3)                                                                           \
     X(SELECT, "?:", 3)
 
-typedef enum lz_lop {
-#define X(name, text, n) LZ_LOP_##name,
-    LZ_LOPS(X)
+typedef enum lz_low_operator {
+#define X(name, text, n) LZ_LOW_OP_##name,
+    LZ_LOW_OPERATORS(X)
 #undef X
         LZ_LOPS_COUNT
-} lz_lop;
+} lz_low_operator;
 
-/* One of them, on numbers (the result is known now if all arguments are) or on elements
- * of one dtype; a number among elements is converted to their dtype. */
-LZ_MUST_USE lz_err *lz_low_op(lz_lower *b, lz_lop op, const lz_lv *args, lz_lv *out);
-/* c0 + x * (c1 + x * (c2 ...)); of a tensor with the operators of tensors. */
-LZ_MUST_USE lz_err *lz_low_poly(lz_lower *b, const lz_lv *x, const lz_lv *coefficients, lz_lv *out);
-/* cast(x, dtype): a tensor, an element or a number. */
-LZ_MUST_USE lz_err *lz_low_cast_to(lz_lower *b, const lz_lv *x, lz_dtype to, lz_lv *out);
-LZ_MUST_USE lz_err *lz_low_bitcast(lz_lower *b, const lz_lv *x, lz_dtype to, lz_lv *out); /* elements */
-/* A number becomes a tensor without dimensions, a "wrapped number". */
-LZ_MUST_USE lz_err *lz_low_wrap(lz_lower *b, const lz_lv *number, lz_lv *out);
-/* A number of another kind: of a Scalar parameter given a bool, of a float given an int. */
-LZ_MUST_USE lz_err *lz_low_convert(lz_lower *b, const lz_lv *number, lz_scalar_kind to, lz_lv *out);
+/* Applies an operator. For numbers the result is known if all arguments are known. Elements must have one
+ * dtype; a number among them is converted to that dtype. */
+LZ_MUST_USE lz_err *lz_low_op(lz_lower *b, lz_low_operator op, const lz_low_value *args, lz_low_value *out);
+/* c0 + x * (c1 + x * (c2 ...)). For a tensor x it is computed by operators. */
+LZ_MUST_USE lz_err *lz_low_poly(lz_lower *b, const lz_low_value *x, const lz_low_value *coefficients,
+                                lz_low_value *out);
+/* cast(x, dtype) of a tensor, an element or a number. */
+LZ_MUST_USE lz_err *lz_low_cast_to(lz_lower *b, const lz_low_value *x, lz_dtype to, lz_low_value *out);
+LZ_MUST_USE lz_err *lz_low_bitcast(lz_lower *b, const lz_low_value *x, lz_dtype to,
+                                   lz_low_value *out); /* elements */
+/* Makes a tensor without dimensions from a number: a "wrapped number" in promotion. */
+LZ_MUST_USE lz_err *lz_low_wrap(lz_lower *b, const lz_low_value *number, lz_low_value *out);
+/* Converts a number to another kind, for a Scalar parameter given a bool or a float given an int. */
+LZ_MUST_USE lz_err *lz_low_convert(lz_lower *b, const lz_low_value *number, lz_scalar_kind to,
+                                   lz_low_value *out);
 
 /* Rules of inner expressions (docs/formulas.md). */
 typedef enum lz_inner_rule {
     LZ_INNER_POINTWISE,
     LZ_INNER_FLOAT,
+    LZ_INNER_WIDE, /* as FLOAT, but not half precision */
     LZ_INNER_INT,
     LZ_INNER_NUMBER, /* no operand is bool */
     LZ_INNER_PREDICATE,
@@ -387,32 +411,36 @@ typedef enum lz_inner_rule {
 } lz_inner_rule;
 
 typedef struct lz_inner {
-    lz_dtype type;    /* T, as the user sees it */
-    lz_dtype compute; /* what elements are computed in */
+    lz_dtype type;    /* T: the dtype that the user sees */
+    lz_dtype compute; /* the dtype of the computation */
     lz_dtype result;
     lz_ints sizes;
 } lz_inner;
 
-/* Turns arguments into elements: tensors and numbers are converted to T and broadcast;
- * the rest is left as it is. `name` is for messages. */
-LZ_MUST_USE lz_err *lz_inner_begin(lz_lower *b, const char *name, lz_inner_rule rule, const lz_lv *args,
-                                   size_t n, lz_lv *elements, lz_inner *out);
-/* The tensor that one element's value stands for. */
-LZ_MUST_USE lz_err *lz_inner_end(lz_lower *b, const lz_inner *in, const lz_lv *value, lz_lv *out);
+/* Converts tensors and numbers to elements of T and broadcasts them. Other arguments stay unchanged.
+ * `name` is for messages. */
+LZ_MUST_USE lz_err *lz_inner_begin(lz_lower *b, const char *name, lz_inner_rule rule,
+                                   const lz_low_value *args, size_t n, lz_low_value *elements, lz_inner *out);
+/* Makes the tensor whose elements the expression has computed. */
+LZ_MUST_USE lz_err *lz_inner_end(lz_lower *b, const lz_inner *in, const lz_low_value *value,
+                                 lz_low_value *out);
 
-/* Known values; LZ_ERR_INTERNAL for a run-time number, LZ_ERR_ARG for another kind. */
-LZ_MUST_USE lz_err *lz_lv_get_int(const lz_lv *v, int64_t *out);
-LZ_MUST_USE lz_err *lz_lv_get_bool(const lz_lv *v, bool *out);
-LZ_MUST_USE lz_err *lz_lv_get_double(const lz_lv *v, double *out);
-LZ_MUST_USE lz_err *lz_lv_get_ints(lz_lower *b, const lz_lv *list, lz_ints *out);
+/* LZ_ERR_NEEDS_VALUE: lowering needs the value of a run-time number. The caller may fix the number and
+ * lower again. */
+LZ_ERROR lz_err *lz_low_needs_value(void);
+/* Known values. LZ_ERR_NEEDS_VALUE for a run-time number, LZ_ERR_ARG for another kind of value. */
+LZ_MUST_USE lz_err *lz_low_value_get_int(const lz_low_value *v, int64_t *out);
+LZ_MUST_USE lz_err *lz_low_value_get_bool(const lz_low_value *v, bool *out);
+LZ_MUST_USE lz_err *lz_low_value_get_double(const lz_low_value *v, double *out);
+LZ_MUST_USE lz_err *lz_low_value_get_ints(lz_lower *b, const lz_low_value *list, lz_ints *out);
 
-/* The dtype of a number: bool, i64, f64, c128. */
-lz_dtype lz_lv_number_dtype(const lz_lv *v);
+/* bool, i64, f64 or c128. */
+lz_dtype lz_low_value_number_dtype(const lz_low_value *v);
 
 typedef enum lz_dtype_attr {
     LZ_DTYPE_IS_FLOATING_POINT,
     LZ_DTYPE_IS_COMPLEX,
-    LZ_DTYPE_IS_INTEGRAL, /* without bool */
+    LZ_DTYPE_IS_INTEGRAL, /* bool does not count */
     LZ_DTYPE_IS_SIGNED,
     LZ_DTYPE_ITEMSIZE,
     LZ_DTYPE_MIN,
@@ -420,102 +448,125 @@ typedef enum lz_dtype_attr {
     LZ_DTYPE_EPS,
     LZ_DTYPE_ATTRS
 } lz_dtype_attr;
-lz_lv lz_low_dtype_attr(lz_dtype d, lz_dtype_attr attr);
+lz_low_value lz_low_dtype_attr(lz_dtype d, lz_dtype_attr attr);
 lz_dtype lz_low_opmath(lz_dtype d);
-/* Of tensors, numbers, dtypes, lists of them. */
-LZ_MUST_USE lz_err *lz_low_result_type(lz_lower *b, const lz_lv *args, size_t n, lz_dtype *out);
+/* The result type of tensors, numbers, dtypes and lists of these. */
+LZ_MUST_USE lz_err *lz_low_result_type(lz_lower *b, const lz_low_value *args, size_t n, lz_dtype *out);
 
-/* Lists; new ones belong to the arena. */
-LZ_MUST_USE lz_err *lz_low_list(lz_lower *b, const lz_lv *items, size_t n, lz_lv *out); /* copies */
-LZ_MUST_USE lz_err *lz_low_int_list(lz_lower *b, lz_ints v, lz_lv *out);
-LZ_MUST_USE lz_err *lz_low_list_new(lz_lower *b, size_t n, lz_lv **items); /* zeroed: all NONE */
-LZ_MUST_USE lz_err *lz_low_list_join(lz_lower *b, const lz_lv *x, const lz_lv *y, lz_lv *out);
-LZ_MUST_USE lz_err *lz_low_list_repeat(lz_lower *b, const lz_lv *x, int64_t times, lz_lv *out);
-LZ_MUST_USE lz_err *lz_low_list_get(const lz_lv *x, int64_t i, lz_lv *out); /* negative: from the end */
+/* New lists belong to the arena. */
+LZ_MUST_USE lz_err *lz_low_list(lz_lower *b, const lz_low_value *items, size_t n,
+                                lz_low_value *out); /* copies */
+LZ_MUST_USE lz_err *lz_low_int_list(lz_lower *b, lz_ints v, lz_low_value *out);
+LZ_MUST_USE lz_err *lz_low_list_new(lz_lower *b, size_t n, lz_low_value **items); /* all items are NONE */
+LZ_MUST_USE lz_err *lz_low_list_join(lz_lower *b, const lz_low_value *x, const lz_low_value *y,
+                                     lz_low_value *out);
+LZ_MUST_USE lz_err *lz_low_list_repeat(lz_lower *b, const lz_low_value *x, int64_t times, lz_low_value *out);
+LZ_MUST_USE lz_err *lz_low_list_get(const lz_low_value *x, int64_t i,
+                                    lz_low_value *out); /* negative i counts from the end */
 /* from and to may be NONE. */
-LZ_MUST_USE lz_err *lz_low_list_slice(const lz_lv *x, const lz_lv *from, const lz_lv *to, lz_lv *out);
-LZ_MUST_USE lz_err *lz_low_list_has(lz_lower *b, const lz_lv *x, const lz_lv *item, bool *out);
-/* Of known values of any kind. */
-LZ_MUST_USE lz_err *lz_lv_equal(lz_lower *b, const lz_lv *x, const lz_lv *y, bool *out);
-LZ_MUST_USE lz_err *lz_low_range(lz_lower *b, int64_t from, int64_t to, int64_t step, lz_lv *out);
-LZ_MUST_USE lz_err *lz_low_shape(lz_lower *b, const lz_lv *tensor, lz_lv *out);
+LZ_MUST_USE lz_err *lz_low_list_slice(const lz_low_value *x, const lz_low_value *from, const lz_low_value *to,
+                                      lz_low_value *out);
+LZ_MUST_USE lz_err *lz_low_list_has(lz_lower *b, const lz_low_value *x, const lz_low_value *item, bool *out);
+/* For known values of any kind. */
+LZ_MUST_USE lz_err *lz_low_value_equal(lz_lower *b, const lz_low_value *x, const lz_low_value *y, bool *out);
+LZ_MUST_USE lz_err *lz_low_range(lz_lower *b, int64_t from, int64_t to, int64_t step, lz_low_value *out);
+LZ_MUST_USE lz_err *lz_low_shape(lz_lower *b, const lz_low_value *tensor, lz_low_value *out);
+/* Of an argument of the operator; for any other tensor row-major ones. */
+LZ_MUST_USE lz_err *lz_low_strides(lz_lower *b, const lz_low_value *tensor, lz_low_value *out);
+/* The one element of a tensor as a number that only a run knows. */
+LZ_MUST_USE lz_err *lz_low_element(lz_lower *b, const lz_low_value *tensor, lz_low_value *out);
 LZ_MUST_USE lz_err *lz_low_wrap_dim(int64_t dim, int64_t ndim, int64_t *out);
-LZ_MUST_USE lz_err *lz_low_wrap_dims(lz_lower *b, const lz_lv *dims, int64_t ndim, lz_lv *out);
+LZ_MUST_USE lz_err *lz_low_wrap_dims(lz_lower *b, const lz_low_value *dims, int64_t ndim, lz_low_value *out);
 /* The sums of the first 0, 1, ... and of all items of a list of ints. */
-LZ_MUST_USE lz_err *lz_low_sums(lz_lower *b, const lz_lv *list, lz_lv *out);
-LZ_MUST_USE lz_err *lz_low_broadcast_shapes(lz_lower *b, const lz_lv *shapes, size_t n, lz_lv *out);
+LZ_MUST_USE lz_err *lz_low_sums(lz_lower *b, const lz_low_value *list, lz_low_value *out);
+LZ_MUST_USE lz_err *lz_low_broadcast_shapes(lz_lower *b, const lz_low_value *shapes, size_t n,
+                                            lz_low_value *out);
 
-/* A check: the error of the message if the condition is false; if it is known at run time
- * only, plans check it before they run (guard.h). */
-LZ_MUST_USE lz_err *lz_low_require(lz_lower *b, const lz_lv *condition, const lz_lv *parts, size_t n);
-/* A number that is to be an element of dtype d: refused, now or when it runs, if it does not fit. */
-LZ_MUST_USE lz_err *lz_low_require_fits(lz_lower *b, const lz_lv *number, lz_dtype d);
-/* The error of a check: texts (LZ_LV_STR) and values one behind the other. */
-LZ_MUST_USE lz_err *lz_low_message(const lz_lv *parts, size_t n);
-void lz_lv_print(const lz_lv *v, lz_text *out);
+/* Checks a condition. False: LZ_ERR_ARG with the reason and the message. A condition on run-time numbers
+ * becomes a guard, which plans check before they run (guard.h). */
+LZ_MUST_USE lz_err *lz_low_require(lz_lower *b, const lz_low_value *condition, lz_reason reason,
+                                   const lz_low_value *parts, size_t n);
+/* Refuses a number that does not fit into dtype d, now or when a plan runs. */
+LZ_MUST_USE lz_err *lz_low_require_fits(lz_lower *b, const lz_low_value *number, lz_dtype d);
+/* The error of a check. The message consists of texts (LZ_LOW_VALUE_STR) and values. */
+LZ_MUST_USE lz_err *lz_low_message(lz_reason reason, const lz_low_value *parts, size_t n);
+void lz_low_value_print(const lz_low_value *v, lz_text *out);
 
-/* ---- primitives: one node each, or a few ---- */
+/* ---- primitives: each makes one node or a few ---- */
 
 LZ_MUST_USE lz_err *lz_low_input(lz_lower *b, int64_t slot, lz_dtype d, lz_ints sizes, lz_ints strides,
-                                 int64_t offset, const lz_ln **out);
-LZ_MUST_USE lz_err *lz_low_scalar(lz_lower *b, int64_t slot, lz_dtype d, const lz_ln **out);
-LZ_MUST_USE lz_err *lz_low_const(lz_lower *b, lz_scalar v, lz_dtype d, const lz_ln **out);
+                                 int64_t offset, const lz_low_node **out);
+LZ_MUST_USE lz_err *lz_low_scalar(lz_lower *b, int64_t slot, lz_dtype d, const lz_low_node **out);
+LZ_MUST_USE lz_err *lz_low_const(lz_lower *b, lz_scalar v, lz_dtype d, const lz_low_node **out);
 LZ_MUST_USE lz_err *lz_low_iota(lz_lower *b, lz_ints sizes, int64_t offset, lz_ints strides,
-                                const lz_ln **out);
-/* Inputs have one shape and the operation's dtypes; lz_kop says which the result has. */
-LZ_MUST_USE lz_err *lz_low_map(lz_lower *b, lz_kop op, const lz_ln *const *in, const lz_ln **out);
-LZ_MUST_USE lz_err *lz_low_cast(lz_lower *b, const lz_ln *x, lz_dtype to, const lz_ln **out);
-LZ_MUST_USE lz_err *lz_low_philox(lz_lower *b, int word, const lz_ln *seed, const lz_ln *stream,
-                                  const lz_ln *index, const lz_ln **out);
-LZ_MUST_USE lz_err *lz_low_check_index(lz_lower *b, const lz_ln *index, int64_t size, int64_t dim, bool wrap,
-                                       const lz_ln **out);
-/* x, whose run fails with the message `rule` where the condition, of bool and of the sizes of x, is false. */
-LZ_MUST_USE lz_err *lz_low_check_rule(lz_lower *b, const lz_ln *condition, lz_str rule, const lz_ln *x,
-                                      const lz_ln **out);
-/* What lz_low_check_index was given, in the same views, and how it is checked; NULL: it is not. */
-LZ_MUST_USE lz_err *lz_low_unchecked(lz_lower *b, const lz_ln *index, const lz_ln **out,
-                                     const lz_lcheck **check);
+                                const lz_low_node **out);
+/* Inputs must have one shape and the dtypes of the operation; lz_kernel_op says the dtype of the result. */
+LZ_MUST_USE lz_err *lz_low_map(lz_lower *b, lz_kernel_op op, const lz_low_node *const *in,
+                               const lz_low_node **out);
+LZ_MUST_USE lz_err *lz_low_cast(lz_lower *b, const lz_low_node *x, lz_dtype to, const lz_low_node **out);
+LZ_MUST_USE lz_err *lz_low_philox(lz_lower *b, int word, const lz_low_node *seed, const lz_low_node *stream,
+                                  const lz_low_node *index, const lz_low_node **out);
+LZ_MUST_USE lz_err *lz_low_check_index(lz_lower *b, const lz_low_node *index, int64_t size, int64_t dim,
+                                       bool wrap, const lz_low_node **out);
+/* Gives x. The run fails with the message `rule` where the condition (bool, with the sizes of x) is false. */
+LZ_MUST_USE lz_err *lz_low_check_rule(lz_lower *b, const lz_low_node *condition, lz_str rule,
+                                      const lz_low_node *x, const lz_low_node **out);
+/* *out: the index before lz_low_check_index, with the same views. *check: the attribute of the check;
+ * NULL: the index is not checked. */
+LZ_MUST_USE lz_err *lz_low_unchecked(lz_lower *b, const lz_low_node *index, const lz_low_node **out,
+                                     const lz_low_check_attr **check);
 
-/* map: x.ndim rows of sizes.n numbers. fill (without dimensions, x's dtype) may be NULL
- * if nothing is bounded. */
-LZ_MUST_USE lz_err *lz_low_index(lz_lower *b, const lz_ln *x, lz_ints sizes, const int64_t *map,
-                                 const int64_t *offset, uint64_t bounded, const lz_ln *fill,
-                                 const lz_ln **out);
-/* The elements of x in a buffer of their own, where one is asked for. */
-LZ_MUST_USE lz_err *lz_low_copy(lz_lower *b, const lz_ln *x, const lz_ln **out);
-LZ_MUST_USE lz_err *lz_low_reshape(lz_lower *b, const lz_ln *x, lz_ints sizes, const lz_ln **out);
-LZ_MUST_USE lz_err *lz_low_expand(lz_lower *b, const lz_ln *x, lz_ints sizes, const lz_ln **out);
-LZ_MUST_USE lz_err *lz_low_permute(lz_lower *b, const lz_ln *x, const int64_t *dims, const lz_ln **out);
+/* map: x.ndim rows of sizes.n numbers. fill has no dimensions and x's dtype; NULL if `bounded` is 0. */
+LZ_MUST_USE lz_err *lz_low_index(lz_lower *b, const lz_low_node *x, lz_ints sizes, const int64_t *map,
+                                 const int64_t *offset, uint64_t bounded, const lz_low_node *fill,
+                                 const lz_low_node **out);
+/* Copies x to a buffer of its own. */
+LZ_MUST_USE lz_err *lz_low_copy(lz_lower *b, const lz_low_node *x, const lz_low_node **out);
+LZ_MUST_USE lz_err *lz_low_reshape(lz_lower *b, const lz_low_node *x, lz_ints sizes, const lz_low_node **out);
+LZ_MUST_USE lz_err *lz_low_expand(lz_lower *b, const lz_low_node *x, lz_ints sizes, const lz_low_node **out);
+LZ_MUST_USE lz_err *lz_low_permute(lz_lower *b, const lz_low_node *x, const int64_t *dims,
+                                   const lz_low_node **out);
 /* out[i] = x[start + step * i] along a dimension. */
-LZ_MUST_USE lz_err *lz_low_slice(lz_lower *b, const lz_ln *x, int64_t dim, int64_t start, int64_t step,
-                                 int64_t size, const lz_ln **out);
-LZ_MUST_USE lz_err *lz_low_select(lz_lower *b, const lz_ln *x, int64_t dim, int64_t index, const lz_ln **out);
-/* `size` elements along a dimension, from a run-time number on (LZ_L_SCALAR, i64). Plans check that they
- * lie within x. Of an input it is an input (b->move), of anything else a gather. */
-LZ_MUST_USE lz_err *lz_low_window(lz_lower *b, const lz_ln *x, int64_t dim, const lz_ln *start, int64_t size,
-                                  const lz_ln **out);
-LZ_MUST_USE lz_err *lz_low_unsqueeze(lz_lower *b, const lz_ln *x, int64_t dim, const lz_ln **out);
-/* before[d] elements of fill in front, sizes in all. */
-LZ_MUST_USE lz_err *lz_low_pad(lz_lower *b, const lz_ln *x, const int64_t *before, lz_ints sizes,
-                               const lz_ln *fill, const lz_ln **out);
+LZ_MUST_USE lz_err *lz_low_slice(lz_lower *b, const lz_low_node *x, int64_t dim, int64_t start, int64_t step,
+                                 int64_t size, const lz_low_node **out);
+LZ_MUST_USE lz_err *lz_low_select(lz_lower *b, const lz_low_node *x, int64_t dim, int64_t index,
+                                  const lz_low_node **out);
+/* `size` elements along a dimension, beginning at a run-time number (LZ_LOW_SCALAR, i64). Plans check that
+ * they lie within x. For an input this is another input (b->move), otherwise a gather. */
+LZ_MUST_USE lz_err *lz_low_window(lz_lower *b, const lz_low_node *x, int64_t dim, const lz_low_node *start,
+                                  int64_t size, const lz_low_node **out);
+LZ_MUST_USE lz_err *lz_low_unsqueeze(lz_lower *b, const lz_low_node *x, int64_t dim, const lz_low_node **out);
+/* Adds before[d] elements of fill at the front of dimension d. sizes: of the result. */
+LZ_MUST_USE lz_err *lz_low_pad(lz_lower *b, const lz_low_node *x, const int64_t *before, lz_ints sizes,
+                               const lz_low_node *fill, const lz_low_node **out);
 
-LZ_MUST_USE lz_err *lz_low_reduce(lz_lower *b, lz_kreduce op, const lz_ln *x, uint64_t dims, bool keep,
-                                  const lz_ln **out);
-LZ_MUST_USE lz_err *lz_low_scan(lz_lower *b, lz_kreduce op, const lz_ln *x, int64_t dim, const lz_ln **out);
-/* index is i64 and within bounds (lz_low_check_index); equal sizes but along dim. */
-LZ_MUST_USE lz_err *lz_low_gather(lz_lower *b, const lz_ln *data, const lz_ln *index, int64_t dim,
-                                  const lz_ln **out);
-LZ_MUST_USE lz_err *lz_low_cat(lz_lower *b, const lz_ln *const *in, size_t n, int64_t dim, const lz_ln **out);
-LZ_MUST_USE lz_err *lz_low_update(lz_lower *b, const lz_ln *base, const lz_ln *part, int64_t offset,
-                                  const int64_t *strides, const lz_ln **out);
-/* The same, `step` elements times a run-time number further on. Plans check 0 <= start <= most. */
-LZ_MUST_USE lz_err *lz_low_update_from(lz_lower *b, const lz_ln *base, const lz_ln *part, const lz_ln *start,
-                                       int64_t most, int64_t step, const int64_t *strides, const lz_ln **out);
-LZ_MUST_USE lz_err *lz_low_scatter(lz_lower *b, lz_lscatter mode, const lz_ln *base, int64_t dim,
-                                   const lz_ln *index, const lz_ln *source, const lz_ln **out);
-LZ_MUST_USE lz_err *lz_low_matmul(lz_lower *b, const lz_ln *x, const lz_ln *y, const lz_ln **out);
-/* Any other kernel; sizes are the result's. */
-LZ_MUST_USE lz_err *lz_low_kernel(lz_lower *b, lz_lcall_op op, const lz_ln *const *in, size_t n, lz_dtype d,
-                                  lz_ints sizes, const int64_t *params, size_t nparams, const lz_ln **out);
+LZ_MUST_USE lz_err *lz_low_reduce(lz_lower *b, lz_kernel_reduction op, const lz_low_node *x, uint64_t dims,
+                                  bool keep, const lz_low_node **out);
+LZ_MUST_USE lz_err *lz_low_scan(lz_lower *b, lz_kernel_reduction op, const lz_low_node *x, int64_t dim,
+                                const lz_low_node **out);
+/* index must be i64 and checked (lz_low_check_index). All sizes except that of dim must be equal. */
+LZ_MUST_USE lz_err *lz_low_gather(lz_lower *b, const lz_low_node *data, const lz_low_node *index, int64_t dim,
+                                  const lz_low_node **out);
+LZ_MUST_USE lz_err *lz_low_cat(lz_lower *b, const lz_low_node *const *in, size_t n, int64_t dim,
+                               const lz_low_node **out);
+LZ_MUST_USE lz_err *lz_low_update(lz_lower *b, const lz_low_node *base, const lz_low_node *part,
+                                  int64_t offset, const int64_t *strides, const lz_low_node **out);
+/* As lz_low_update, with `step` elements times a run-time number added to the offset. Plans check 0 <=
+ * start <= most. */
+LZ_MUST_USE lz_err *lz_low_update_from(lz_lower *b, const lz_low_node *base, const lz_low_node *part,
+                                       const lz_low_node *start, int64_t most, int64_t step,
+                                       const int64_t *strides, const lz_low_node **out);
+LZ_MUST_USE lz_err *lz_low_scatter(lz_lower *b, lz_low_scatter_mode mode, const lz_low_node *base,
+                                   int64_t dim, const lz_low_node *index, const lz_low_node *source,
+                                   const lz_low_node **out);
+LZ_MUST_USE lz_err *lz_low_matmul(lz_lower *b, const lz_low_node *x, const lz_low_node *y,
+                                  const lz_low_node **out);
+/* d: the dtype of x and y; or f32 for bf16, i32 for i8 or u8 by i8. */
+LZ_MUST_USE lz_err *lz_low_matmul_to(lz_lower *b, const lz_low_node *x, const lz_low_node *y, lz_dtype d,
+                                     const lz_low_node **out);
+/* Calls any other kernel. sizes: of the result. */
+LZ_MUST_USE lz_err *lz_low_kernel(lz_lower *b, lz_low_call_op op, const lz_low_node *const *in, size_t n,
+                                  lz_dtype d, lz_ints sizes, const int64_t *params, size_t nparams,
+                                  const lz_low_node **out);
 
 #endif

@@ -44,22 +44,22 @@ int64_t lz_calc_pow(lz_calc_fault *f, int64_t x, int64_t y)
     return z;
 }
 
-lz_err *lz_calc_get_dtype(const lz_lv *v, lz_dtype *out)
+lz_err *lz_calc_get_dtype(const lz_low_value *v, lz_dtype *out)
 {
     *out = v->dtype;
-    return v->kind == LZ_LV_DTYPE ? NULL : lz_errf(LZ_ERR_ARG, "a dtype is due");
+    return v->kind == LZ_LOW_VALUE_DTYPE ? NULL : lz_errf(LZ_ERR_ARG, "expected a dtype");
 }
 
-lz_err *lz_calc_to_int(const lz_lv *number, int64_t *out)
+lz_err *lz_calc_to_int(const lz_low_value *number, int64_t *out)
 {
     double v;
-    if (number->kind == LZ_LV_NUMBER && !number->node && number->number.kind != LZ_SCALAR_FLOAT) {
+    if (number->kind == LZ_LOW_VALUE_NUMBER && !number->node && number->number.kind != LZ_SCALAR_FLOAT) {
         *out = number->number.i;
         return NULL;
     }
-    LZ_TRY(lz_lv_get_double(number, &v));
+    LZ_TRY(lz_low_value_get_double(number, &v));
     if (!(fabs(v) < 0x1p63))
-        return lz_errf(LZ_ERR_ARG, "a number has no place among 64-bit integers");
+        return lz_errf(LZ_ERR_ARG, "a number does not fit into a 64-bit integer");
     *out = (int64_t)v;
     return NULL;
 }
@@ -69,59 +69,60 @@ static lz_err *position(int64_t n, int64_t i, int64_t *out)
     *out = i < 0 ? i + n : i;
     if (*out >= 0 && *out < n)
         return NULL;
-    return lz_errf(LZ_ERR_ARG, "index %lld is out of range for a list of %lld", (long long)i, (long long)n);
+    return lz_err_because(LZ_REASON_INDEX, "index %lld is out of range for a list of %lld", (long long)i,
+                          (long long)n);
 }
 
-lz_err *lz_calc_size(const lz_lv *tensor, int64_t i, int64_t *out)
+lz_err *lz_calc_size(const lz_low_value *tensor, int64_t i, int64_t *out)
 {
-    LZ_TRY(position(lz_lv_ndim(tensor), i, &i));
+    LZ_TRY(position(lz_low_value_ndim(tensor), i, &i));
     *out = tensor->node->sizes[i];
     return NULL;
 }
 
-lz_err *lz_calc_int_at(const lz_lv *list, int64_t i, int64_t *out)
+lz_err *lz_calc_int_at(const lz_low_value *list, int64_t i, int64_t *out)
 {
     LZ_TRY(position(lz_calc_len(list), i, &i));
-    return lz_lv_get_int(&list->list.items[i], out);
+    return lz_low_value_get_int(&list->list.items[i], out);
 }
 
-static lz_err *number_as_element(lz_lower *b, const lz_inner *in, lz_lv *v)
+static lz_err *number_as_element(lz_lower *b, const lz_inner *in, lz_low_value *v)
 {
-    lz_lv wrapped;
-    const lz_ln *n;
+    lz_low_value wrapped;
+    const lz_low_node *n;
     LZ_TRY(lz_low_wrap(b, v, &wrapped));
     LZ_TRY(lz_low_cast(b, wrapped.node, in->compute, &n));
     LZ_TRY(lz_low_expand(b, n, in->sizes, &n));
-    *v = (lz_lv){ .kind = LZ_LV_TENSOR, .dtype = in->type, .node = n };
+    *v = (lz_low_value){ .kind = LZ_LOW_VALUE_TENSOR, .dtype = in->type, .node = n };
     return NULL;
 }
 
-lz_err *lz_calc_select(lz_lower *b, const lz_inner *in, const lz_lv *args, lz_lv *out)
+lz_err *lz_calc_select(lz_lower *b, const lz_inner *in, const lz_low_value *args, lz_low_value *out)
 {
-    lz_lv given[3] = { args[0], args[1], args[2] };
+    lz_low_value given[3] = { args[0], args[1], args[2] };
     bool truth = args[1].number.kind == LZ_SCALAR_BOOL && args[2].number.kind == LZ_SCALAR_BOOL;
-    if (args[0].kind == LZ_LV_TENSOR && args[1].kind == LZ_LV_NUMBER && args[2].kind == LZ_LV_NUMBER
-        && !truth)
+    if (args[0].kind == LZ_LOW_VALUE_TENSOR && args[1].kind == LZ_LOW_VALUE_NUMBER
+        && args[2].kind == LZ_LOW_VALUE_NUMBER && !truth)
         LZ_TRY(number_as_element(b, in, &given[1]));
-    return lz_low_op(b, LZ_LOP_SELECT, given, out);
+    return lz_low_op(b, LZ_LOW_OP_SELECT, given, out);
 }
 
-lz_err *lz_calc_spread(lz_lower *b, lz_lv v, int64_t n, lz_lv *out)
+lz_err *lz_calc_spread(lz_lower *b, lz_low_value v, int64_t n, lz_low_value *out)
 {
-    lz_lv *items;
+    lz_low_value *items;
     LZ_TRY(lz_low_list_new(b, (size_t)n, &items));
     for (int64_t i = 0; i < n; i++)
         items[i] = v;
-    *out = lz_lv_list(items, (size_t)n);
+    *out = lz_low_value_list(items, (size_t)n);
     return NULL;
 }
 
-lz_err *lz_calc_floats(lz_lower *b, const lz_lv *ints, lz_lv *out)
+lz_err *lz_calc_floats(lz_lower *b, const lz_low_value *ints, lz_low_value *out)
 {
-    lz_lv *items;
+    lz_low_value *items;
     LZ_TRY(lz_low_list_new(b, ints->list.n, &items));
     for (size_t i = 0; i < ints->list.n; i++)
         LZ_TRY(lz_low_convert(b, &ints->list.items[i], LZ_SCALAR_FLOAT, &items[i]));
-    *out = lz_lv_list(items, ints->list.n);
+    *out = lz_low_value_list(items, ints->list.n);
     return NULL;
 }

@@ -1,20 +1,20 @@
-/* lower_calc.h - what generated lowering functions need beside lower.h: arithmetic on
- * known ints, and looks into values.
+/* lower_calc.h - used by generated lowering functions, beside lower.h: arithmetic on known ints, and
+ * access to values.
  *
- * Arithmetic that goes wrong says so in a fault, which stays; lz_calc_check turns it
- * into an error before the number is used. */
+ * Arithmetic sets a fault if it fails. The fault stays set; lz_calc_check turns it into an error before
+ * the number is used. */
 #ifndef LZ_LOWER_LOWER_CALC_H
 #define LZ_LOWER_LOWER_CALC_H
 
 #include "lower/lower.h"
 
-/* The arguments of an operator, one behind the other. */
-#define LZ_ARGS(...) ((const lz_lv[]){ __VA_ARGS__ })
+/* A list of arguments for lz_low_call. */
+#define LZ_ARGS(...) ((const lz_low_value[]){ __VA_ARGS__ })
 
 typedef unsigned lz_calc_fault;
 enum { LZ_FAULT_OVERFLOW = 1, LZ_FAULT_ZERO = 2 };
 
-/* LZ_ERR_ARG if there is a fault. */
+/* LZ_ERR_ARG if a fault is set. */
 LZ_MUST_USE lz_err *lz_calc_check(lz_calc_fault fault);
 
 static inline int64_t lz_calc_add(lz_calc_fault *f, int64_t x, int64_t y)
@@ -48,7 +48,7 @@ static inline int64_t lz_calc_abs(lz_calc_fault *f, int64_t x)
     return x < 0 ? lz_calc_neg(f, x) : x;
 }
 
-/* Rounds down; the remainder has the sign of the divisor. */
+/* Rounds down. The remainder has the sign of the divisor. */
 int64_t lz_calc_div(lz_calc_fault *f, int64_t x, int64_t y);
 int64_t lz_calc_mod(lz_calc_fault *f, int64_t x, int64_t y);
 /* 1 for y = 0; a negative y is a fault unless x is 1 or -1. */
@@ -64,13 +64,13 @@ static inline int64_t lz_calc_max(int64_t x, int64_t y)
     return x > y ? x : y;
 }
 
-/* How many ints there are from `from` up to, not including, `to`. */
+/* The number of ints from `from` up to, but not including, `to`. */
 static inline size_t lz_calc_count(int64_t from, int64_t to)
 {
     return from < to ? (size_t)to - (size_t)from : 0;
 }
 
-static inline int64_t lz_calc_len(const lz_lv *list)
+static inline int64_t lz_calc_len(const lz_low_value *list)
 {
     return (int64_t)list->list.n;
 }
@@ -85,15 +85,16 @@ static inline int64_t lz_calc_itemsize(lz_dtype d)
     return lz_low_dtype_attr(d, LZ_DTYPE_ITEMSIZE).number.i;
 }
 
-LZ_MUST_USE lz_err *lz_calc_get_dtype(const lz_lv *v, lz_dtype *out);
-LZ_MUST_USE lz_err *lz_calc_to_int(const lz_lv *number, int64_t *out); /* cut */
-/* A size of a tensor, an int of a list; negative: from the end. */
-LZ_MUST_USE lz_err *lz_calc_size(const lz_lv *tensor, int64_t i, int64_t *out);
-LZ_MUST_USE lz_err *lz_calc_int_at(const lz_lv *list, int64_t i, int64_t *out);
-/* c ? x : y of elements; of two numbers too, which become elements of T. */
-LZ_MUST_USE lz_err *lz_calc_select(lz_lower *b, const lz_inner *in, const lz_lv *args, lz_lv *out);
-/* n times the value. */
-LZ_MUST_USE lz_err *lz_calc_spread(lz_lower *b, lz_lv v, int64_t n, lz_lv *out);
-LZ_MUST_USE lz_err *lz_calc_floats(lz_lower *b, const lz_lv *ints, lz_lv *out);
+LZ_MUST_USE lz_err *lz_calc_get_dtype(const lz_low_value *v, lz_dtype *out);
+LZ_MUST_USE lz_err *lz_calc_to_int(const lz_low_value *number, int64_t *out); /* rounds towards zero */
+/* One size of a tensor, one int of a list. A negative i counts from the end. */
+LZ_MUST_USE lz_err *lz_calc_size(const lz_low_value *tensor, int64_t i, int64_t *out);
+LZ_MUST_USE lz_err *lz_calc_int_at(const lz_low_value *list, int64_t i, int64_t *out);
+/* c ? x : y for elements. Two numbers become elements of T. */
+LZ_MUST_USE lz_err *lz_calc_select(lz_lower *b, const lz_inner *in, const lz_low_value *args,
+                                   lz_low_value *out);
+/* A list of n times the value. */
+LZ_MUST_USE lz_err *lz_calc_spread(lz_lower *b, lz_low_value v, int64_t n, lz_low_value *out);
+LZ_MUST_USE lz_err *lz_calc_floats(lz_lower *b, const lz_low_value *ints, lz_low_value *out);
 
 #endif

@@ -1,18 +1,17 @@
-/* lower_row.h - what lower_table.h, which is generated from the operator files, is made of.
+/* lower_row.h - the row type of lower_table.h, which is generated from the operator files.
  *
- * Entries that do the same (a function, its in-place and its out form, a view and its
- * copy) share one lowering function; it computes, others write. Its results are the
- * operator's returns in order; behind them, for an operator that writes arguments which it
- * does not return, what these become. */
+ * Entries of one meaning (a function, its in-place and out forms, a view and its copy) share one
+ * lowering function. The function only computes; callers write. Its results are the operator's returns in
+ * order, followed by the new values of written arguments that the operator does not return. */
 #ifndef LZ_LOWER_LOWER_ROW_H
 #define LZ_LOWER_LOWER_ROW_H
 
 #include "lower/lower.h"
 
 typedef enum lz_lower_kind {
-    LZ_LOWER_NOT,       /* there is none */
-    LZ_LOWER_FORMULA,   /* made from a formula over other operators */
-    LZ_LOWER_INNER,     /* made from what happens to one element */
+    LZ_LOWER_NOT,       /* no lowering function */
+    LZ_LOWER_FORMULA,   /* generated from a formula over other operators */
+    LZ_LOWER_INNER,     /* generated from an expression for one element */
     LZ_LOWER_PRIMITIVE, /* written by hand */
     LZ_LOWER_KINDS
 } lz_lower_kind;
@@ -24,7 +23,8 @@ enum {
 
 typedef struct lz_lower_row {
     lz_lower_fn *fn;
-    const int8_t *from;      /* for each argument of fn the operator's; NULL: in order, without out */
+    const int8_t *
+        from; /* for each argument of fn: the index of the operator's argument; NULL: in order, without out */
     uint8_t nargs, nresults; /* of fn */
     uint8_t kind;            /* lz_lower_kind */
 } lz_lower_row;

@@ -6,16 +6,16 @@
 /* An affine map from the indices of a result to those of x. Rows are dimensions of x. */
 typedef struct map {
     int64_t rows, cols;
-    int64_t *v; /* offset[rows], then [rows][cols]: as in lz_lindex */
+    int64_t *v; /* offset[rows], then [rows][cols]: as in lz_low_index_attr */
 } map;
 
 static size_t map_bytes(const map *m)
 {
-    return sizeof(lz_lindex) + (size_t)(m->rows * (m->cols + 1)) * sizeof *m->v;
+    return sizeof(lz_low_index_attr) + (size_t)(m->rows * (m->cols + 1)) * sizeof *m->v;
 }
 
-/* Room for an lz_lindex; the numbers are zero. */
-static lz_err *map_new(lz_lower *b, int64_t rows, int64_t cols, lz_lindex **attr, map *out)
+/* A zeroed lz_low_index_attr. */
+static lz_err *map_new(lz_lower *b, int64_t rows, int64_t cols, lz_low_index_attr **attr, map *out)
 {
     *out = (map){ rows, cols, NULL };
     *attr = lz_arena_zalloc(b->arena, map_bytes(out));
@@ -30,9 +30,9 @@ static int64_t *cell(const map *m, int64_t row, int64_t col)
     return &m->v[m->rows + row * m->cols + col];
 }
 
-static map map_of(const lz_ln *n)
+static map map_of(const lz_low_node *n)
 {
-    lz_lindex *attr = (lz_lindex *)n->attr;
+    lz_low_index_attr *attr = (lz_low_index_attr *)n->attr;
     return (map){ n->in[0]->ndim, n->ndim, attr->v };
 }
 
@@ -47,7 +47,7 @@ static bool is_identity(const map *m, lz_ints from, lz_ints to)
     return same;
 }
 
-/* Columns of dimensions of size 1 say nothing; zero makes equal maps look equal. */
+/* Clears the columns of dimensions of size 1, which have no effect, so that equal maps are equal bytes. */
 static void tidy(const map *m, lz_ints sizes)
 {
     for (int64_t c = 0; c < m->cols; c++)
@@ -65,12 +65,13 @@ static int64_t wrap_mul(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a * (uint64_t)b);
 }
 
-/* The index map `outer` behind the one of x. */
-static lz_err *compose(lz_lower *b, const lz_ln *x, const map *outer, lz_lindex **attr, map *out)
+/* *attr: the map of x followed by the map `outer`. */
+static lz_err *compose(lz_lower *b, const lz_low_node *x, const map *outer, lz_low_index_attr **attr,
+                       map *out)
 {
     map inner = map_of(x);
     LZ_TRY(map_new(b, inner.rows, outer->cols, attr, out));
-    (*attr)->bounded = ((const lz_lindex *)x->attr)->bounded;
+    (*attr)->bounded = ((const lz_low_index_attr *)x->attr)->bounded;
     for (int64_t r = 0; r < inner.rows; r++) {
         out->v[r] = inner.v[r];
         for (int64_t k = 0; k < inner.cols; k++) {
@@ -83,10 +84,11 @@ static lz_err *compose(lz_lower *b, const lz_ln *x, const map *outer, lz_lindex 
     return NULL;
 }
 
-/* IOTA at a map is IOTA. */
-static lz_err *index_iota(lz_lower *b, const lz_ln *x, const map *m, lz_ints sizes, const lz_ln **out)
+/* An index map of IOTA is an IOTA. */
+static lz_err *index_iota(lz_lower *b, const lz_low_node *x, const map *m, lz_ints sizes,
+                          const lz_low_node **out)
 {
-    const lz_liota *iota = x->attr;
+    const lz_low_iota_attr *iota = x->attr;
     int64_t offset = iota->offset, strides[LZ_MAX_DIMS] = { 0 };
     for (int64_t r = 0; r < m->rows; r++) {
         offset = wrap_add(offset, wrap_mul(iota->strides[r], m->v[r]));
@@ -96,27 +98,27 @@ static lz_err *index_iota(lz_lower *b, const lz_ln *x, const map *m, lz_ints siz
     return lz_low_iota(b, sizes, offset, (lz_ints){ strides, sizes.n }, out);
 }
 
-static lz_err *make_index(lz_lower *b, const lz_ln *x, lz_ints sizes, lz_lindex *attr, map m,
-                          const lz_ln *fill, const lz_ln **out)
+static lz_err *make_index(lz_lower *b, const lz_low_node *x, lz_ints sizes, lz_low_index_attr *attr, map m,
+                          const lz_low_node *fill, const lz_low_node **out)
 {
     tidy(&m, sizes);
-    while (!attr->bounded && !is_identity(&m, lz_ln_sizes(x), sizes) && !b->shape_only
-           && x->kind == LZ_L_INDEX) {
+    while (!attr->bounded && !is_identity(&m, lz_low_node_sizes(x), sizes) && !b->shape_only
+           && x->kind == LZ_LOW_INDEX) {
         map outer = m;
         LZ_TRY(compose(b, x, &outer, &attr, &m));
         tidy(&m, sizes);
         fill = x->nin > 1 ? x->in[1] : NULL;
         x = x->in[0];
     }
-    if (!attr->bounded && is_identity(&m, lz_ln_sizes(x), sizes)) {
+    if (!attr->bounded && is_identity(&m, lz_low_node_sizes(x), sizes)) {
         *out = x;
         return NULL;
     }
-    if (!attr->bounded && !b->shape_only && x->kind == LZ_L_IOTA)
+    if (!attr->bounded && !b->shape_only && x->kind == LZ_LOW_IOTA)
         return index_iota(b, x, &m, sizes, out);
-    const lz_ln *in[2] = { x, fill };
+    const lz_low_node *in[2] = { x, fill };
     return lz_low_intern(b,
-                         &(lz_low_proto){ .kind = LZ_L_INDEX,
+                         &(lz_low_proto){ .kind = LZ_LOW_INDEX,
                                           .dtype = (lz_dtype)x->dtype,
                                           .nin = attr->bounded ? 2 : 1,
                                           .in = in,
@@ -126,10 +128,11 @@ static lz_err *make_index(lz_lower *b, const lz_ln *x, lz_ints sizes, lz_lindex 
                          out);
 }
 
-lz_err *lz_low_index(lz_lower *b, const lz_ln *x, lz_ints sizes, const int64_t *table, const int64_t *offset,
-                     uint64_t bounded, const lz_ln *fill, const lz_ln **out)
+lz_err *lz_low_index(lz_lower *b, const lz_low_node *x, lz_ints sizes, const int64_t *table,
+                     const int64_t *offset, uint64_t bounded, const lz_low_node *fill,
+                     const lz_low_node **out)
 {
-    lz_lindex *attr;
+    lz_low_index_attr *attr;
     map m;
     LZ_TRY(lz_shape_check(sizes));
     LZ_TRY(map_new(b, x->ndim, sizes.n, &attr, &m));
@@ -142,20 +145,20 @@ lz_err *lz_low_index(lz_lower *b, const lz_ln *x, lz_ints sizes, const int64_t *
     return make_index(b, x, sizes, attr, m, fill, out);
 }
 
-lz_err *lz_low_copy(lz_lower *b, const lz_ln *x, const lz_ln **out)
+lz_err *lz_low_copy(lz_lower *b, const lz_low_node *x, const lz_low_node **out)
 {
-    lz_lindex *attr;
+    lz_low_index_attr *attr;
     map m;
     LZ_TRY(map_new(b, x->ndim, x->ndim, &attr, &m));
     for (int64_t d = 0; d < x->ndim; d++)
         *cell(&m, d, d) = 1;
-    tidy(&m, lz_ln_sizes(x));
+    tidy(&m, lz_low_node_sizes(x));
     return lz_low_intern(b,
-                         &(lz_low_proto){ .kind = LZ_L_INDEX,
+                         &(lz_low_proto){ .kind = LZ_LOW_INDEX,
                                           .dtype = (lz_dtype)x->dtype,
                                           .nin = 1,
                                           .in = &x,
-                                          .sizes = lz_ln_sizes(x),
+                                          .sizes = lz_low_node_sizes(x),
                                           .attr = attr,
                                           .attr_size = map_bytes(&m) },
                          out);
@@ -163,11 +166,11 @@ lz_err *lz_low_copy(lz_lower *b, const lz_ln *x, const lz_ln **out)
 
 /* ---- views of whole dimensions: result dimension c runs along x's dimension from[c] ---- */
 
-/* from[c] -1: a new dimension. x's other dimensions stand at `offset`. */
-static lz_err *pick(lz_lower *b, const lz_ln *x, lz_ints sizes, const int64_t *from, const int64_t *steps,
-                    const int64_t *offset, const lz_ln **out)
+/* from[c] -1: a new dimension. Dimensions of x that no c names are fixed at `offset`. */
+static lz_err *pick(lz_lower *b, const lz_low_node *x, lz_ints sizes, const int64_t *from,
+                    const int64_t *steps, const int64_t *offset, const lz_low_node **out)
 {
-    lz_lindex *attr;
+    lz_low_index_attr *attr;
     map m;
     LZ_TRY(lz_shape_check(sizes));
     LZ_TRY(map_new(b, x->ndim, sizes.n, &attr, &m));
@@ -179,27 +182,28 @@ static lz_err *pick(lz_lower *b, const lz_ln *x, lz_ints sizes, const int64_t *f
     return make_index(b, x, sizes, attr, m, NULL, out);
 }
 
-lz_err *lz_low_expand(lz_lower *b, const lz_ln *x, lz_ints sizes, const lz_ln **out)
+lz_err *lz_low_expand(lz_lower *b, const lz_low_node *x, lz_ints sizes, const lz_low_node **out)
 {
     int64_t from[LZ_MAX_DIMS];
     int64_t lead = sizes.n - x->ndim;
     for (int64_t c = 0; c < sizes.n; c++) {
         from[c] = c < lead || (x->sizes[c - lead] == 1 && sizes.v[c] != 1) ? -1 : c - lead;
         if (c >= lead && x->sizes[c - lead] != 1 && x->sizes[c - lead] != sizes.v[c])
-            return lz_errf(LZ_ERR_ARG,
-                           "The expanded size of the tensor (%lld) must match the existing size (%lld) at "
-                           "non-singleton dimension %lld",
-                           (long long)sizes.v[c], (long long)x->sizes[c - lead], (long long)c);
+            return lz_err_because(
+                LZ_REASON_SHAPE,
+                "The expanded size of the tensor (%lld) must match the existing size (%lld) at "
+                "non-singleton dimension %lld",
+                (long long)sizes.v[c], (long long)x->sizes[c - lead], (long long)c);
     }
     if (lead < 0)
-        return lz_errf(LZ_ERR_ARG,
-                       "the number of sizes provided (%lld) must be greater or equal to the number of "
-                       "dimensions in the tensor (%d)",
-                       (long long)sizes.n, x->ndim);
+        return lz_err_because(LZ_REASON_SHAPE,
+                              "the number of sizes provided (%lld) must be greater or equal to the number of "
+                              "dimensions in the tensor (%d)",
+                              (long long)sizes.n, x->ndim);
     return pick(b, x, sizes, from, NULL, NULL, out);
 }
 
-lz_err *lz_low_permute(lz_lower *b, const lz_ln *x, const int64_t *dims, const lz_ln **out)
+lz_err *lz_low_permute(lz_lower *b, const lz_low_node *x, const int64_t *dims, const lz_low_node **out)
 {
     int64_t sizes[LZ_MAX_DIMS];
     for (int64_t c = 0; c < x->ndim; c++)
@@ -207,8 +211,8 @@ lz_err *lz_low_permute(lz_lower *b, const lz_ln *x, const int64_t *dims, const l
     return pick(b, x, (lz_ints){ sizes, x->ndim }, dims, NULL, NULL, out);
 }
 
-lz_err *lz_low_slice(lz_lower *b, const lz_ln *x, int64_t dim, int64_t start, int64_t step, int64_t size,
-                     const lz_ln **out)
+lz_err *lz_low_slice(lz_lower *b, const lz_low_node *x, int64_t dim, int64_t start, int64_t step,
+                     int64_t size, const lz_low_node **out)
 {
     int64_t from[LZ_MAX_DIMS], steps[LZ_MAX_DIMS], offset[LZ_MAX_DIMS] = { 0 };
     lz_shape sizes = { .n = x->ndim };
@@ -221,7 +225,7 @@ lz_err *lz_low_slice(lz_lower *b, const lz_ln *x, int64_t dim, int64_t start, in
     return pick(b, x, lz_shape_ints(&sizes), from, steps, offset, out);
 }
 
-lz_err *lz_low_select(lz_lower *b, const lz_ln *x, int64_t dim, int64_t index, const lz_ln **out)
+lz_err *lz_low_select(lz_lower *b, const lz_low_node *x, int64_t dim, int64_t index, const lz_low_node **out)
 {
     int64_t from[LZ_MAX_DIMS], offset[LZ_MAX_DIMS] = { 0 };
     lz_shape sizes = { .n = x->ndim - 1 };
@@ -233,7 +237,7 @@ lz_err *lz_low_select(lz_lower *b, const lz_ln *x, int64_t dim, int64_t index, c
     return pick(b, x, lz_shape_ints(&sizes), from, NULL, offset, out);
 }
 
-lz_err *lz_low_unsqueeze(lz_lower *b, const lz_ln *x, int64_t dim, const lz_ln **out)
+lz_err *lz_low_unsqueeze(lz_lower *b, const lz_low_node *x, int64_t dim, const lz_low_node **out)
 {
     int64_t from[LZ_MAX_DIMS];
     lz_shape sizes = { .n = x->ndim + 1 };
@@ -246,10 +250,10 @@ lz_err *lz_low_unsqueeze(lz_lower *b, const lz_ln *x, int64_t dim, const lz_ln *
     return pick(b, x, lz_shape_ints(&sizes), from, NULL, NULL, out);
 }
 
-lz_err *lz_low_pad(lz_lower *b, const lz_ln *x, const int64_t *before, lz_ints sizes, const lz_ln *fill,
-                   const lz_ln **out)
+lz_err *lz_low_pad(lz_lower *b, const lz_low_node *x, const int64_t *before, lz_ints sizes,
+                   const lz_low_node *fill, const lz_low_node **out)
 {
-    lz_lindex *attr;
+    lz_low_index_attr *attr;
     map m;
     LZ_TRY(lz_shape_check(sizes));
     LZ_TRY(map_new(b, x->ndim, sizes.n, &attr, &m));
@@ -264,8 +268,8 @@ lz_err *lz_low_pad(lz_lower *b, const lz_ln *x, const int64_t *before, lz_ints s
 
 /* ---- reshape ---- */
 
-/* true: each dimension of x is a run of dimensions of the result, so that its index is
- * affine in theirs. Dimensions of size 1 may come and go. */
+/* True: each dimension of x corresponds to consecutive dimensions of the result, so that its index is
+ * affine in their indices. Dimensions of size 1 are ignored. */
 static bool splits(lz_ints from, lz_ints to, const map *m)
 {
     int64_t c = 0;
@@ -285,35 +289,35 @@ static bool splits(lz_ints from, lz_ints to, const map *m)
     return c == to.n;
 }
 
-static bool is_uniform(const lz_ln *x)
+static bool is_uniform(const lz_low_node *x)
 {
-    return x->kind == LZ_L_INDEX && x->nin == 1 && x->in[0]->ndim == 0;
+    return x->kind == LZ_LOW_INDEX && x->nin == 1 && x->in[0]->ndim == 0;
 }
 
-lz_err *lz_low_reshape(lz_lower *b, const lz_ln *x, lz_ints sizes, const lz_ln **out)
+lz_err *lz_low_reshape(lz_lower *b, const lz_low_node *x, lz_ints sizes, const lz_low_node **out)
 {
-    lz_lindex *attr;
+    lz_low_index_attr *attr;
     map m;
     int64_t numel;
-    while (!b->shape_only && x->kind == LZ_L_RESHAPE)
+    while (!b->shape_only && x->kind == LZ_LOW_RESHAPE)
         x = x->in[0];
-    if (lz_shape_eq(lz_ln_sizes(x), sizes)) {
+    if (lz_shape_eq(lz_low_node_sizes(x), sizes)) {
         *out = x;
         return NULL;
     }
     LZ_TRY(lz_shape_check(sizes));
     LZ_TRY(lz_shape_numel(sizes, &numel));
     if (numel != x->numel)
-        return lz_errf(LZ_ERR_ARG, "%lld elements cannot have a shape of %lld", (long long)x->numel,
-                       (long long)numel);
+        return lz_err_because(LZ_REASON_SHAPE, "%lld elements cannot have a shape of %lld",
+                              (long long)x->numel, (long long)numel);
     if (!b->shape_only && is_uniform(x))
         return lz_low_expand(b, x->in[0], sizes, out);
     LZ_TRY(map_new(b, x->ndim, sizes.n, &attr, &m));
-    if (x->numel > 0 && splits(lz_ln_sizes(x), sizes, &m))
+    if (x->numel > 0 && splits(lz_low_node_sizes(x), sizes, &m))
         return make_index(b, x, sizes, attr, m, NULL, out);
     return lz_low_intern(
         b,
         &(lz_low_proto){
-            .kind = LZ_L_RESHAPE, .dtype = (lz_dtype)x->dtype, .nin = 1, .in = &x, .sizes = sizes },
+            .kind = LZ_LOW_RESHAPE, .dtype = (lz_dtype)x->dtype, .nin = 1, .in = &x, .sizes = sizes },
         out);
 }

@@ -3,78 +3,76 @@
 #include "lower/lower_impl.h"
 #include "lower/views.h"
 
-static lz_err *known_later(void)
+/* Adds the guard 0 <= start <= most: plans check it before they run. */
+static lz_err *require_within(lz_lower *b, const lz_low_node *start, int64_t most)
 {
-    return lz_errf(LZ_ERR_INTERNAL, "the number is known only at run time");
+    lz_low_value number = { .kind = LZ_LOW_VALUE_NUMBER, .number = lz_scalar_int(0), .node = start };
+    const lz_low_value low[] = { number, lz_low_value_int(0) },
+                       high[] = { number, lz_low_value_sized(lz_scalar_int(most)) };
+    lz_low_value both[2], ok;
+    const lz_low_value message[] = { lz_low_value_str(LZ_STR("a view that begins at ")), number,
+                                     lz_low_value_str(
+                                         LZ_STR(" is out of the tensor's bounds: it can begin at 0 to ")),
+                                     lz_low_value_int(most) };
+    LZ_TRY(lz_low_op(b, LZ_LOW_OP_GE, low, &both[0]));
+    LZ_TRY(lz_low_op(b, LZ_LOW_OP_LE, high, &both[1]));
+    LZ_TRY(lz_low_op(b, LZ_LOW_OP_AND, both, &ok));
+    return lz_low_require(b, &ok, LZ_REASON_INDEX, message, sizeof message / sizeof *message);
 }
 
-/* Plans ask before they run: 0 <= start <= most. */
-static lz_err *require_within(lz_lower *b, const lz_ln *start, int64_t most)
+static lz_err *check_start(const lz_lower *b, const lz_low_node *start)
 {
-    lz_lv number = { .kind = LZ_LV_NUMBER, .number = lz_scalar_int(0), .node = start };
-    const lz_lv low[] = { number, lz_lv_int(0) }, high[] = { number, lz_lv_sized(lz_scalar_int(most)) };
-    lz_lv both[2], ok;
-    const lz_lv message[] = { lz_lv_str(LZ_STR("a view that begins at ")), number,
-                              lz_lv_str(LZ_STR(" leaves the tensor: it can begin at 0 to ")),
-                              lz_lv_int(most) };
-    LZ_TRY(lz_low_op(b, LZ_LOP_GE, low, &both[0]));
-    LZ_TRY(lz_low_op(b, LZ_LOP_LE, high, &both[1]));
-    LZ_TRY(lz_low_op(b, LZ_LOP_AND, both, &ok));
-    return lz_low_require(b, &ok, message, sizeof message / sizeof *message);
+    return b->move && start->kind == LZ_LOW_SCALAR && start->dtype == LZ_I64 ? NULL : lz_low_needs_value();
 }
 
-static lz_err *check_start(const lz_lower *b, const lz_ln *start)
+/* An input whose first element depends on a run-time number. */
+static lz_err *move_input(lz_lower *b, const lz_group_view *v, const lz_low_node *start, int64_t stride,
+                          lz_ints sizes, const lz_low_node **out)
 {
-    return b->move && start->kind == LZ_L_SCALAR && start->dtype == LZ_I64 ? NULL : known_later();
-}
-
-/* An input that begins further on in its memory. */
-static lz_err *move_input(lz_lower *b, const lz_gview *v, const lz_ln *start, int64_t stride, lz_ints sizes,
-                          const lz_ln **out)
-{
-    const lz_linput *in = v->base->attr;
+    const lz_low_input_attr *in = v->base->attr;
     lz_dtype d = (lz_dtype)v->base->dtype;
-    int64_t slot, number = ((const lz_lscalar *)start->attr)->slot;
+    int64_t slot, number = ((const lz_low_scalar_attr *)start->attr)->slot;
     LZ_TRY(b->move(b, in->slot, number, stride * (int64_t)lz_dtype_size(d), &slot));
     return lz_low_input(b, slot, d, sizes, (lz_ints){ v->strides, sizes.n }, v->offset, out);
 }
 
-static lz_err *gather_from(lz_lower *b, const lz_ln *x, int64_t dim, const lz_ln *start, lz_ints sizes,
-                           const lz_ln **out)
+static lz_err *gather_from(lz_lower *b, const lz_low_node *x, int64_t dim, const lz_low_node *start,
+                           lz_ints sizes, const lz_low_node **out)
 {
-    const lz_ln *in[2], *index;
+    const lz_low_node *in[2], *index;
     int64_t strides[LZ_MAX_DIMS] = { 0 };
     strides[dim] = 1;
     LZ_TRY(lz_low_iota(b, sizes, 0, (lz_ints){ strides, sizes.n }, &in[0]));
     LZ_TRY(lz_low_expand(b, start, sizes, &in[1]));
-    LZ_TRY(lz_low_map(b, LZ_K_ADD, in, &index));
+    LZ_TRY(lz_low_map(b, LZ_KERNEL_ADD, in, &index));
     return lz_low_gather(b, x, index, dim, out);
 }
 
-lz_err *lz_low_window(lz_lower *b, const lz_ln *x, int64_t dim, const lz_ln *start, int64_t size,
-                      const lz_ln **out)
+lz_err *lz_low_window(lz_lower *b, const lz_low_node *x, int64_t dim, const lz_low_node *start, int64_t size,
+                      const lz_low_node **out)
 {
     lz_shape sizes;
-    lz_gview v;
+    lz_group_view v;
     if (size < 0 || size > x->sizes[dim])
-        return lz_errf(LZ_ERR_ARG, "a part of %lld elements of a dimension of size %lld", (long long)size,
-                       (long long)x->sizes[dim]);
+        return lz_errf(LZ_ERR_ARG, "a part of %lld elements does not fit into a dimension of size %lld",
+                       (long long)size, (long long)x->sizes[dim]);
     if (b->shape_only || size == 0)
         return lz_low_slice(b, x, dim, 0, 1, size, out);
     LZ_TRY(check_start(b, start));
     LZ_TRY(require_within(b, start, x->sizes[dim] - size));
-    LZ_TRY(lz_shape_copy(lz_ln_sizes(x), &sizes));
+    LZ_TRY(lz_shape_copy(lz_low_node_sizes(x), &sizes));
     sizes.v[dim] = size;
     LZ_TRY(lz_view_resolve(b->arena, x, &v));
-    if (v.base->kind == LZ_L_INPUT)
+    if (v.base->kind == LZ_LOW_INPUT)
         return move_input(b, &v, start, v.strides[dim], lz_shape_ints(&sizes), out);
     return gather_from(b, x, dim, start, lz_shape_ints(&sizes), out);
 }
 
-lz_err *lz_low_update_from(lz_lower *b, const lz_ln *base, const lz_ln *part, const lz_ln *start,
-                           int64_t most, int64_t step, const int64_t *strides, const lz_ln **out)
+lz_err *lz_low_update_from(lz_lower *b, const lz_low_node *base, const lz_low_node *part,
+                           const lz_low_node *start, int64_t most, int64_t step, const int64_t *strides,
+                           const lz_low_node **out)
 {
-    const lz_ln *in[3] = { base, part, start };
+    const lz_low_node *in[3] = { base, part, start };
     int64_t attr[2 + LZ_MAX_DIMS] = { 0 };
     if (b->shape_only || part->numel == 0 || most == 0)
         return lz_low_update(b, base, part, 0, strides, out);
@@ -84,11 +82,11 @@ lz_err *lz_low_update_from(lz_lower *b, const lz_ln *base, const lz_ln *part, co
         attr[1 + d] = part->sizes[d] == 1 ? 0 : strides[d];
     attr[1 + part->ndim] = step;
     return lz_low_intern(b,
-                         &(lz_low_proto){ .kind = LZ_L_UPDATE,
+                         &(lz_low_proto){ .kind = LZ_LOW_UPDATE,
                                           .dtype = (lz_dtype)base->dtype,
                                           .nin = 3,
                                           .in = in,
-                                          .sizes = lz_ln_sizes(base),
+                                          .sizes = lz_low_node_sizes(base),
                                           .attr = attr,
                                           .attr_size = (2 + (size_t)part->ndim) * sizeof *attr },
                          out);

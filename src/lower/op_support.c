@@ -1,9 +1,9 @@
 /* The functions of lazuli/operator.h. */
 #include "lower/lower_table.h"
+#include "op/op_find.h"
 #include <lazuli/operator.h>
-#include <string.h>
 
-/* Number 0 is no operator. */
+/* Operator number 0 does not exist. */
 size_t lz_operator_count(void)
 {
     return LZ_OP_COUNT - 1;
@@ -16,10 +16,12 @@ const lz_op_row *lz_operator_at(size_t i)
 
 const lz_op_row *lz_operator_find(const char *name)
 {
-    for (size_t i = 1; i < LZ_OP_COUNT; i++)
-        if (!strcmp(lz_op_table[i].name, name))
-            return &lz_op_table[i];
-    return NULL;
+    return lz_op_find(lz_str_of(name));
+}
+
+const char *lz_operator_left_out(const char *name)
+{
+    return lz_op_left_out(lz_str_of(name));
 }
 
 const char *lz_support_name(lz_support s)
@@ -33,8 +35,8 @@ static bool is_written(const lz_op_row *op)
     return op->kind == LZ_SCHEMA_FUNCTIONAL && !(op->flags & LZ_OPF_GENERATED);
 }
 
-/* Rows that share a function do the same; the first that somebody wrote down as a function
- * is the one that has it, or if there is none the first of all. */
+/* Rows that share a lowering function have one meaning. The function belongs to the first functional entry
+ * that was written by hand; without one, to the first row. */
 static size_t owner_of(size_t op)
 {
     const lz_lower_row *row = &lz_lower_table[op];

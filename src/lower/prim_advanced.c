@@ -2,24 +2,25 @@
 #include "lower/prim_impl.h"
 
 typedef struct indexing {
-    const lz_ln *at[LZ_MAX_DIMS]; /* i64 indices of a dimension, all of one shape; NULL: the whole of it */
-    lz_shape shape;               /* which they have */
-    lz_shape order;               /* dimensions of self: indexed ones first */
-    int64_t count;                /* of indexed ones */
-    int64_t first;                /* where the indexed ones stand; -1: apart, so in front */
+    const lz_low_node *at[LZ_MAX_DIMS]; /* i64 indices for each dimension, broadcast to one shape; NULL: the
+                                           whole dimension */
+    lz_shape shape;                     /* that shape */
+    lz_shape order;                     /* dimensions of self: indexed ones first */
+    int64_t count;                      /* number of indexed dimensions */
+    int64_t first; /* first indexed dimension; -1: they are not adjacent, so the result begins with them */
 } indexing;
 
-static lz_err *find_true(lz_lower *b, const lz_ln *mask, const lz_ln **out)
+static lz_err *find_true(lz_lower *b, const lz_low_node *mask, const lz_low_node **out)
 {
     if (b->shape_only || !b->nonzero)
-        return lz_errf(LZ_ERR_UNSUPPORTED, "the number of true elements is known at run time only");
+        return lz_errf(LZ_ERR_UNSUPPORTED, "the number of true elements is known only at run time");
     LZ_TRY(lz_low_cast(b, mask, LZ_BOOL, &mask));
     return b->nonzero(b->user, b, mask, out);
 }
 
-lz_err *lz_lower_nonzero(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_nonzero(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
-    const lz_ln *n;
+    const lz_low_node *n;
     LZ_TRY(find_true(b, args[0].node, &n));
     results[0] = lz_prim_tensor(LZ_I64, n);
     return NULL;
@@ -27,21 +28,24 @@ lz_err *lz_lower_nonzero(lz_lower *b, const lz_lv *args, lz_lv *results)
 
 static lz_err *too_many(int64_t ndim, size_t n)
 {
-    return lz_errf(LZ_ERR_ARG, "too many indices for tensor of dimension %lld (got %zu)", (long long)ndim, n);
+    return lz_err_because(LZ_REASON_INDEX, "too many indices for tensor of dimension %lld (got %zu)",
+                          (long long)ndim, n);
 }
 
-/* A mask stands for as many dimensions as it has. */
-static lz_err *take_mask(lz_lower *b, const lz_ln *x, const lz_ln *mask, int64_t *dim, indexing *out)
+/* A mask is an index for as many dimensions as it has. */
+static lz_err *take_mask(lz_lower *b, const lz_low_node *x, const lz_low_node *mask, int64_t *dim,
+                         indexing *out)
 {
-    const lz_ln *found;
+    const lz_low_node *found;
     for (int64_t d = 0; d < mask->ndim; d++)
         if (*dim + d >= x->ndim || mask->sizes[d] != x->sizes[*dim + d]) {
             char a[LZ_SHAPE_CHARS], c[LZ_SHAPE_CHARS];
-            return lz_errf(LZ_ERR_ARG,
-                           "The shape of the mask %s at index %lld does not match the shape of the indexed "
-                           "tensor %s at index %lld",
-                           lz_shape_print(lz_ln_sizes(mask), a), (long long)d,
-                           lz_shape_print(lz_ln_sizes(x), c), (long long)(*dim + d));
+            return lz_err_because(
+                LZ_REASON_SHAPE,
+                "The shape of the mask %s at index %lld does not match the shape of the indexed "
+                "tensor %s at index %lld",
+                lz_shape_print(lz_low_node_sizes(mask), a), (long long)d,
+                lz_shape_print(lz_low_node_sizes(x), c), (long long)*dim + (long long)d);
         }
     LZ_TRY(find_true(b, mask, &found));
     for (int64_t d = 0; d < mask->ndim; d++)
@@ -49,36 +53,38 @@ static lz_err *take_mask(lz_lower *b, const lz_ln *x, const lz_ln *mask, int64_t
     return NULL;
 }
 
-static lz_err *take_indices(lz_lower *b, const lz_ln *x, const lz_lv *list, indexing *out)
+static lz_err *take_indices(lz_lower *b, const lz_low_node *x, const lz_low_value *list, indexing *out)
 {
     int64_t dim = 0;
     for (size_t i = 0; i < list->list.n; i++) {
-        const lz_lv *v = &list->list.items[i];
-        bool mask = lz_lv_is_tensor(v) && (v->dtype == LZ_BOOL || v->dtype == LZ_U8);
-        if (lz_lv_is_tensor(v) && !mask && v->dtype != LZ_I64 && v->dtype != LZ_I32)
-            return lz_errf(LZ_ERR_ARG, "tensors used as indices must be long, int, byte or bool tensors");
+        const lz_low_value *v = &list->list.items[i];
+        bool mask = lz_low_value_is_tensor(v) && (v->dtype == LZ_BOOL || v->dtype == LZ_U8);
+        if (lz_low_value_is_tensor(v) && !mask && v->dtype != LZ_I64 && v->dtype != LZ_I32)
+            return lz_err_because(LZ_REASON_DTYPE,
+                                  "tensors used as indices must be long, int, byte or bool tensors");
         if (mask) {
             LZ_TRY(take_mask(b, x, v->node, &dim, out));
             continue;
         }
         if (dim >= x->ndim)
             return too_many(x->ndim, list->list.n);
-        out->at[dim++] = lz_lv_is_tensor(v) ? v->node : NULL;
+        out->at[dim++] = lz_low_value_is_tensor(v) ? v->node : NULL;
     }
     return NULL;
 }
 
-static lz_err *broadcast(lz_lower *b, const lz_ln *x, indexing *out)
+static lz_err *broadcast(lz_lower *b, const lz_low_node *x, indexing *out)
 {
     lz_ints shapes[LZ_MAX_DIMS];
     size_t n = 0;
     for (int64_t d = 0; d < x->ndim; d++)
         if (out->at[d])
-            shapes[n++] = lz_ln_sizes(out->at[d]);
+            shapes[n++] = lz_low_node_sizes(out->at[d]);
     lz_err *e = lz_shape_broadcast(shapes, n, &out->shape);
     if (e) {
-        lz_err_free(e);
-        return lz_errf(LZ_ERR_ARG, "shape mismatch: indexing tensors could not be broadcast together");
+        lz_err_drop(e);
+        return lz_err_because(LZ_REASON_SHAPE,
+                              "shape mismatch: indexing tensors could not be broadcast together");
     }
     for (int64_t d = 0; d < x->ndim; d++)
         if (out->at[d])
@@ -86,7 +92,7 @@ static lz_err *broadcast(lz_lower *b, const lz_ln *x, indexing *out)
     return NULL;
 }
 
-static void arrange(const lz_ln *x, indexing *out)
+static void arrange(const lz_low_node *x, indexing *out)
 {
     int64_t last = -1;
     out->first = -1;
@@ -105,7 +111,7 @@ static void arrange(const lz_ln *x, indexing *out)
         out->first = 0;
 }
 
-static lz_err *read_indices(lz_lower *b, const lz_ln *x, const lz_lv *list, indexing *out)
+static lz_err *read_indices(lz_lower *b, const lz_low_node *x, const lz_low_value *list, indexing *out)
 {
     *out = (indexing){ 0 };
     LZ_TRY(take_indices(b, x, list, out));
@@ -114,8 +120,8 @@ static lz_err *read_indices(lz_lower *b, const lz_ln *x, const lz_lv *list, inde
     return NULL;
 }
 
-/* The indexed dimensions as one: [their product, the others...]. */
-static lz_err *gathered_dims(lz_lower *b, const lz_ln *x, const indexing *in, const lz_ln **out)
+/* x with the indexed dimensions joined: [their product, the others...]. */
+static lz_err *gathered_dims(lz_lower *b, const lz_low_node *x, const indexing *in, const lz_low_node **out)
 {
     lz_shape sizes = { .n = x->ndim - in->count + 1 };
     LZ_TRY(lz_low_permute(b, x, in->order.v, out));
@@ -127,19 +133,19 @@ static lz_err *gathered_dims(lz_lower *b, const lz_ln *x, const indexing *in, co
     return lz_low_reshape(b, *out, lz_shape_ints(&sizes), out);
 }
 
-/* Where an element lies in the indexed dimensions: [n]. */
-static lz_err *positions(lz_lower *b, const lz_ln *x, const indexing *in, const lz_ln **out)
+/* The position of each element within the joined dimension: [n]. */
+static lz_err *positions(lz_lower *b, const lz_low_node *x, const indexing *in, const lz_low_node **out)
 {
     int64_t n;
     LZ_TRY(lz_shape_numel(lz_shape_ints(&in->shape), &n));
     *out = NULL;
     for (int64_t k = 0; k < in->count; k++) {
         int64_t d = in->order.v[k];
-        const lz_ln *at;
+        const lz_low_node *at;
         LZ_TRY(lz_low_check_index(b, in->at[d], x->sizes[d], d, true, &at));
         if (*out) {
-            LZ_TRY(lz_prim_map_number(b, LZ_K_MUL, *out, (double)x->sizes[d], out));
-            LZ_TRY(lz_prim_map2(b, LZ_K_ADD, *out, at, out));
+            LZ_TRY(lz_prim_map_number(b, LZ_KERNEL_MUL, *out, (double)x->sizes[d], out));
+            LZ_TRY(lz_prim_map2(b, LZ_KERNEL_ADD, *out, at, out));
         } else {
             *out = at;
         }
@@ -147,8 +153,9 @@ static lz_err *positions(lz_lower *b, const lz_ln *x, const indexing *in, const 
     return lz_low_reshape(b, *out, LZ_INTS(n), out);
 }
 
-/* [n] to [n, the other dimensions of x]. */
-static lz_err *spread_positions(lz_lower *b, const lz_ln *at, const lz_ln *x, const lz_ln **out)
+/* Expands [n] to [n, the other dimensions of x]. */
+static lz_err *spread_positions(lz_lower *b, const lz_low_node *at, const lz_low_node *x,
+                                const lz_low_node **out)
 {
     lz_shape sizes = lz_prim_resized(x, 0, at->sizes[0]), ones = { .n = x->ndim, .v = { at->sizes[0] } };
     for (int64_t d = 1; d < x->ndim; d++)
@@ -157,9 +164,9 @@ static lz_err *spread_positions(lz_lower *b, const lz_ln *at, const lz_ln *x, co
     return lz_low_expand(b, *out, lz_shape_ints(&sizes), out);
 }
 
-/* The shape of a result that is still [index shape..., other dimensions...], and the order
- * that brings the index dimensions where they belong. */
-static lz_err *result_order(const lz_ln *x, const indexing *in, lz_shape *sizes, lz_shape *order)
+/* The shape [index shape..., other dimensions...], and the order that moves the index dimensions to their
+ * place in the result. */
+static lz_err *result_order(const lz_low_node *x, const indexing *in, lz_shape *sizes, lz_shape *order)
 {
     int64_t k = in->shape.n, rest = x->ndim - in->count;
     int64_t before = in->first;
@@ -178,9 +185,9 @@ static lz_err *result_order(const lz_ln *x, const indexing *in, lz_shape *sizes,
     return NULL;
 }
 
-lz_err *lz_lower_index_Tensor(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_index_Tensor(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
-    const lz_ln *x = args[0].node, *data, *at, *n;
+    const lz_low_node *x = args[0].node, *data, *at, *n;
     indexing in;
     lz_shape sizes, order;
     LZ_TRY(read_indices(b, x, &args[1], &in));
@@ -207,8 +214,8 @@ static void invert(const lz_shape *order, int64_t *out)
 }
 
 /* The values, broadcast to the shape of the result, as [n, other dimensions...]. */
-static lz_err *put_values(lz_lower *b, const lz_ln *x, const indexing *in, const lz_ln *values,
-                          const lz_ln *data, int64_t n, const lz_ln **out)
+static lz_err *put_values(lz_lower *b, const lz_low_node *x, const indexing *in, const lz_low_node *values,
+                          const lz_low_node *data, int64_t n, const lz_low_node **out)
 {
     lz_shape sizes, order, seen;
     int64_t back[LZ_MAX_DIMS];
@@ -219,30 +226,31 @@ static lz_err *put_values(lz_lower *b, const lz_ln *x, const indexing *in, const
         seen.v[d] = sizes.v[order.v[d]];
     invert(&order, back);
     lz_err *e = lz_low_expand(b, values, lz_shape_ints(&seen), out);
-    if (lz_err_code(e) == LZ_ERR_MEMORY)
+    if (lz_err_must_surface(e))
         return e;
     if (e) {
         char a[LZ_SHAPE_CHARS], c[LZ_SHAPE_CHARS];
         lz_err_free(e);
-        return lz_errf(LZ_ERR_ARG,
-                       "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of "
-                       "shape %s",
-                       lz_shape_print(lz_ln_sizes(values), a), lz_shape_print(lz_shape_ints(&seen), c));
+        return lz_err_because(
+            LZ_REASON_SHAPE,
+            "shape mismatch: value tensor of shape %s cannot be broadcast to indexing result of "
+            "shape %s",
+            lz_shape_print(lz_low_node_sizes(values), a), lz_shape_print(lz_shape_ints(&seen), c));
     }
     LZ_TRY(lz_low_permute(b, *out, back, out));
     return lz_low_reshape(b, *out, lz_shape_ints(&flat), out);
 }
 
-static lz_err *put(lz_lower *b, lz_lscatter mode, const lz_lv *self, const lz_lv *list, const lz_ln *values,
-                   lz_lv *out)
+static lz_err *put(lz_lower *b, lz_low_scatter_mode mode, const lz_low_value *self, const lz_low_value *list,
+                   const lz_low_node *values, lz_low_value *out)
 {
-    const lz_ln *x = self->node, *data, *at, *n;
+    const lz_low_node *x = self->node, *data, *at, *n;
     indexing in;
     int64_t back[LZ_MAX_DIMS];
     lz_shape permuted = { .n = x->ndim };
     LZ_TRY(read_indices(b, x, list, &in));
     if (!in.count)
-        return lz_errf(LZ_ERR_ARG, "index_put needs at least one index");
+        return lz_errf(LZ_ERR_ARG, "index_put: expected at least one index");
     LZ_TRY(gathered_dims(b, x, &in, &data));
     LZ_TRY(positions(b, x, &in, &at));
     LZ_TRY(put_values(b, x, &in, values, data, at->sizes[0], &values));
@@ -257,15 +265,15 @@ static lz_err *put(lz_lower *b, lz_lscatter mode, const lz_lv *self, const lz_lv
     return NULL;
 }
 
-lz_err *lz_lower_index_put(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_index_put(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
     bool accumulate;
     if (args[2].dtype != args[0].dtype)
-        return lz_errf(
-            LZ_ERR_ARG,
+        return lz_err_because(
+            LZ_REASON_DTYPE,
             "Index put requires the source and destination dtypes match, got %s for the destination "
             "and %s for the source.",
             lz_dtype_get(args[0].dtype)->script, lz_dtype_get(args[2].dtype)->script);
-    LZ_TRY(lz_lv_get_bool(&args[3], &accumulate));
+    LZ_TRY(lz_low_value_get_bool(&args[3], &accumulate));
     return put(b, accumulate ? LZ_SCATTER_ADD : LZ_SCATTER_SET, &args[0], &args[1], args[2].node, results);
 }

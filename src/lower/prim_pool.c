@@ -1,14 +1,14 @@
-/* Pooling: windows are an index map, what is made of them is a reduction. The last d
- * dimensions are pooled, those before are kept. */
+/* Pooling: windows are an index map, and the result is a reduction over them. The last d dimensions are
+ * pooled, the dimensions before them are kept. */
 #include "lower/prim_impl.h"
 #include <math.h>
 
 enum { MOST = 3 }; /* pooled dimensions */
 
 typedef struct pool {
-    int64_t d, lead; /* pooled dimensions; kept ones */
+    int64_t d, lead; /* pooled dimensions; dimensions before them */
     lz_ints kernel, stride, padding, dilation;
-    int64_t out[MOST]; /* positions of the window */
+    int64_t out[MOST]; /* number of windows in each dimension */
 } pool;
 
 static int64_t product(const int64_t *v, int64_t n)
@@ -19,9 +19,9 @@ static int64_t product(const int64_t *v, int64_t n)
     return p;
 }
 
-/* kernel_size, stride, padding; an empty stride is the kernel's size. */
-static lz_err *read_pool(lz_lower *b, const char *name, int64_t d, const lz_ln *x, const lz_lv *args,
-                         pool *out)
+/* Arguments kernel_size, stride, padding; an empty stride means the kernel's size. */
+static lz_err *read_pool(lz_lower *b, const char *name, int64_t d, const lz_low_node *x,
+                         const lz_low_value *args, pool *out)
 {
     static const int64_t ones[MOST] = { 1, 1, 1 };
     *out = (pool){ .d = d, .lead = x->ndim - d };
@@ -32,7 +32,7 @@ static lz_err *read_pool(lz_lower *b, const char *name, int64_t d, const lz_ln *
     if (product(x->sizes + x->ndim - d - 1, d + 1) == 0)
         return lz_errf(LZ_ERR_ARG, "%s: only the batch may have size 0", name);
     LZ_TRY(lz_prim_spread_ints(b, &args[0], d, "kernel_size", &out->kernel));
-    if (args[1].kind == LZ_LV_LIST && !args[1].list.n)
+    if (args[1].kind == LZ_LOW_VALUE_LIST && !args[1].list.n)
         out->stride = out->kernel;
     else
         LZ_TRY(lz_prim_spread_ints(b, &args[1], d, "stride", &out->stride));
@@ -54,8 +54,8 @@ static lz_err *check_window(const char *name, const pool *p, int64_t i)
     return NULL;
 }
 
-/* A window that begins behind input and left padding does not count, also if rounded up. */
-static lz_err *place_windows(const char *name, const lz_ln *x, bool ceil_mode, pool *p)
+/* A window that begins after the input and the left padding does not count, even with ceil_mode. */
+static lz_err *place_windows(const char *name, const lz_low_node *x, bool ceil_mode, pool *p)
 {
     for (int64_t i = 0; i < p->d; i++) {
         lz_calc_fault f = 0;
@@ -83,7 +83,8 @@ static lz_err *place_windows(const char *name, const lz_ln *x, bool ceil_mode, p
 }
 
 /* [kept..., positions..., window...]; elements in the padding are `fill`. */
-static lz_err *windows(lz_lower *b, const lz_ln *x, const pool *p, const lz_ln *fill, const lz_ln **out)
+static lz_err *windows(lz_lower *b, const lz_low_node *x, const pool *p, const lz_low_node *fill,
+                       const lz_low_node **out)
 {
     int64_t map[(LZ_MAX_DIMS + MOST) * LZ_MAX_DIMS] = { 0 }, offset[LZ_MAX_DIMS] = { 0 };
     lz_shape sizes = { .n = x->ndim + p->d };
@@ -107,55 +108,56 @@ static lz_err *windows(lz_lower *b, const lz_ln *x, const pool *p, const lz_ln *
     return lz_low_index(b, x, lz_shape_ints(&sizes), map, offset, bounded, bounded ? fill : NULL, out);
 }
 
-static uint64_t window_dims(const lz_ln *x, const pool *p)
+static uint64_t window_dims(const lz_low_node *x, const pool *p)
 {
     return lz_prim_all_dims(p->d) << x->ndim;
 }
 
 /* ---- max pooling ---- */
 
-static lz_err *lowest(lz_lower *b, lz_dtype d, const lz_ln **out)
+static lz_err *lowest(lz_lower *b, lz_dtype d, const lz_low_node **out)
 {
     lz_scalar v = lz_dtype_is_float(d) ? lz_scalar_float(-INFINITY) : lz_scalar_int(lz_dtype_get(d)->min);
     return lz_low_const(b, v, d, out);
 }
 
-/* Along one pooled dimension: where the element of the window that `at` names lies in x. A
- * window whose elements are all as low as the padding has its first one inside. */
-static lz_err *position_along(lz_lower *b, const lz_ln *x, const pool *p, const lz_ln *at, int64_t i,
-                              const lz_ln **out)
+/* Along pooled dimension i: the position in x of the window element that `at` names. If all elements of a
+ * window equal the padding value, it is the first element inside x. */
+static lz_err *position_along(lz_lower *b, const lz_low_node *x, const pool *p, const lz_low_node *at,
+                              int64_t i, const lz_low_node **out)
 {
     int64_t inner = product(p->kernel.v + i + 1, p->d - i - 1), strides[LZ_MAX_DIMS] = { 0 };
-    const lz_ln *start, *wrapped, *zero, *outside;
-    LZ_TRY(lz_prim_map_number(b, LZ_K_IDIV, at, (double)inner, out));
-    LZ_TRY(lz_prim_map_number(b, LZ_K_FMOD, *out, (double)p->kernel.v[i], out));
-    LZ_TRY(lz_prim_map_number(b, LZ_K_MUL, *out, (double)p->dilation.v[i], out));
+    const lz_low_node *start, *wrapped, *zero, *outside;
+    LZ_TRY(lz_prim_map_number(b, LZ_KERNEL_IDIV, at, (double)inner, out));
+    LZ_TRY(lz_prim_map_number(b, LZ_KERNEL_FMOD, *out, (double)p->kernel.v[i], out));
+    LZ_TRY(lz_prim_map_number(b, LZ_KERNEL_MUL, *out, (double)p->dilation.v[i], out));
     strides[p->lead + i] = p->stride.v[i];
-    LZ_TRY(lz_low_iota(b, lz_ln_sizes(at), -p->padding.v[i], (lz_ints){ strides, at->ndim }, &start));
-    LZ_TRY(lz_prim_map2(b, LZ_K_ADD, *out, start, out));
+    LZ_TRY(lz_low_iota(b, lz_low_node_sizes(at), -p->padding.v[i], (lz_ints){ strides, at->ndim }, &start));
+    LZ_TRY(lz_prim_map2(b, LZ_KERNEL_ADD, *out, start, out));
     if (!p->padding.v[i])
         return NULL;
-    LZ_TRY(lz_prim_full(b, 0, LZ_I64, lz_ln_sizes(at), &zero));
-    LZ_TRY(lz_prim_map2(b, LZ_K_LT, *out, zero, &outside));
-    LZ_TRY(lz_prim_map_number(b, LZ_K_REMAINDER, *out, (double)p->dilation.v[i], &wrapped));
+    LZ_TRY(lz_prim_full(b, 0, LZ_I64, lz_low_node_sizes(at), &zero));
+    LZ_TRY(lz_prim_map2(b, LZ_KERNEL_LT, *out, zero, &outside));
+    LZ_TRY(lz_prim_map_number(b, LZ_KERNEL_REMAINDER, *out, (double)p->dilation.v[i], &wrapped));
     (void)x;
-    return lz_prim_map3(b, LZ_K_SELECT, outside, wrapped, *out, out);
+    return lz_prim_map3(b, LZ_KERNEL_SELECT, outside, wrapped, *out, out);
 }
 
-static lz_err *positions(lz_lower *b, const lz_ln *x, const pool *p, const lz_ln *at, const lz_ln **out)
+static lz_err *positions(lz_lower *b, const lz_low_node *x, const pool *p, const lz_low_node *at,
+                         const lz_low_node **out)
 {
-    const lz_ln *along;
+    const lz_low_node *along;
     LZ_TRY(position_along(b, x, p, at, 0, out));
     for (int64_t i = 1; i < p->d; i++) {
-        LZ_TRY(lz_prim_map_number(b, LZ_K_MUL, *out, (double)x->sizes[p->lead + i], out));
+        LZ_TRY(lz_prim_map_number(b, LZ_KERNEL_MUL, *out, (double)x->sizes[p->lead + i], out));
         LZ_TRY(position_along(b, x, p, at, i, &along));
-        LZ_TRY(lz_prim_map2(b, LZ_K_ADD, *out, along, out));
+        LZ_TRY(lz_prim_map2(b, LZ_KERNEL_ADD, *out, along, out));
     }
     return NULL;
 }
 
-/* By kernels of their own: planes of floats, where every window has an element inside. */
-static bool has_kernel(const lz_ln *x, const pool *p)
+/* Whether special kernels exist: planes of floats, and every window has an element inside x. */
+static bool has_kernel(const lz_low_node *x, const pool *p)
 {
     bool ok = p->d == 2 && (x->dtype == LZ_F32 || x->dtype == LZ_F64) && x->numel > 0;
     for (int64_t i = 0; i < p->d; i++)
@@ -163,7 +165,8 @@ static bool has_kernel(const lz_ln *x, const pool *p)
     return ok;
 }
 
-static lz_err *call_kernels(lz_lower *b, const lz_ln *x, const pool *p, const lz_ln **v, const lz_ln **at)
+static lz_err *call_kernels(lz_lower *b, const lz_low_node *x, const pool *p, const lz_low_node **v,
+                            const lz_low_node **at)
 {
     const lz_ints *lists[] = { &p->kernel, &p->stride, &p->padding, &p->dilation };
     int64_t params[8];
@@ -177,22 +180,23 @@ static lz_err *call_kernels(lz_lower *b, const lz_ln *x, const pool *p, const lz
     return lz_low_kernel(b, LZ_CALL_POOL_AT, &x, 1, LZ_I64, lz_shape_ints(&sizes), params, 8, at);
 }
 
-static lz_err *max_pool(lz_lower *b, const char *name, int64_t d, const lz_lv *args, lz_lv *results)
+static lz_err *max_pool(lz_lower *b, const char *name, int64_t d, const lz_low_value *args,
+                        lz_low_value *results)
 {
-    const lz_ln *x = args[0].node, *w, *fill, *v, *at;
+    const lz_low_node *x = args[0].node, *w, *fill, *v, *at;
     pool p;
     bool ceil_mode;
     LZ_TRY(read_pool(b, name, d, x, &args[1], &p));
     LZ_TRY(lz_prim_spread_ints(b, &args[4], d, "dilation", &p.dilation));
-    LZ_TRY(lz_lv_get_bool(&args[5], &ceil_mode));
+    LZ_TRY(lz_low_value_get_bool(&args[5], &ceil_mode));
     LZ_TRY(place_windows(name, x, ceil_mode, &p));
     if (has_kernel(x, &p)) {
         LZ_TRY(call_kernels(b, x, &p, &v, &at));
     } else {
         LZ_TRY(lowest(b, (lz_dtype)x->dtype, &fill));
         LZ_TRY(windows(b, x, &p, fill, &w));
-        LZ_TRY(lz_low_reduce(b, LZ_K_RMAX, w, window_dims(x, &p), false, &v));
-        LZ_TRY(lz_low_reduce(b, LZ_K_RARGMAX, w, window_dims(x, &p), false, &at));
+        LZ_TRY(lz_low_reduce(b, LZ_KERNEL_RMAX, w, window_dims(x, &p), false, &v));
+        LZ_TRY(lz_low_reduce(b, LZ_KERNEL_RARGMAX, w, window_dims(x, &p), false, &at));
         LZ_TRY(positions(b, x, &p, at, &at));
     }
     results[0] = lz_prim_tensor(args[0].dtype, v);
@@ -200,12 +204,12 @@ static lz_err *max_pool(lz_lower *b, const char *name, int64_t d, const lz_lv *a
     return NULL;
 }
 
-lz_err *lz_lower_max_pool2d_with_indices(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_max_pool2d_with_indices(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
     return max_pool(b, "max_pool2d", 2, args, results);
 }
 
-lz_err *lz_lower_max_pool3d_with_indices(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_max_pool3d_with_indices(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
     return max_pool(b, "max_pool3d", 3, args, results);
 }
@@ -218,8 +222,8 @@ typedef struct average {
     int64_t divisor; /* 0: the number of elements */
 } average;
 
-/* In three dimensions a window must fit into x even where padding would make room for it. */
-static lz_err *check_kernel_fits(const lz_ln *x, const pool *p)
+/* In three dimensions a window must fit into x even if padding would make it fit. */
+static lz_err *check_kernel_fits(const lz_low_node *x, const pool *p)
 {
     const int64_t *n = x->sizes + p->lead, *k = p->kernel.v;
     if (p->d < 3 || (n[0] >= k[0] && n[1] >= k[1] && n[2] >= k[2]))
@@ -231,16 +235,16 @@ static lz_err *check_kernel_fits(const lz_ln *x, const pool *p)
 }
 
 /* kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override. */
-static lz_err *read_average(lz_lower *b, const char *name, int64_t d, const lz_ln *x, const lz_lv *args,
-                            average *out)
+static lz_err *read_average(lz_lower *b, const char *name, int64_t d, const lz_low_node *x,
+                            const lz_low_value *args, average *out)
 {
     bool ceil_mode;
     LZ_TRY(read_pool(b, name, d, x, args, &out->p));
-    LZ_TRY(lz_lv_get_bool(&args[3], &ceil_mode));
-    LZ_TRY(lz_lv_get_bool(&args[4], &out->include_pad));
+    LZ_TRY(lz_low_value_get_bool(&args[3], &ceil_mode));
+    LZ_TRY(lz_low_value_get_bool(&args[4], &out->include_pad));
     out->divisor = 0;
-    if (!lz_lv_is_none(&args[5])) {
-        LZ_TRY(lz_lv_get_int(&args[5], &out->divisor));
+    if (!lz_low_value_is_none(&args[5])) {
+        LZ_TRY(lz_low_value_get_int(&args[5], &out->divisor));
         if (!out->divisor)
             return lz_errf(LZ_ERR_ARG, "divisor must be not zero");
     }
@@ -248,80 +252,82 @@ static lz_err *read_average(lz_lower *b, const char *name, int64_t d, const lz_l
     return check_kernel_fits(x, &out->p);
 }
 
-static lz_err *clip(lz_lower *b, lz_kop op, const lz_ln *x, int64_t v, const lz_ln **out)
+static lz_err *clip(lz_lower *b, lz_kernel_op op, const lz_low_node *x, int64_t v, const lz_low_node **out)
 {
     return lz_prim_map_number(b, op, x, (double)v, out);
 }
 
-/* How many elements of the windows along one dimension count: i64, of `sizes`. */
-static lz_err *count_along(lz_lower *b, const average *a, const lz_ln *x, int64_t i, lz_ints sizes,
-                           const lz_ln **out)
+/* i64, of `sizes`: the number of elements that count in each window along dimension i. */
+static lz_err *count_along(lz_lower *b, const average *a, const lz_low_node *x, int64_t i, lz_ints sizes,
+                           const lz_low_node **out)
 {
     int64_t strides[LZ_MAX_DIMS] = { 0 }, in = x->sizes[a->p.lead + i], pad = a->p.padding.v[i];
-    const lz_ln *start, *end;
+    const lz_low_node *start, *end;
     strides[a->p.lead + i] = a->p.stride.v[i];
     LZ_TRY(lz_low_iota(b, sizes, -pad, (lz_ints){ strides, sizes.n }, &start));
-    LZ_TRY(clip(b, LZ_K_ADD, start, a->p.kernel.v[i], &end));
-    LZ_TRY(clip(b, LZ_K_MIN, end, in + pad, &end));
+    LZ_TRY(clip(b, LZ_KERNEL_ADD, start, a->p.kernel.v[i], &end));
+    LZ_TRY(clip(b, LZ_KERNEL_MIN, end, in + pad, &end));
     if (!a->include_pad) {
-        LZ_TRY(clip(b, LZ_K_MAX, start, 0, &start));
-        LZ_TRY(clip(b, LZ_K_MIN, end, in, &end));
+        LZ_TRY(clip(b, LZ_KERNEL_MAX, start, 0, &start));
+        LZ_TRY(clip(b, LZ_KERNEL_MIN, end, in, &end));
     }
-    return lz_prim_map2(b, LZ_K_SUB, end, start, out);
+    return lz_prim_map2(b, LZ_KERNEL_SUB, end, start, out);
 }
 
-/* What sums over windows are divided by, in the dtype of x. */
-static lz_err *divisors(lz_lower *b, const average *a, const lz_ln *x, lz_ints sizes, const lz_ln **out)
+/* The divisors of the sums over windows, in the dtype of x. */
+static lz_err *divisors(lz_lower *b, const average *a, const lz_low_node *x, lz_ints sizes,
+                        const lz_low_node **out)
 {
-    const lz_ln *along;
+    const lz_low_node *along;
     if (a->divisor)
         return lz_prim_full(b, (double)a->divisor, (lz_dtype)x->dtype, sizes, out);
     LZ_TRY(count_along(b, a, x, 0, sizes, out));
     for (int64_t i = 1; i < a->p.d; i++) {
         LZ_TRY(count_along(b, a, x, i, sizes, &along));
-        LZ_TRY(lz_prim_map2(b, LZ_K_MUL, *out, along, out));
+        LZ_TRY(lz_prim_map2(b, LZ_KERNEL_MUL, *out, along, out));
     }
     return lz_low_cast(b, *out, (lz_dtype)x->dtype, out);
 }
 
-static lz_kop division(const lz_ln *x)
+static lz_kernel_op division(const lz_low_node *x)
 {
-    return lz_dtype_is_float((lz_dtype)x->dtype) ? LZ_K_DIV : LZ_K_IDIV;
+    return lz_dtype_is_float((lz_dtype)x->dtype) ? LZ_KERNEL_DIV : LZ_KERNEL_IDIV;
 }
 
-static lz_err *avg_pool(lz_lower *b, const char *name, int64_t d, const lz_lv *args, lz_lv *results)
+static lz_err *avg_pool(lz_lower *b, const char *name, int64_t d, const lz_low_value *args,
+                        lz_low_value *results)
 {
-    const lz_ln *x = args[0].node, *w, *fill, *v, *parts;
+    const lz_low_node *x = args[0].node, *w, *fill, *v, *parts;
     average a;
     LZ_TRY(read_average(b, name, d, x, &args[1], &a));
     LZ_TRY(lz_low_const(b, lz_scalar_int(0), (lz_dtype)x->dtype, &fill));
     LZ_TRY(windows(b, x, &a.p, fill, &w));
-    LZ_TRY(lz_low_reduce(b, LZ_K_RSUM, w, window_dims(x, &a.p), false, &v));
-    LZ_TRY(divisors(b, &a, x, lz_ln_sizes(v), &parts));
+    LZ_TRY(lz_low_reduce(b, LZ_KERNEL_RSUM, w, window_dims(x, &a.p), false, &v));
+    LZ_TRY(divisors(b, &a, x, lz_low_node_sizes(v), &parts));
     LZ_TRY(lz_prim_map2(b, division(x), v, parts, &v));
     results[0] = lz_prim_tensor(args[0].dtype, v);
     return NULL;
 }
 
-lz_err *lz_lower_avg_pool2d(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_avg_pool2d(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
     return avg_pool(b, "avg_pool2d", 2, args, results);
 }
 
-lz_err *lz_lower_avg_pool3d(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_avg_pool3d(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
     return avg_pool(b, "avg_pool3d", 3, args, results);
 }
 
-/* ---- the other way: windows added up where they lie ---- */
+/* ---- gradients: windows added up at their places in x ---- */
 
-/* w [kept..., positions..., window...] to [kept..., sizes...]. */
-static lz_err *add_windows(lz_lower *b, const lz_ln *w, const pool *p, const int64_t *sizes,
-                           const lz_ln **out)
+/* Adds up windows [kept..., positions..., window...] to [kept..., sizes...]. */
+static lz_err *add_windows(lz_lower *b, const lz_low_node *w, const pool *p, const int64_t *sizes,
+                           const lz_low_node **out)
 {
     int64_t strides[LZ_MAX_DIMS] = { 0 }, whole[MOST], kept[LZ_MAX_DIMS];
     int64_t lead = product(w->sizes, p->lead), count = product(w->sizes + p->lead, 2 * p->d);
-    const lz_ln *base, *at;
+    const lz_low_node *base, *at;
     for (int64_t i = 0; i < p->d; i++) {
         int64_t last = (p->out[i] - 1) * p->stride.v[i] + (p->kernel.v[i] - 1) * p->dilation.v[i] + 1;
         whole[i] = lz_calc_max(sizes[i] + 2 * p->padding.v[i], last);
@@ -331,7 +337,7 @@ static lz_err *add_windows(lz_lower *b, const lz_ln *w, const pool *p, const int
         strides[p->lead + i] = p->stride.v[i] * stride;
         strides[p->lead + p->d + i] = p->dilation.v[i] * stride;
     }
-    LZ_TRY(lz_low_iota(b, lz_ln_sizes(w), 0, (lz_ints){ strides, w->ndim }, &at));
+    LZ_TRY(lz_low_iota(b, lz_low_node_sizes(w), 0, (lz_ints){ strides, w->ndim }, &at));
     LZ_TRY(lz_low_reshape(b, at, LZ_INTS(lead, count), &at));
     LZ_TRY(lz_low_reshape(b, w, LZ_INTS(lead, count), &w));
     LZ_TRY(lz_prim_full(b, 0, (lz_dtype)w->dtype, LZ_INTS(lead, product(whole, p->d)), &base));
@@ -345,16 +351,18 @@ static lz_err *add_windows(lz_lower *b, const lz_ln *w, const pool *p, const int
     return NULL;
 }
 
-static lz_err *avg_pool_backward(lz_lower *b, const char *name, int64_t d, const lz_lv *args, lz_lv *results)
+static lz_err *avg_pool_backward(lz_lower *b, const char *name, int64_t d, const lz_low_value *args,
+                                 lz_low_value *results)
 {
-    const lz_ln *g = args[0].node, *x = args[1].node, *parts, *n;
+    const lz_low_node *g = args[0].node, *x = args[1].node, *parts, *n;
     lz_shape wide = { .n = x->ndim + d };
     average a;
     LZ_TRY(read_average(b, name, d, x, &args[2], &a));
     for (int64_t i = 0; i < x->ndim; i++)
         if (g->ndim != x->ndim || g->sizes[i] != (i < a.p.lead ? x->sizes[i] : a.p.out[i - a.p.lead]))
-            return lz_errf(LZ_ERR_ARG, "%s: grad_output has not the shape of the result", name);
-    LZ_TRY(divisors(b, &a, x, lz_ln_sizes(g), &parts));
+            return lz_err_because(LZ_REASON_SHAPE, "%s: expected grad_output to have the shape of the result",
+                                  name);
+    LZ_TRY(divisors(b, &a, x, lz_low_node_sizes(g), &parts));
     LZ_TRY(lz_low_cast(b, parts, (lz_dtype)g->dtype, &parts));
     LZ_TRY(lz_prim_map2(b, division(g), g, parts, &n));
     for (int64_t i = 0; i < d; i++)
@@ -363,31 +371,32 @@ static lz_err *avg_pool_backward(lz_lower *b, const char *name, int64_t d, const
         wide.v[i] = i < x->ndim ? g->sizes[i] : a.p.kernel.v[i - x->ndim];
     LZ_TRY(lz_low_expand(b, n, lz_shape_ints(&wide), &n));
     LZ_TRY(add_windows(b, n, &a.p, x->sizes + a.p.lead, &n));
-    LZ_TRY(lz_low_reshape(b, n, lz_ln_sizes(x), &n));
+    LZ_TRY(lz_low_reshape(b, n, lz_low_node_sizes(x), &n));
     results[0] = lz_prim_tensor(args[0].dtype, n);
     return NULL;
 }
 
-lz_err *lz_lower_avg_pool2d_backward(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_avg_pool2d_backward(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
     return avg_pool_backward(b, "avg_pool2d_backward", 2, args, results);
 }
 
-lz_err *lz_lower_avg_pool3d_backward(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_avg_pool3d_backward(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
     return avg_pool_backward(b, "avg_pool3d_backward", 3, args, results);
 }
 
 /* ---- windows as columns ---- */
 
-/* kernel_size, dilation, padding, stride; of an image of h by w. */
+/* Arguments kernel_size, dilation, padding, stride, for an image of these sizes. */
 static lz_err *read_columns(lz_lower *b, const char *name, int64_t lead, const int64_t *sizes,
-                            const lz_lv *args, pool *out)
+                            const lz_low_value *args, pool *out)
 {
     *out = (pool){ .d = 2, .lead = lead };
     for (int i = 0; i < 4; i++)
-        if (args[i].kind == LZ_LV_LIST && args[i].list.n != 2)
-            return lz_errf(LZ_ERR_ARG, "%s: lists of two numbers are due", name);
+        if (args[i].kind == LZ_LOW_VALUE_LIST && args[i].list.n != 2)
+            return lz_errf(LZ_ERR_ARG, "%s: expected lists of two numbers, found one of %zu", name,
+                           args[i].list.n);
     LZ_TRY(lz_prim_spread_ints(b, &args[0], 2, "kernel_size", &out->kernel));
     LZ_TRY(lz_prim_spread_ints(b, &args[1], 2, "dilation", &out->dilation));
     LZ_TRY(lz_prim_spread_ints(b, &args[2], 2, "padding", &out->padding));
@@ -402,9 +411,9 @@ static lz_err *read_columns(lz_lower *b, const char *name, int64_t lead, const i
     return NULL;
 }
 
-lz_err *lz_lower_im2col(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_im2col(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
-    const lz_ln *x = args[0].node, *fill, *w;
+    const lz_low_node *x = args[0].node, *fill, *w;
     int64_t order[LZ_MAX_DIMS], lead = x->ndim - 2;
     lz_shape sizes = { 0 };
     pool p;
@@ -428,7 +437,7 @@ lz_err *lz_lower_im2col(lz_lower *b, const lz_lv *args, lz_lv *results)
     return NULL;
 }
 
-static lz_err *check_columns(const lz_ln *x, const pool *p)
+static lz_err *check_columns(const lz_low_node *x, const pool *p)
 {
     int64_t area = product(p->kernel.v, 2), rows = x->sizes[x->ndim - 2], cols = x->sizes[x->ndim - 1];
     if (rows % area)
@@ -446,9 +455,9 @@ static lz_err *check_columns(const lz_ln *x, const pool *p)
     return NULL;
 }
 
-lz_err *lz_lower_col2im(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_col2im(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
-    const lz_ln *x = args[0].node, *w;
+    const lz_low_node *x = args[0].node, *w;
     lz_ints sizes;
     lz_shape out = { 0 };
     pool p;

@@ -1,32 +1,32 @@
-/* Views, and what else only moves elements. */
+/* Views, and other operators that only move elements. */
 #include "core/strides.h"
 #include "lower/prim_impl.h"
 
-/* n: where a call that has been made, and gave e, left its node. */
-static lz_err *result(const lz_lv *self, lz_err *e, const lz_ln *const *n, lz_lv *out)
+/* Returns e, or the node that the call stored in *n as result. */
+static lz_err *result(const lz_low_value *self, lz_err *e, const lz_low_node *const *n, lz_low_value *out)
 {
     if (!e)
         *out = lz_prim_tensor(self->dtype, *n);
     return e;
 }
 
-lz_err *lz_lower_view(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_view(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
     lz_ints asked;
     lz_shape sizes;
-    const lz_ln *n = NULL;
-    LZ_TRY(lz_lv_get_ints(b, &args[1], &asked));
-    LZ_TRY(lz_shape_infer(asked, lz_lv_numel(&args[0]), &sizes));
+    const lz_low_node *n = NULL;
+    LZ_TRY(lz_low_value_get_ints(b, &args[1], &asked));
+    LZ_TRY(lz_shape_infer(asked, lz_low_value_numel(&args[0]), &sizes));
     return result(&args[0], lz_low_reshape(b, args[0].node, lz_shape_ints(&sizes), &n), &n, results);
 }
 
-lz_err *lz_lower_permute(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_permute(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
-    const lz_ln *x = args[0].node, *n = NULL;
+    const lz_low_node *x = args[0].node, *n = NULL;
     lz_ints dims;
     uint64_t set;
     int64_t order[LZ_MAX_DIMS];
-    LZ_TRY(lz_lv_get_ints(b, &args[1], &dims));
+    LZ_TRY(lz_low_value_get_ints(b, &args[1], &dims));
     if (dims.n != x->ndim)
         return lz_errf(LZ_ERR_ARG,
                        "permute(sparse_coo): number of dimensions in the tensor input does not match the "
@@ -41,12 +41,12 @@ lz_err *lz_lower_permute(lz_lower *b, const lz_lv *args, lz_lv *results)
 }
 
 /* -1 keeps a size, but not that of a new dimension. */
-lz_err *lz_lower_expand(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_expand(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
-    const lz_ln *x = args[0].node, *n = NULL;
+    const lz_low_node *x = args[0].node, *n = NULL;
     lz_ints asked;
     lz_shape sizes;
-    LZ_TRY(lz_lv_get_ints(b, &args[1], &asked));
+    LZ_TRY(lz_low_value_get_ints(b, &args[1], &asked));
     LZ_TRY(lz_shape_copy(asked, &sizes));
     for (int64_t d = 0; d < sizes.n; d++) {
         int64_t from = d - sizes.n + x->ndim;
@@ -68,12 +68,12 @@ static lz_err *no_dims(const char *name)
     return lz_errf(LZ_ERR_ARG, "%s() cannot be applied to a 0-dim tensor.", name);
 }
 
-/* A bound of a slice: from the end if negative, then within 0..size. */
-static lz_err *bound(const lz_lv *v, int64_t absent, int64_t size, int64_t *out)
+/* A bound of a slice: negative numbers count from the end; then clamped to 0..size. */
+static lz_err *bound(const lz_low_value *v, int64_t absent, int64_t size, int64_t *out)
 {
     *out = absent;
-    if (!lz_lv_is_none(v))
-        LZ_TRY(lz_lv_get_int(v, out));
+    if (!lz_low_value_is_none(v))
+        LZ_TRY(lz_low_value_get_int(v, out));
     if (*out < 0)
         *out += size;
     *out = lz_calc_min(lz_calc_max(*out, 0), size);
@@ -85,7 +85,7 @@ typedef struct range {
 } range;
 
 /* dim, start, end, step. */
-static lz_err *read_range(const lz_ln *x, const lz_lv *args, range *out)
+static lz_err *read_range(const lz_low_node *x, const lz_low_value *args, range *out)
 {
     int64_t end;
     if (!x->ndim)
@@ -93,55 +93,55 @@ static lz_err *read_range(const lz_ln *x, const lz_lv *args, range *out)
     LZ_TRY(lz_prim_dim(&args[0], x->ndim, &out->dim));
     LZ_TRY(bound(&args[1], 0, x->sizes[out->dim], &out->start));
     LZ_TRY(bound(&args[2], INT64_MAX, x->sizes[out->dim], &end));
-    LZ_TRY(lz_lv_get_int(&args[3], &out->step));
+    LZ_TRY(lz_low_value_get_int(&args[3], &out->step));
     if (out->step <= 0)
         return lz_errf(LZ_ERR_ARG, "slice step must be positive");
     out->size = end > out->start ? (end - out->start - 1) / out->step + 1 : 0;
     return NULL;
 }
 
-/* Where a part begins is known at run time only; how large it is, its caller knows. */
-static bool begins_later(const lz_lv *start)
+/* Whether the start is a run-time number. Then the caller must know the size. */
+static bool begins_later(const lz_low_value *start)
 {
-    return start->kind == LZ_LV_NUMBER && start->node;
+    return start->kind == LZ_LOW_VALUE_NUMBER && start->node;
 }
 
-/* So many elements, `step` apart, reach over so many of the dimension. */
+/* The length that `size` elements at distance `step` cover. */
 static int64_t reach_of(int64_t size, int64_t step)
 {
     return size > 0 ? (size - 1) * step + 1 : 0;
 }
 
-/* dim, start, end, step: `size` elements. */
-static lz_err *read_later_range(const lz_ln *x, const lz_lv *args, lz_ints sizes, range *out)
+/* Arguments dim, start, end, step, for a part of `size` elements. */
+static lz_err *read_later_range(const lz_low_node *x, const lz_low_value *args, lz_ints sizes, range *out)
 {
     if (!x->ndim)
         return no_dims("slice");
     LZ_TRY(lz_prim_dim(&args[0], x->ndim, &out->dim));
-    LZ_TRY(lz_lv_get_int(&args[3], &out->step));
+    LZ_TRY(lz_low_value_get_int(&args[3], &out->step));
     if (sizes.n != x->ndim)
-        return lz_errf(LZ_ERR_INTERNAL, "the number is known only at run time");
+        return lz_low_needs_value();
     out->size = sizes.v[out->dim];
     if (out->step <= 0)
         return lz_errf(LZ_ERR_ARG, "slice step must be positive");
     return out->size <= x->sizes[out->dim] / out->step + 1
                ? NULL
-               : lz_errf(LZ_ERR_ARG, "a slice of %lld elements of a dimension of size %lld",
+               : lz_errf(LZ_ERR_ARG, "a slice of %lld elements does not fit into a dimension of size %lld",
                          (long long)out->size, (long long)x->sizes[out->dim]);
 }
 
-static lz_err *slice_later(lz_lower *b, const lz_lv *args, lz_lv *results)
+static lz_err *slice_later(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
-    const lz_ln *x = args[0].node, *n = NULL;
+    const lz_low_node *x = args[0].node, *n = NULL;
     range r;
     LZ_TRY(read_later_range(x, &args[1], b->expected, &r));
     LZ_TRY(lz_low_window(b, x, r.dim, args[2].node, reach_of(r.size, r.step), &n));
     return result(&args[0], lz_low_slice(b, n, r.dim, 0, r.step, r.size, &n), &n, results);
 }
 
-lz_err *lz_lower_slice_Tensor(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_slice_Tensor(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
-    const lz_ln *x = args[0].node, *n = NULL;
+    const lz_low_node *x = args[0].node, *n = NULL;
     range r;
     if (begins_later(&args[2]))
         return slice_later(b, args, results);
@@ -149,22 +149,22 @@ lz_err *lz_lower_slice_Tensor(lz_lower *b, const lz_lv *args, lz_lv *results)
     return result(&args[0], lz_low_slice(b, x, r.dim, r.start, r.step, r.size, &n), &n, results);
 }
 
-static lz_err *read_position(const lz_ln *x, int64_t dim, const lz_lv *arg, int64_t *out)
+static lz_err *read_position(const lz_low_node *x, int64_t dim, const lz_low_value *arg, int64_t *out)
 {
-    LZ_TRY(lz_lv_get_int(arg, out));
+    LZ_TRY(lz_low_value_get_int(arg, out));
     if (*out < -x->sizes[dim] || *out >= x->sizes[dim]) {
         char shape[LZ_SHAPE_CHARS];
-        return lz_errf(LZ_ERR_ARG,
-                       "select(): index %lld out of range for tensor of size %s at dimension %lld",
-                       (long long)*out, lz_shape_print(lz_ln_sizes(x), shape), (long long)dim);
+        return lz_err_because(LZ_REASON_INDEX,
+                              "select(): index %lld out of range for tensor of size %s at dimension %lld",
+                              (long long)*out, lz_shape_print(lz_low_node_sizes(x), shape), (long long)dim);
     }
     *out += *out < 0 ? x->sizes[dim] : 0;
     return NULL;
 }
 
-lz_err *lz_lower_select_int(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_select_int(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
-    const lz_ln *x = args[0].node, *n = NULL;
+    const lz_low_node *x = args[0].node, *n = NULL;
     int64_t dim, index;
     if (!x->ndim)
         return no_dims("select");
@@ -177,9 +177,9 @@ lz_err *lz_lower_select_int(lz_lower *b, const lz_lv *args, lz_lv *results)
     return result(&args[0], lz_low_select(b, x, dim, index, &n), &n, results);
 }
 
-lz_err *lz_lower_flip(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_flip(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
-    const lz_ln *n = args[0].node;
+    const lz_low_node *n = args[0].node;
     uint64_t dims;
     lz_err *e = lz_prim_dims(b, &args[1], n->ndim, false, &dims);
     for (int64_t d = 0; !e && d < args[0].node->ndim; d++)
@@ -189,17 +189,18 @@ lz_err *lz_lower_flip(lz_lower *b, const lz_lv *args, lz_lv *results)
 }
 
 /* Row r of the map: step along the window's dimension, 1 within the window. */
-lz_err *lz_lower_unfold(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_unfold(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
-    const lz_ln *x, *n = NULL;
+    const lz_low_node *x, *n = NULL;
     int64_t dim, size, step;
-    LZ_TRY(lz_prim_dim(&args[1], lz_lv_ndim(&args[0]), &dim));
-    LZ_TRY(lz_lv_get_int(&args[2], &size));
-    LZ_TRY(lz_lv_get_int(&args[3], &step));
+    LZ_TRY(lz_prim_dim(&args[1], lz_low_value_ndim(&args[0]), &dim));
+    LZ_TRY(lz_low_value_get_int(&args[2], &size));
+    LZ_TRY(lz_low_value_get_int(&args[3], &step));
     LZ_TRY(lz_prim_some_dim(b, args[0].node, &x));
     if (size > x->sizes[dim] || size < 0)
-        return lz_errf(LZ_ERR_ARG, "maximum size for tensor at dimension %lld is %lld but size is %lld",
-                       (long long)dim, (long long)x->sizes[dim], (long long)size);
+        return lz_err_because(LZ_REASON_INDEX,
+                              "maximum size for tensor at dimension %lld is %lld but size is %lld",
+                              (long long)dim, (long long)x->sizes[dim], (long long)size);
     if (step <= 0)
         return lz_errf(LZ_ERR_ARG, "step is %lld but must be > 0", (long long)step);
     lz_shape sizes = lz_prim_resized(x, dim, (x->sizes[dim] - size) / step + 1);
@@ -210,7 +211,7 @@ lz_err *lz_lower_unfold(lz_lower *b, const lz_lv *args, lz_lv *results)
     for (int64_t r = 0; r < x->ndim; r++)
         map[r * cols + r] = r == dim ? step : 1;
     map[dim * cols + x->ndim] = 1;
-    /* a tensor without dimensions has windows of it, but no place for them */
+    /* a tensor without dimensions has one window and no dimension for positions */
     if (!args[0].node->ndim) {
         sizes = (lz_shape){ .n = 1, .v = { size } };
         map[0] = 1;
@@ -218,24 +219,24 @@ lz_err *lz_lower_unfold(lz_lower *b, const lz_lv *args, lz_lv *results)
     return result(&args[0], lz_low_index(b, x, lz_shape_ints(&sizes), map, NULL, 0, NULL, &n), &n, results);
 }
 
-/* ---- as_strided: of an input its memory, of anything else as if it lay row-major ---- */
+/* ---- as_strided: of the memory of an input; other nodes count as row-major ---- */
 
-static lz_err *strided_input(lz_lower *b, const lz_ln *x, lz_ints sizes, lz_ints strides, const lz_lv *offset,
-                             const lz_ln **out)
+static lz_err *strided_input(lz_lower *b, const lz_low_node *x, lz_ints sizes, lz_ints strides,
+                             const lz_low_value *offset, const lz_low_node **out)
 {
-    const lz_linput *in = x->attr;
+    const lz_low_input_attr *in = x->attr;
     int64_t at = in->offset;
-    if (!lz_lv_is_none(offset))
-        LZ_TRY(lz_lv_get_int(offset, &at));
+    if (!lz_low_value_is_none(offset))
+        LZ_TRY(lz_low_value_get_int(offset, &at));
     return lz_low_input(b, in->slot, (lz_dtype)x->dtype, sizes, strides, at, out);
 }
 
-static lz_err *strided_dense(lz_lower *b, const lz_ln *x, lz_ints sizes, lz_ints strides, const lz_lv *offset,
-                             const lz_ln **out)
+static lz_err *strided_dense(lz_lower *b, const lz_low_node *x, lz_ints sizes, lz_ints strides,
+                             const lz_low_value *offset, const lz_low_node **out)
 {
     int64_t at = 0, numel;
-    if (!lz_lv_is_none(offset))
-        LZ_TRY(lz_lv_get_int(offset, &at));
+    if (!lz_low_value_is_none(offset))
+        LZ_TRY(lz_low_value_get_int(offset, &at));
     LZ_TRY(lz_shape_numel(sizes, &numel));
     if (numel)
         LZ_TRY(lz_strides_check(sizes, strides, at, 1, (size_t)x->numel));
@@ -243,7 +244,7 @@ static lz_err *strided_dense(lz_lower *b, const lz_ln *x, lz_ints sizes, lz_ints
     return lz_low_index(b, x, sizes, strides.v, &at, 0, NULL, out);
 }
 
-/* Elements from the first to the last that the view shows; none may lie before its offset. */
+/* The extent from the first to the last element of the view. No element may lie before the offset. */
 static lz_err *extent_of(lz_ints sizes, lz_ints strides, size_t numel, int64_t *out)
 {
     *out = 1;
@@ -253,8 +254,8 @@ static lz_err *extent_of(lz_ints sizes, lz_ints strides, size_t numel, int64_t *
     return NULL;
 }
 
-static lz_err *strided_later(lz_lower *b, const lz_ln *x, lz_ints sizes, lz_ints strides, const lz_ln *start,
-                             const lz_ln **out)
+static lz_err *strided_later(lz_lower *b, const lz_low_node *x, lz_ints sizes, lz_ints strides,
+                             const lz_low_node *start, const lz_low_node **out)
 {
     int64_t extent, zero = 0;
     LZ_TRY(extent_of(sizes, strides, (size_t)x->numel, &extent));
@@ -263,19 +264,19 @@ static lz_err *strided_later(lz_lower *b, const lz_ln *x, lz_ints sizes, lz_ints
     return lz_low_index(b, x, sizes, strides.v, &zero, 0, NULL, out);
 }
 
-lz_err *lz_lower_as_strided(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_as_strided(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
-    const lz_ln *x = args[0].node, *n = NULL;
+    const lz_low_node *x = args[0].node, *n = NULL;
     lz_ints sizes, strides;
-    LZ_TRY(lz_lv_get_ints(b, &args[1], &sizes));
-    LZ_TRY(lz_lv_get_ints(b, &args[2], &strides));
+    LZ_TRY(lz_low_value_get_ints(b, &args[1], &sizes));
+    LZ_TRY(lz_low_value_get_ints(b, &args[2], &strides));
     LZ_TRY(lz_shape_check(sizes));
     if (sizes.n != strides.n)
         return lz_errf(LZ_ERR_ARG, "mismatch in length of strides and shape");
     if (begins_later(&args[3]))
         return result(&args[0], strided_later(b, x, sizes, strides, args[3].node, &n), &n, results);
-    lz_err *e = x->kind == LZ_L_INPUT && !b->shape_only ? strided_input(b, x, sizes, strides, &args[3], &n)
-                                                        : strided_dense(b, x, sizes, strides, &args[3], &n);
+    lz_err *e = x->kind == LZ_LOW_INPUT && !b->shape_only ? strided_input(b, x, sizes, strides, &args[3], &n)
+                                                          : strided_dense(b, x, sizes, strides, &args[3], &n);
     return result(&args[0], e, &n, results);
 }
 
@@ -286,9 +287,9 @@ typedef struct diagonal {
 } diagonal;
 
 /* offset, dim1, dim2. */
-static lz_err *read_diagonal(const lz_ln *x, const lz_lv *args, diagonal *out)
+static lz_err *read_diagonal(const lz_low_node *x, const lz_low_value *args, diagonal *out)
 {
-    LZ_TRY(lz_lv_get_int(&args[0], &out->offset));
+    LZ_TRY(lz_low_value_get_int(&args[0], &out->offset));
     LZ_TRY(lz_prim_dim(&args[1], x->ndim, &out->dim1));
     LZ_TRY(lz_prim_dim(&args[2], x->ndim, &out->dim2));
     if (out->dim1 == out->dim2)
@@ -301,8 +302,8 @@ static lz_err *read_diagonal(const lz_ln *x, const lz_lv *args, diagonal *out)
     return NULL;
 }
 
-/* The sizes of the view; from[c] is the dimension of x that dimension c runs along. */
-static lz_shape diagonal_sizes(const lz_ln *x, const diagonal *g, int64_t *from)
+/* The sizes of the view; from[c]: the dimension of x for dimension c. */
+static lz_shape diagonal_sizes(const lz_low_node *x, const diagonal *g, int64_t *from)
 {
     lz_shape sizes = { 0 };
     for (int64_t d = 0; d < x->ndim; d++)
@@ -314,9 +315,9 @@ static lz_shape diagonal_sizes(const lz_ln *x, const diagonal *g, int64_t *from)
     return sizes;
 }
 
-lz_err *lz_lower_diagonal(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_diagonal(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
-    const lz_ln *x = args[0].node, *n = NULL;
+    const lz_low_node *x = args[0].node, *n = NULL;
     int64_t map[LZ_MAX_DIMS * LZ_MAX_DIMS] = { 0 }, offset[LZ_MAX_DIMS] = { 0 }, from[LZ_MAX_DIMS];
     diagonal g;
     if (x->ndim < 2)
@@ -334,24 +335,24 @@ lz_err *lz_lower_diagonal(lz_lower *b, const lz_lv *args, lz_lv *results)
 
 /* ---- writing through a view ---- */
 
-/* Where a written view begins: at an element that is known, or at a run-time number of steps. */
+/* Where a written view begins: at a known element, or at an element that depends on a run-time number. */
 typedef struct beginning {
     int64_t offset;
-    const lz_ln *start; /* NULL: known */
-    int64_t most, step; /* the greatest start; elements to one of its steps */
+    const lz_low_node *start; /* the run-time number; NULL: none */
+    int64_t most, step;       /* the greatest value of start; elements in one step of `start` */
 } beginning;
 
-/* src into the elements of self that a view of these sizes and strides shows. */
-static lz_err *write_view(lz_lower *b, const lz_lv *self, const lz_lv *src, const lz_shape *sizes,
-                          beginning at, const int64_t *strides, lz_lv *results)
+/* Writes src into the elements of self that a view with these sizes and strides shows. */
+static lz_err *write_view(lz_lower *b, const lz_low_value *self, const lz_low_value *src,
+                          const lz_shape *sizes, beginning at, const int64_t *strides, lz_low_value *results)
 {
-    const lz_ln *part, *n = NULL;
-    if (!lz_shape_eq(lz_lv_sizes(src), lz_shape_ints(sizes))) {
+    const lz_low_node *part, *n = NULL;
+    if (!lz_shape_eq(lz_low_value_sizes(src), lz_shape_ints(sizes))) {
         char x[LZ_SHAPE_CHARS], y[LZ_SHAPE_CHARS];
         return lz_errf(
             LZ_ERR_ARG,
             "expected src to have a size equal to the slice of self. src size = %s, slice size = %s",
-            lz_shape_print(lz_lv_sizes(src), x), lz_shape_print(lz_shape_ints(sizes), y));
+            lz_shape_print(lz_low_value_sizes(src), x), lz_shape_print(lz_shape_ints(sizes), y));
     }
     LZ_TRY(lz_prim_cast(b, src, self->dtype, &part));
     lz_err *e = at.start ? lz_low_update_from(b, self->node, part, at.start, at.most, at.step, strides, &n)
@@ -359,14 +360,14 @@ static lz_err *write_view(lz_lower *b, const lz_lv *self, const lz_lv *src, cons
     return result(self, e, &n, results);
 }
 
-lz_err *lz_lower_diagonal_scatter(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_diagonal_scatter(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
-    const lz_ln *x = args[0].node;
+    const lz_low_node *x = args[0].node;
     int64_t own[LZ_MAX_DIMS], strides[LZ_MAX_DIMS], from[LZ_MAX_DIMS];
     diagonal g;
     LZ_TRY(read_diagonal(x, &args[2], &g));
     lz_shape sizes = diagonal_sizes(x, &g, from);
-    lz_prim_strides(lz_ln_sizes(x), own);
+    lz_prim_strides(lz_low_node_sizes(x), own);
     for (int64_t c = 0; c + 1 < sizes.n; c++)
         strides[c] = own[from[c]];
     strides[sizes.n - 1] = own[g.dim1] + own[g.dim2];
@@ -374,9 +375,9 @@ lz_err *lz_lower_diagonal_scatter(lz_lower *b, const lz_lv *args, lz_lv *results
     return write_view(b, &args[0], &args[1], &sizes, (beginning){ .offset = at }, strides, results);
 }
 
-lz_err *lz_lower_select_scatter(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_select_scatter(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
-    const lz_ln *x = args[0].node;
+    const lz_low_node *x = args[0].node;
     int64_t own[LZ_MAX_DIMS], strides[LZ_MAX_DIMS], dim, index = 0;
     lz_shape sizes = { 0 };
     beginning at = { 0 };
@@ -385,7 +386,7 @@ lz_err *lz_lower_select_scatter(lz_lower *b, const lz_lv *args, lz_lv *results)
     LZ_TRY(lz_prim_dim(&args[2], x->ndim, &dim));
     if (!begins_later(&args[3]))
         LZ_TRY(read_position(x, dim, &args[3], &index));
-    lz_prim_strides(lz_ln_sizes(x), own);
+    lz_prim_strides(lz_low_node_sizes(x), own);
     for (int64_t d = 0; d < x->ndim; d++)
         if (d != dim) {
             strides[sizes.n] = own[d];
@@ -395,56 +396,57 @@ lz_err *lz_lower_select_scatter(lz_lower *b, const lz_lv *args, lz_lv *results)
     return write_view(b, &args[0], &args[1], &sizes, at, strides, results);
 }
 
-lz_err *lz_lower_slice_scatter(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_slice_scatter(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
-    const lz_ln *x = args[0].node;
+    const lz_low_node *x = args[0].node;
     int64_t strides[LZ_MAX_DIMS];
     range r = { 0 };
-    const lz_ln *start = begins_later(&args[3]) ? args[3].node : NULL;
-    LZ_TRY(start ? read_later_range(x, &args[2], lz_lv_sizes(&args[1]), &r) : read_range(x, &args[2], &r));
+    const lz_low_node *start = begins_later(&args[3]) ? args[3].node : NULL;
+    LZ_TRY(start ? read_later_range(x, &args[2], lz_low_value_sizes(&args[1]), &r)
+                 : read_range(x, &args[2], &r));
     lz_shape sizes = lz_prim_resized(x, r.dim, r.size);
-    lz_prim_strides(lz_ln_sizes(x), strides);
+    lz_prim_strides(lz_low_node_sizes(x), strides);
     beginning at = { r.start * strides[r.dim], start, x->sizes[r.dim] - reach_of(r.size, r.step),
                      strides[r.dim] };
-    if (r.size > 1) /* a step that is never taken may be any number */
+    if (r.size > 1) /* the stride of a dimension of size 1 does not matter */
         strides[r.dim] *= r.step;
     return write_view(b, &args[0], &args[1], &sizes, at, strides, results);
 }
 
-lz_err *lz_lower_as_strided_scatter(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_as_strided_scatter(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
     lz_ints asked, strides;
     lz_shape sizes;
     beginning at = { 0 };
     int64_t extent;
-    LZ_TRY(lz_lv_get_ints(b, &args[2], &asked));
-    LZ_TRY(lz_lv_get_ints(b, &args[3], &strides));
+    LZ_TRY(lz_low_value_get_ints(b, &args[2], &asked));
+    LZ_TRY(lz_low_value_get_ints(b, &args[3], &strides));
     LZ_TRY(lz_shape_check(asked));
     LZ_TRY(lz_shape_copy(asked, &sizes));
     if (asked.n != strides.n)
         return lz_errf(LZ_ERR_ARG, "mismatch in length of strides and shape");
     if (begins_later(&args[4])) {
-        LZ_TRY(extent_of(asked, strides, (size_t)lz_lv_numel(&args[0]), &extent));
-        at = (beginning){ 0, args[4].node, lz_lv_numel(&args[0]) - extent, 1 };
-    } else if (!lz_lv_is_none(&args[4])) {
-        LZ_TRY(lz_lv_get_int(&args[4], &at.offset));
+        LZ_TRY(extent_of(asked, strides, (size_t)lz_low_value_numel(&args[0]), &extent));
+        at = (beginning){ 0, args[4].node, lz_low_value_numel(&args[0]) - extent, 1 };
+    } else if (!lz_low_value_is_none(&args[4])) {
+        LZ_TRY(lz_low_value_get_int(&args[4], &at.offset));
     }
-    LZ_TRY(lz_strides_check(asked, strides, at.offset, 1, (size_t)lz_lv_numel(&args[0])));
+    LZ_TRY(lz_strides_check(asked, strides, at.offset, 1, (size_t)lz_low_value_numel(&args[0])));
     return write_view(b, &args[0], &args[1], &sizes, at, strides.v, results);
 }
 
 /* ---- padding ---- */
 
 /* Negative numbers cut elements off. */
-lz_err *lz_lower_constant_pad_nd(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_constant_pad_nd(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
-    const lz_ln *x = args[0].node, *fill, *n = NULL;
+    const lz_low_node *x = args[0].node, *fill, *n = NULL;
     lz_ints pad;
-    lz_lv value;
+    lz_low_value value;
     lz_shape sizes;
     lz_calc_fault fault = 0;
     int64_t before[LZ_MAX_DIMS] = { 0 };
-    LZ_TRY(lz_lv_get_ints(b, &args[1], &pad));
+    LZ_TRY(lz_low_value_get_ints(b, &args[1], &pad));
     if (pad.n % 2)
         return lz_errf(LZ_ERR_ARG, "Length of pad must be even but instead it equals %lld", (long long)pad.n);
     if (pad.n / 2 > x->ndim)
@@ -453,7 +455,7 @@ lz_err *lz_lower_constant_pad_nd(lz_lower *b, const lz_lv *args, lz_lv *results)
             "Length of pad should be no more than twice the number of dimensions of the input. Pad "
             "length is %lld while the input has %d dimensions.",
             (long long)pad.n, x->ndim);
-    LZ_TRY(lz_shape_copy(lz_ln_sizes(x), &sizes));
+    LZ_TRY(lz_shape_copy(lz_low_node_sizes(x), &sizes));
     for (int64_t i = 0; i < pad.n / 2; i++) {
         int64_t d = x->ndim - 1 - i;
         before[d] = pad.v[2 * i];
@@ -475,28 +477,29 @@ lz_err *lz_lower_constant_pad_nd(lz_lower *b, const lz_lv *args, lz_lv *results)
 
 /* ---- joining ---- */
 
-/* Tensors of shape [0] take part in any cat, for old times' sake. */
-static bool is_skipped(const lz_ln *x)
+/* A tensor of shape [0] is accepted in any cat, as in PyTorch. */
+static bool is_skipped(const lz_low_node *x)
 {
     return x->ndim == 1 && x->sizes[0] == 0;
 }
 
-static lz_err *cat_mismatch(const lz_ln *a, const lz_ln *x, int64_t dim, size_t i)
+static lz_err *cat_mismatch(const lz_low_node *a, const lz_low_node *x, int64_t dim, size_t i)
 {
     if (a->ndim != x->ndim)
-        return lz_errf(LZ_ERR_ARG, "Tensors must have same number of dimensions: got %d and %d", a->ndim,
-                       x->ndim);
+        return lz_err_because(LZ_REASON_SHAPE, "Tensors must have same number of dimensions: got %d and %d",
+                              a->ndim, x->ndim);
     for (int64_t d = 0; d < a->ndim; d++)
         if (d != dim && a->sizes[d] != x->sizes[d])
-            return lz_errf(LZ_ERR_ARG,
-                           "Sizes of tensors must match except in dimension %lld. Expected size %lld but got "
-                           "size %lld for tensor number %zu in the list.",
-                           (long long)dim, (long long)a->sizes[d], (long long)x->sizes[d], i);
+            return lz_err_because(
+                LZ_REASON_SHAPE,
+                "Sizes of tensors must match except in dimension %lld. Expected size %lld but got "
+                "size %lld for tensor number %zu in the list.",
+                (long long)dim, (long long)a->sizes[d], (long long)x->sizes[d], i);
     return NULL;
 }
 
-/* The first that counts, or the first at all. */
-static const lz_ln *cat_model(const lz_lv *list)
+/* The first tensor that is not skipped, or the first tensor. */
+static const lz_low_node *cat_model(const lz_low_value *list)
 {
     for (size_t i = 0; i < list->list.n; i++)
         if (!is_skipped(list->list.items[i].node))
@@ -504,10 +507,10 @@ static const lz_ln *cat_model(const lz_lv *list)
     return list->list.items[0].node;
 }
 
-lz_err *lz_lower_cat(lz_lower *b, const lz_lv *args, lz_lv *results)
+lz_err *lz_lower_cat(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
-    const lz_lv *list = &args[0];
-    const lz_ln **parts, *model, *n = NULL;
+    const lz_low_value *list = &args[0];
+    const lz_low_node **parts, *model, *n = NULL;
     lz_dtype d;
     int64_t dim;
     size_t count = 0;
@@ -515,13 +518,13 @@ lz_err *lz_lower_cat(lz_lower *b, const lz_lv *args, lz_lv *results)
         return lz_errf(LZ_ERR_ARG, "torch.cat(): expected a non-empty list of Tensors");
     model = cat_model(list);
     LZ_TRY(lz_low_result_type(b, list, 1, &d));
-    if (is_skipped(model)) /* nothing at all: whatever the dimension */
+    if (is_skipped(model)) /* all tensors are skipped: dim is not checked */
         dim = 0;
     else
         LZ_TRY(lz_prim_dim(&args[1], model->ndim, &dim));
     LZ_TRY(lz_arena_new(b->arena, &parts, list->list.n));
     for (size_t i = 0; i < list->list.n; i++) {
-        const lz_lv *x = &list->list.items[i];
+        const lz_low_value *x = &list->list.items[i];
         if (!x->node->ndim)
             return lz_errf(LZ_ERR_ARG, "zero-dimensional tensor (at position %zu) cannot be concatenated", i);
         if (is_skipped(x->node) && !is_skipped(model))

@@ -1,29 +1,29 @@
-/* views.h - nodes that only look at others: index maps and reshapes as strides.
+/* views.h - nodes that are views of others: index maps and reshapes as strides.
  *
- * A chain of unbounded index maps and reshapes over something that lies in memory is a
- * strided view of it, unless a reshape joins what does not lie together. */
+ * A chain of unbounded index maps and reshapes over a node in memory is a strided view of that
+ * node, unless a reshape joins dimensions that are not adjacent in memory. */
 #ifndef LZ_LOWER_VIEWS_H
 #define LZ_LOWER_VIEWS_H
 
 #include "lower/lower.h"
 
-/* The elements of a buffer that something looks at: numbers are in elements. */
-typedef struct lz_gview {
-    const lz_ln *base; /* the node whose buffer it is */
+/* A strided view of a buffer: numbers are in elements. */
+typedef struct lz_group_view {
+    const lz_low_node *base; /* the node whose buffer it is */
     int64_t offset;
     int64_t *strides; /* one for each dimension of the node that looks */
-} lz_gview;
+} lz_group_view;
 
 void lz_row_major(lz_ints sizes, int64_t *strides);
 
-/* A view of the whole node: as an input lies in memory, otherwise dense. */
-LZ_MUST_USE lz_err *lz_dense_view(lz_arena *a, const lz_ln *n, lz_gview *out);
+/* A view of a whole node: with the strides of an input, otherwise row-major. */
+LZ_MUST_USE lz_err *lz_dense_view(lz_arena *a, const lz_low_node *n, lz_group_view *out);
 
-/* n as a view of the farthest node that it is a view of. */
-LZ_MUST_USE lz_err *lz_view_resolve(lz_arena *a, const lz_ln *n, lz_gview *out);
+/* n as a view of the last node of a chain of views. */
+LZ_MUST_USE lz_err *lz_view_resolve(lz_arena *a, const lz_low_node *n, lz_group_view *out);
 
-/* What is computed of each element alone and cannot fail, whichever elements are asked for. */
-bool lz_ln_is_pointwise(const lz_ln *n);
-enum { LZ_LN_OPERANDS = 4 }; /* of such a node, at most */
+/* Whether each element is computed independently and cannot fail. */
+bool lz_low_node_is_pointwise(const lz_low_node *n);
+enum { LZ_LOW_OPERANDS = 4 }; /* most operands of a pointwise node */
 
 #endif

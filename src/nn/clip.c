@@ -4,7 +4,7 @@
 #include <lazuli/optim.h>
 #include <math.h>
 
-/* All gradients of m; the list is the caller's. */
+/* The gradients of all parameters of m, and the parameters. The caller frees the list. */
 static lz_err *list_grads(lz_module *m, lz_tensor ***out, lz_tensor ***owners, size_t *n)
 {
     lz_named_tensors list = lz_module_params(m);
@@ -23,9 +23,10 @@ static lz_err *list_grads(lz_module *m, lz_tensor ***out, lz_tensor ***owners, s
     return NULL;
 }
 
-/* The norm of norms. */
+/* The norm of the gradients' norms. */
 static lz_tensor *total_norm(lz_module *m, lz_tensor **grads, size_t n, double type, lz_tensor **norms)
 {
+    const lz_loc at = m->at;
     for (size_t i = 0; i < n; i++)
         norms[i] = lz_linalg_vector_norm(m->ctx, grads[i], .ord = LZ_S(type));
     lz_tensor *all = lz_stack(m->ctx, ((lz_tensors){ norms, (int64_t)n }));
@@ -35,6 +36,7 @@ static lz_tensor *total_norm(lz_module *m, lz_tensor **grads, size_t n, double t
 static void scale(lz_module *m, lz_tensor **owners, lz_tensor **grads, size_t n, lz_tensor *norm,
                   double max_norm)
 {
+    const lz_loc at = m->at;
     lz_tensor *by = lz_mul_Scalar(m->ctx, lz_reciprocal(m->ctx, lz_add_Scalar(m->ctx, norm, 1e-6)), max_norm);
     by = lz_clamp_max(m->ctx, by, 1.0);
     for (size_t i = 0; i < n; i++)
@@ -45,7 +47,7 @@ static lz_err *check_norm(double max_norm, double type)
 {
     if (!(max_norm >= 0))
         return lz_errf(LZ_ERR_ARG, "lz_clip_grad_norm: max_norm must not be negative");
-    return isnan(type) ? lz_errf(LZ_ERR_ARG, "lz_clip_grad_norm: there is no such norm_type") : NULL;
+    return isnan(type) ? lz_errf(LZ_ERR_ARG, "lz_clip_grad_norm: norm_type must not be NaN") : NULL;
 }
 
 lz_tensor *lz_clip_grad_norm_at(lz_module *m, lz_loc at, double max_norm, const lz_clip_options *options)
@@ -89,7 +91,7 @@ bool lz_clip_grad_value_at(lz_module *m, lz_loc at, double value)
     m->at = at;
     lz_err *e = value >= 0 ? list_grads(m, &grads, &owners, &n)
                            : lz_errf(LZ_ERR_ARG, "lz_clip_grad_value: the value must not be negative");
-    if (!lz_told(m->ctx, at, e))
+    if (!lz_nn_report(m->ctx, at, e))
         return false;
     lz_scope *s = lz_scope_push(m->ctx);
     LZ_NO_GRAD(m->ctx)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 typedef struct average {
-    lz_slot *slot; /* of the module */
+    lz_module_slot *slot; /* the averaged parameter or buffer */
     lz_tensor *value;
 } average;
 
@@ -19,7 +19,7 @@ struct lz_ema {
 
 /* ---- life ---- */
 
-static bool is_averaged(const lz_slot *s, bool buffers)
+static bool is_averaged(const lz_module_slot *s, bool buffers)
 {
     lz_dtype d = lz_tensor_dtype(s->tensor);
     bool floating = d == LZ_F16 || d == LZ_BF16 || d == LZ_F32 || d == LZ_F64;
@@ -30,14 +30,15 @@ static size_t count_slots(lz_module *m, bool buffers)
 {
     size_t n = 0;
     for (lz_module *k = m; k; k = lz_module_after(m, k))
-        for (lz_slot *s = k->slots; s; s = s->next)
+        for (lz_module_slot *s = k->slots; s; s = s->next)
             n += is_averaged(s, buffers);
     return n;
 }
 
-/* A copy that no scope releases. */
+/* A copy that outlives the scope. */
 static lz_tensor *copy_of(lz_module *m, lz_tensor *t)
 {
+    const lz_loc at = m->at;
     lz_tensor *copy = NULL;
     lz_scope *s = lz_scope_push(m->ctx);
     LZ_NO_GRAD(m->ctx)
@@ -59,12 +60,12 @@ lz_ema *lz_ema_create_at(lz_loc at, lz_module *m, const lz_ema_options *options)
     }
     size_t n = count_slots(m, options->buffers);
     lz_ema *e = lz_mem_zalloc(1, sizeof *e + n * sizeof *e->v);
-    if (!lz_told(m->ctx, at, e ? NULL : lz_err_oom()))
+    if (!lz_nn_report(m->ctx, at, e ? NULL : lz_err_oom()))
         return NULL;
     e->m = m;
     e->decay = options->decay;
     for (lz_module *k = m; k; k = lz_module_after(m, k))
-        for (lz_slot *s = k->slots; s; s = s->next)
+        for (lz_module_slot *s = k->slots; s; s = s->next)
             if (is_averaged(s, options->buffers))
                 e->v[e->n++] = (average){ s, copy_of(m, s->tensor) };
     return e;
@@ -143,10 +144,10 @@ bool lz_ema_state(lz_ema *e, const char *prefix, lz_state *out)
         return false;
     for (size_t i = 0; !failure && i < e->n; i++)
         failure = lz_state_put(out, prefix, lz_name_in(e->m, e->v[i].slot->path), "", e->v[i].value);
-    return lz_told(e->m->ctx, (lz_loc){ 0 }, failure);
+    return lz_nn_report(e->m->ctx, (lz_loc){ 0 }, failure);
 }
 
-/* The tensor that goes into average i. */
+/* The saved tensor of average i. */
 static lz_err *find_saved(const lz_ema *e, size_t i, const char *prefix, lz_named_tensors from,
                           lz_tensor **out)
 {
@@ -177,5 +178,5 @@ bool lz_ema_load_state(lz_ema *e, const char *prefix, lz_named_tensors from)
     lz_tensor **lists = lz_mem_zalloc(2 * e->n + 1, sizeof *lists);
     lz_err *failure = lists ? load_all(e, prefix, from, lists, lists + e->n) : lz_err_oom();
     lz_mem_free(lists);
-    return lz_told(e->m->ctx, (lz_loc){ 0 }, failure);
+    return lz_nn_report(e->m->ctx, (lz_loc){ 0 }, failure);
 }

@@ -5,18 +5,19 @@
 typedef struct attention {
     int64_t width, heads;
     lz_attention_options o;
-    bool packed;           /* one weight for query, key and value */
-    lz_slot *in[3], *bias; /* packed: in[0] only */
-    lz_slot *more[2];      /* bias_k, bias_v */
+    bool packed;                  /* one weight for query, key and value */
+    lz_module_slot *in[3], *bias; /* packed: in[0] only */
+    lz_module_slot *more[2];      /* bias_k, bias_v */
     lz_module *out;
 } attention;
 
 /* ---- weights ---- */
 
-static lz_err *add_xavier(lz_module *m, const char *name, int64_t rows, int64_t columns, lz_slot **out)
+static lz_err *add_xavier(lz_module *m, const char *name, int64_t rows, int64_t columns, lz_module_slot **out)
 {
     double bound = sqrt(6.0 / (double)(rows + columns));
-    return lz_slot_add(m, name, LZ_SLOT_PARAM, lz_weight_uniform(m, LZ_INTS(rows, columns), bound), out);
+    return lz_module_slot_add(m, name, LZ_SLOT_PARAM, lz_weight_uniform(m, LZ_INTS(rows, columns), bound),
+                              out);
 }
 
 static lz_err *check(attention *o)
@@ -41,14 +42,15 @@ static lz_err *add_inputs(lz_module *m)
     return add_xavier(m, "v_proj_weight", o->width, o->o.vdim, &o->in[2]);
 }
 
-/* A key and a value that are learnt. */
+/* A learnt key and a learnt value. */
 static lz_err *add_more(lz_module *m)
 {
     static const char *const names[] = { "bias_k", "bias_v" };
     attention *o = m->data;
     for (int i = 0; i < 2; i++) {
         lz_tensor *t = lz_weight_full(m, LZ_INTS(1, 1, o->width), 0);
-        LZ_TRY(lz_slot_add(m, names[i], LZ_SLOT_PARAM, lz_init_xavier_normal(m->ctx, t, 1), &o->more[i]));
+        LZ_TRY(
+            lz_module_slot_add(m, names[i], LZ_SLOT_PARAM, lz_init_xavier_normal(m->ctx, t, 1), &o->more[i]));
     }
     return NULL;
 }
@@ -59,14 +61,14 @@ static lz_err *build(lz_module *m)
     LZ_TRY(check(o));
     LZ_TRY(add_inputs(m));
     if (o->o.bias)
-        LZ_TRY(lz_slot_add(m, "in_proj_bias", LZ_SLOT_PARAM, lz_weight_full(m, LZ_INTS(3 * o->width), 0),
-                           &o->bias));
+        LZ_TRY(lz_module_slot_add(m, "in_proj_bias", LZ_SLOT_PARAM,
+                                  lz_weight_full(m, LZ_INTS(3 * o->width), 0), &o->bias));
     if (o->o.add_bias_kv)
         LZ_TRY(add_more(m));
     o->out =
         lz_nn_linear_at(m, m->at, "out_proj", o->width, o->width, &(lz_linear_options){ .bias = o->o.bias });
     if (lz_module_is_inert(o->out))
-        return lz_errf(LZ_ERR_ARG, "out_proj cannot be made");
+        return lz_errf(LZ_ERR_ARG, "out_proj could not be made");
     if (o->o.bias)
         lz_init_zeros(m->ctx, lz_module_get(o->out, "bias"));
     return NULL;
@@ -77,6 +79,7 @@ static lz_err *build(lz_module *m)
 /* [.., width] to [batch, heads, length, width / heads]. */
 static lz_tensor *to_heads(lz_module *m, lz_tensor *x)
 {
+    const lz_loc at = m->at;
     const attention *o = m->data;
     lz_ints n = lz_tensor_sizes(x);
     if (lz_tensor_is_inert(x) || n.n != 3)
@@ -87,6 +90,7 @@ static lz_tensor *to_heads(lz_module *m, lz_tensor *x)
 
 static lz_tensor *from_heads(lz_module *m, lz_tensor *x)
 {
+    const lz_loc at = m->at;
     const attention *o = m->data;
     lz_ints n = lz_tensor_sizes(x);
     if (lz_tensor_is_inert(x))
@@ -97,11 +101,12 @@ static lz_tensor *from_heads(lz_module *m, lz_tensor *x)
                       o->o.batch_first ? LZ_INTS(batch, length, o->width) : LZ_INTS(length, batch, o->width));
 }
 
-/* Query, key or value, by their part of the weights. */
+/* which: 0, 1, 2 for query, key, value. */
 static lz_tensor *project(lz_module *m, lz_tensor *x, int64_t which)
 {
+    const lz_loc at = m->at;
     const attention *o = m->data;
-    lz_tensor *w = o->in[o->packed ? 0 : which]->tensor, *b = lz_slot_tensor(o->bias);
+    lz_tensor *w = o->in[o->packed ? 0 : which]->tensor, *b = lz_module_slot_tensor(o->bias);
     if (o->packed)
         w = lz_narrow(m->ctx, w, 0, which * o->width, o->width);
     if (b)
@@ -109,25 +114,27 @@ static lz_tensor *project(lz_module *m, lz_tensor *x, int64_t which)
     return to_heads(m, lz_linear(m->ctx, x, w, .bias = b));
 }
 
-/* One product for all three, where a sequence looks at itself. */
+/* For self-attention, one product computes query, key and value. */
 static void project_all(lz_module *m, lz_tensor *const in[3], lz_tensor *out[3])
 {
+    const lz_loc at = m->at;
     const attention *o = m->data;
     if (!o->packed || in[0] != in[1] || in[0] != in[2]) {
         for (int64_t i = 0; i < 3; i++)
             out[i] = project(m, in[i], i);
         return;
     }
-    lz_tensor *y = lz_linear(m->ctx, in[0], o->in[0]->tensor, .bias = lz_slot_tensor(o->bias));
+    lz_tensor *y = lz_linear(m->ctx, in[0], o->in[0]->tensor, .bias = lz_module_slot_tensor(o->bias));
     for (int64_t i = 0; i < 3; i++) {
         lz_tensor *part = lz_narrow(m->ctx, y, -1, i * o->width, o->width);
         out[i] = to_heads(m, part);
     }
 }
 
-/* A key or value after the others, [1, 1, width] for all sequences; NULL: zeros. */
+/* Appends a key or a value, [1, 1, width] for all sequences; more NULL: zeros. */
 static lz_tensor *append(lz_module *m, lz_tensor *x, lz_tensor *more)
 {
+    const lz_loc at = m->at;
     lz_ints n = lz_tensor_sizes(x);
     if (lz_tensor_is_inert(x))
         return x;
@@ -152,9 +159,10 @@ static void append_all(lz_module *m, lz_tensor *x[3])
 
 /* ---- masks ---- */
 
-/* Numbers to be added; those of bool masks are 0 and -inf. */
+/* A mask of numbers that are added to scores; a bool mask becomes 0 and -inf. */
 static lz_tensor *as_numbers(lz_module *m, lz_tensor *mask, lz_dtype dtype)
 {
+    const lz_loc at = m->at;
     if (!mask || lz_tensor_dtype(mask) != LZ_BOOL)
         return mask;
     lz_tensor *zeros = lz_zeros(m->ctx, lz_tensor_sizes(mask), .dtype = dtype);
@@ -163,20 +171,23 @@ static lz_tensor *as_numbers(lz_module *m, lz_tensor *mask, lz_dtype dtype)
 
 static lz_tensor *add_masks(lz_module *m, lz_tensor *a, lz_tensor *b)
 {
+    const lz_loc at = m->at;
     return !a ? b : !b ? a : lz_add_Tensor(m->ctx, a, b);
 }
 
 static lz_tensor *causal_mask(lz_module *m, int64_t length, int64_t keys, lz_dtype dtype)
 {
+    const lz_loc at = m->at;
     lz_tensor *all = lz_full(m->ctx, LZ_INTS(length, keys), -(double)INFINITY, .dtype = dtype);
     return lz_triu(m->ctx, all, .diagonal = 1);
 }
 
-/* All masks in one that fits the scores [batch, heads, length, keys + more], or NULL. What was appended
- * is seen by all. */
+/* The sum of all masks, with the sizes of the scores [batch, heads, length, keys + more]; NULL: no mask.
+ * Appended keys are not masked. */
 static lz_tensor *find_mask(lz_module *m, const lz_attend_args *args, const lz_tensor *query, int64_t keys,
                             int64_t more)
 {
+    const lz_loc at = m->at;
     lz_ints q = lz_tensor_sizes(query);
     lz_dtype dtype = lz_tensor_dtype(query);
     lz_tensor *mask = as_numbers(m, args->attn_mask, dtype);
@@ -196,6 +207,7 @@ static lz_tensor *find_mask(lz_module *m, const lz_attend_args *args, const lz_t
 static lz_tensor *attend_slowly(lz_module *m, lz_tensor *const x[3], lz_tensor *mask,
                                 const lz_attend_args *args)
 {
+    const lz_loc at = m->at;
     const attention *o = m->data;
     lz_ctx *c = m->ctx;
     lz_tensor *q = lz_mul_Scalar(c, x[0], sqrt((double)o->heads / (double)o->width));
@@ -209,6 +221,7 @@ static lz_tensor *attend_slowly(lz_module *m, lz_tensor *const x[3], lz_tensor *
 
 static lz_tensor *attend(lz_module *m, lz_tensor *const in[3], const lz_attend_args *args)
 {
+    const lz_loc at = m->at;
     const attention *o = m->data;
     lz_tensor *x[3];
     project_all(m, in, x);
@@ -228,7 +241,8 @@ static lz_tensor *attend(lz_module *m, lz_tensor *const in[3], const lz_attend_a
 
 /* ---- calls ---- */
 
-/* Dimension `which` of [length, batch], or the other way round; a single sequence is a batch of one. */
+/* The size of dimension `which` of [length, batch], or of [batch, length] with batch_first. A single sequence
+ * is a batch of one. */
 static int64_t size_at(const attention *o, const lz_tensor *t, int which)
 {
     lz_ints n = lz_tensor_sizes(t);
@@ -241,16 +255,18 @@ static lz_err *check_inputs(const attention *o, lz_tensor *const in[3])
 {
     int64_t widths[3] = { o->width, o->o.kdim, o->o.vdim }, ndim = lz_tensor_ndim(in[0]);
     if (ndim != 2 && ndim != 3)
-        return lz_errf(LZ_ERR_ARG, "attention: the query has 2 or 3 dimensions, not %d", (int)ndim);
+        return lz_errf(LZ_ERR_ARG, "attention: expected a query of 2 or 3 dimensions, got %d", (int)ndim);
     for (int i = 0; i < 3; i++) {
         lz_ints n = lz_tensor_sizes(in[i]);
         if (n.n != ndim || n.v[ndim - 1] != widths[i])
-            return lz_errf(LZ_ERR_ARG, "attention: size mismatch: query, key and value have other widths");
+            return lz_err_because(LZ_REASON_SHAPE, "attention: size mismatch: the widths of query, key or "
+                                                   "value differ from embed_dim, kdim or vdim");
         if (size_at(o, in[i], 1) != size_at(o, in[0], 1))
-            return lz_errf(LZ_ERR_ARG, "attention: size mismatch: query, key and value of one batch size");
+            return lz_err_because(LZ_REASON_SHAPE,
+                                  "attention: size mismatch: query, key and value need one batch size");
     }
     if (size_at(o, in[1], 0) != size_at(o, in[2], 0))
-        return lz_errf(LZ_ERR_ARG, "attention: size mismatch: there is one value for each key");
+        return lz_err_because(LZ_REASON_SHAPE, "attention: size mismatch: expected one value for each key");
     return NULL;
 }
 
@@ -270,11 +286,12 @@ static lz_err *check_mask(const lz_tensor *mask, lz_ints sizes, lz_ints or_sizes
     if (!mask)
         return NULL;
     if (lz_tensor_is_inert(mask))
-        return lz_errf(LZ_ERR_ARG, "attention: %s cannot be used", what);
+        return lz_errf(LZ_ERR_ARG, "attention: %s is inert", what);
     if (!is_mask_dtype(lz_tensor_dtype(mask)))
         return lz_errf(LZ_ERR_ARG, "attention: %s is neither bool nor floating", what);
     if (!has_sizes(mask, sizes) && !has_sizes(mask, or_sizes))
-        return lz_errf(LZ_ERR_ARG, "attention: size mismatch: %s has other sizes", what);
+        return lz_err_because(LZ_REASON_SHAPE,
+                              "attention: size mismatch: the sizes of %s do not fit query and key", what);
     return NULL;
 }
 
@@ -287,9 +304,11 @@ static lz_err *check_masks(const attention *o, lz_tensor *const in[3], const lz_
     return check_mask(args->key_padding_mask, padding, padding, "key_padding_mask");
 }
 
-/* One sequence as a batch of one; what was one tensor stays one. */
+/* Makes a single sequence a batch of one. Equal inputs stay one tensor, so that project_all sees
+ * self-attention. */
 static void add_batch(lz_module *m, lz_tensor *in[3])
 {
+    const lz_loc at = m->at;
     const attention *o = m->data;
     lz_tensor *was[3] = { in[0], in[1], in[2] };
     for (int i = 0; i < 3; i++) {
@@ -308,10 +327,10 @@ static const lz_layer layer = { { "MultiheadAttention", forward, NULL }, build }
 static lz_err *check_call(const lz_module *m, lz_tensor *const in[3], const lz_attend_args *args)
 {
     if (m->cls != &layer.cls)
-        return lz_errf(LZ_ERR_ARG, "lz_attend: '%s' is no attention", m->path);
+        return lz_errf(LZ_ERR_ARG, "lz_attend: '%s' is not an attention layer", m->path);
     for (int i = 0; i < 3; i++)
         if (!in[i] || lz_tensor_is_inert(in[i]))
-            return lz_errf(LZ_ERR_ARG, "lz_attend: query, key and value are needed");
+            return lz_errf(LZ_ERR_ARG, "lz_attend: query, key and value must not be NULL or inert");
     LZ_TRY(check_inputs(m->data, in));
     return check_masks(m->data, in, args);
 }

@@ -4,26 +4,27 @@
 
 enum { DIMS = 3 };
 
-/* Of each spatial dimension. */
+/* Numbers of the spatial dimensions. */
 typedef struct geometry {
     int64_t kernel[DIMS], stride[DIMS], padding[DIMS], dilation[DIMS], output_padding[DIMS];
-    int64_t around[2 * DIMS]; /* before and after, of the last dimension first; not with zeros */
+    int64_t around[2 * DIMS]; /* padding before and after each dimension, the last dimension first; unused
+                                 with zeros */
 } geometry;
 
 typedef struct conv {
     int64_t ndim, in, out, groups;
     bool transposed, has_bias;
     geometry g;
-    const char *mode; /* of lz_pad; NULL: zeros, by the convolution itself */
-    lz_slot *weight, *bias;
-    const lz_conv_options *options; /* while it is made */
+    const char *mode; /* of lz_pad; NULL: the convolution itself pads with zeros */
+    lz_module_slot *weight, *bias;
+    const lz_conv_options *options; /* valid while the layer is made */
     int64_t kernel;
 } conv;
 
 static lz_err *spread(lz_ints each, int64_t all, int64_t ndim, int64_t least, const char *what, int64_t *out)
 {
     if (each.n > 0 && each.n != ndim)
-        return lz_errf(LZ_ERR_ARG, "%s: %d numbers for %d dimensions", what, (int)each.n, (int)ndim);
+        return lz_errf(LZ_ERR_ARG, "%s: got %d numbers for %d dimensions", what, (int)each.n, (int)ndim);
     for (int64_t i = 0; i < ndim; i++) {
         out[i] = each.n > 0 ? each.v[i] : all;
         if (out[i] < least)
@@ -38,16 +39,16 @@ static lz_err *find_mode(const char *name, conv *out)
     if (!name || !strcmp(name, "zeros"))
         return NULL;
     if (out->transposed)
-        return lz_errf(LZ_ERR_ARG, "transposed convolutions have no padding_mode but \"zeros\"");
+        return lz_errf(LZ_ERR_ARG, "transposed convolutions support padding_mode \"zeros\" only");
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
         if (!strcmp(name, modes[i])) {
             out->mode = modes[i];
             return NULL;
         }
-    return lz_errf(LZ_ERR_ARG, "there is no padding_mode \"%s\"", name);
+    return lz_errf(LZ_ERR_ARG, "unknown padding_mode \"%s\"", name);
 }
 
-/* What is not zeros is put around the input before. */
+/* Moves the padding from the convolution to lz_pad, which runs before the convolution. */
 static void pad_before(bool same, conv *o)
 {
     for (int64_t i = 0; i < o->ndim; i++) {
@@ -62,12 +63,12 @@ static void pad_before(bool same, conv *o)
 static lz_err *check_paddings(const lz_conv_options *o, const conv *c)
 {
     if (o->same && c->transposed)
-        return lz_errf(LZ_ERR_ARG, "transposed convolutions have no padding 'same'");
+        return lz_errf(LZ_ERR_ARG, "transposed convolutions do not support padding 'same'");
     for (int64_t i = 0; i < c->ndim; i++) {
         if (o->same && (c->g.stride[i] != 1 || c->g.padding[i] != 0))
-            return lz_errf(LZ_ERR_ARG, "padding 'same' goes with neither strides nor another padding");
+            return lz_errf(LZ_ERR_ARG, "padding 'same' needs stride 1 and no other padding");
         if (!c->transposed && c->g.output_padding[i] != 0)
-            return lz_errf(LZ_ERR_ARG, "output_padding is of transposed convolutions");
+            return lz_errf(LZ_ERR_ARG, "output_padding is for transposed convolutions only");
         if (c->g.output_padding[i] >= c->g.stride[i] && c->g.output_padding[i] >= c->g.dilation[i])
             return lz_errf(LZ_ERR_ARG, "output_padding must be below stride or dilation");
     }
@@ -106,18 +107,20 @@ static lz_err *build(lz_module *m)
         fan *= sizes[2 + i] = o->g.kernel[i];
     double bound = fan > 0 ? 1 / sqrt((double)fan) : 0;
     lz_ints shape = { sizes, 2 + o->ndim };
-    LZ_TRY(lz_slot_add(m, "weight", LZ_SLOT_PARAM, lz_weight_uniform(m, shape, bound), &o->weight));
+    LZ_TRY(lz_module_slot_add(m, "weight", LZ_SLOT_PARAM, lz_weight_uniform(m, shape, bound), &o->weight));
     if (!o->has_bias)
         return NULL;
-    return lz_slot_add(m, "bias", LZ_SLOT_PARAM, lz_weight_uniform(m, LZ_INTS(o->out), bound), &o->bias);
+    return lz_module_slot_add(m, "bias", LZ_SLOT_PARAM, lz_weight_uniform(m, LZ_INTS(o->out), bound),
+                              &o->bias);
 }
 
 static lz_tensor *forward(lz_module *m, lz_tensor *x)
 {
+    const lz_loc at = m->at;
     typedef lz_tensor *plain_fn(lz_ctx *, lz_loc, lz_tensor *, lz_tensor *, const lz_conv2d_args *);
     static plain_fn *const plain[DIMS] = { lz_conv1d_at, lz_conv2d_at, lz_conv3d_at };
     const conv *o = m->data;
-    lz_conv2d_args args = { .bias = lz_slot_tensor(o->bias),
+    lz_conv2d_args args = { .bias = lz_module_slot_tensor(o->bias),
                             .stride = { o->g.stride, o->ndim },
                             .padding = { o->g.padding, o->ndim },
                             .dilation = { o->g.dilation, o->ndim },
@@ -134,7 +137,7 @@ static lz_tensor *forward_same(lz_module *m, lz_tensor *x)
     typedef lz_tensor *same_fn(lz_ctx *, lz_loc, lz_tensor *, lz_tensor *, const lz_conv1d_padding_args *);
     static same_fn *const same[DIMS] = { lz_conv1d_padding_at, lz_conv2d_padding_at, lz_conv3d_padding_at };
     const conv *o = m->data;
-    lz_conv1d_padding_args args = { .bias = lz_slot_tensor(o->bias),
+    lz_conv1d_padding_args args = { .bias = lz_module_slot_tensor(o->bias),
                                     .stride = { o->g.stride, o->ndim },
                                     .padding = "same",
                                     .dilation = { o->g.dilation, o->ndim },
@@ -148,7 +151,7 @@ static lz_tensor *forward_transposed(lz_module *m, lz_tensor *x)
     static back_fn *const back[DIMS] = { lz_conv_transpose1d_at, lz_conv_transpose2d_input_at,
                                          lz_conv_transpose3d_input_at };
     const conv *o = m->data;
-    lz_conv_transpose1d_args args = { .bias = lz_slot_tensor(o->bias),
+    lz_conv_transpose1d_args args = { .bias = lz_module_slot_tensor(o->bias),
                                       .stride = { o->g.stride, o->ndim },
                                       .padding = { o->g.padding, o->ndim },
                                       .output_padding = { o->g.output_padding, o->ndim },

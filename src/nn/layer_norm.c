@@ -5,9 +5,9 @@ typedef struct norm {
     lz_norm_options o;
     lz_ints shape; /* of the weights */
     int64_t groups;
-    lz_batch_norm_options b; /* of batch norm, as the next */
+    lz_batch_norm_options b; /* of batch norm, as the members below */
     int64_t least_dims, most_dims;
-    lz_slot *weight, *bias, *mean, *var, *seen;
+    lz_module_slot *weight, *bias, *mean, *var, *seen;
 } norm;
 
 static lz_err *check(double eps, lz_ints shape)
@@ -27,19 +27,20 @@ static lz_err *build(lz_module *m)
     LZ_TRY(lz_module_keep_ints(m, &o->shape));
     if (!o->o.affine)
         return NULL;
-    LZ_TRY(lz_slot_add(m, "weight", LZ_SLOT_PARAM, lz_weight_full(m, o->shape, 1), &o->weight));
+    LZ_TRY(lz_module_slot_add(m, "weight", LZ_SLOT_PARAM, lz_weight_full(m, o->shape, 1), &o->weight));
     if (!o->o.bias)
         return NULL;
-    return lz_slot_add(m, "bias", LZ_SLOT_PARAM, lz_weight_full(m, o->shape, 0), &o->bias);
+    return lz_module_slot_add(m, "bias", LZ_SLOT_PARAM, lz_weight_full(m, o->shape, 0), &o->bias);
 }
 
 /* ---- layer norm ---- */
 
 static lz_tensor *forward_layer(lz_module *m, lz_tensor *x)
 {
+    const lz_loc at = m->at;
     const norm *o = m->data;
-    return lz_layer_norm(m->ctx, x, o->shape, .weight = lz_slot_tensor(o->weight),
-                         .bias = lz_slot_tensor(o->bias), .eps = o->o.eps);
+    return lz_layer_norm(m->ctx, x, o->shape, .weight = lz_module_slot_tensor(o->weight),
+                         .bias = lz_module_slot_tensor(o->bias), .eps = o->o.eps);
 }
 
 lz_module *lz_nn_layer_norm_at(lz_module *parent, lz_loc at, const char *name, lz_ints shape,
@@ -55,7 +56,7 @@ lz_module *lz_nn_layer_norm_at(lz_module *parent, lz_loc at, const char *name, l
 typedef struct rms {
     lz_rms_norm_options o;
     lz_ints shape;
-    lz_slot *weight;
+    lz_module_slot *weight;
 } rms;
 
 static lz_err *build_rms(lz_module *m)
@@ -65,13 +66,14 @@ static lz_err *build_rms(lz_module *m)
     LZ_TRY(lz_module_keep_ints(m, &o->shape));
     if (!o->o.affine)
         return NULL;
-    return lz_slot_add(m, "weight", LZ_SLOT_PARAM, lz_weight_full(m, o->shape, 1), &o->weight);
+    return lz_module_slot_add(m, "weight", LZ_SLOT_PARAM, lz_weight_full(m, o->shape, 1), &o->weight);
 }
 
 static lz_tensor *forward_rms(lz_module *m, lz_tensor *x)
 {
+    const lz_loc at = m->at;
     const rms *o = m->data;
-    return lz_rms_norm(m->ctx, x, o->shape, .weight = lz_slot_tensor(o->weight), .eps = o->o.eps);
+    return lz_rms_norm(m->ctx, x, o->shape, .weight = lz_module_slot_tensor(o->weight), .eps = o->o.eps);
 }
 
 lz_module *lz_nn_rms_norm_at(lz_module *parent, lz_loc at, const char *name, lz_ints shape,
@@ -94,9 +96,10 @@ static lz_err *build_group(lz_module *m)
 
 static lz_tensor *forward_group(lz_module *m, lz_tensor *x)
 {
+    const lz_loc at = m->at;
     const norm *o = m->data;
-    return lz_group_norm(m->ctx, x, o->groups, .weight = lz_slot_tensor(o->weight),
-                         .bias = lz_slot_tensor(o->bias), .eps = o->o.eps);
+    return lz_group_norm(m->ctx, x, o->groups, .weight = lz_module_slot_tensor(o->weight),
+                         .bias = lz_module_slot_tensor(o->bias), .eps = o->o.eps);
 }
 
 lz_module *lz_nn_group_norm_at(lz_module *parent, lz_loc at, const char *name, int64_t groups,
@@ -111,31 +114,35 @@ lz_module *lz_nn_group_norm_at(lz_module *parent, lz_loc at, const char *name, i
 
 static lz_err *build_batch(lz_module *m)
 {
+    const lz_loc at = m->at;
     norm *o = m->data;
     if (!(o->b.momentum >= 0 && o->b.momentum <= 1))
-        return lz_errf(LZ_ERR_ARG, "momentum is between 0 and 1");
+        return lz_errf(LZ_ERR_ARG, "momentum must be between 0 and 1");
     if (o->b.cumulative && !o->b.track_running_stats)
         return lz_errf(LZ_ERR_ARG, "cumulative needs track_running_stats");
     LZ_TRY(build(m));
     if (!o->b.track_running_stats)
         return NULL;
-    LZ_TRY(lz_slot_add(m, "running_mean", LZ_SLOT_BUFFER, lz_weight_full(m, o->shape, 0), &o->mean));
-    LZ_TRY(lz_slot_add(m, "running_var", LZ_SLOT_BUFFER, lz_weight_full(m, o->shape, 1), &o->var));
+    LZ_TRY(lz_module_slot_add(m, "running_mean", LZ_SLOT_BUFFER, lz_weight_full(m, o->shape, 0), &o->mean));
+    LZ_TRY(lz_module_slot_add(m, "running_var", LZ_SLOT_BUFFER, lz_weight_full(m, o->shape, 1), &o->var));
     lz_tensor *none = lz_zeros(m->ctx, ((lz_ints){ NULL, 0 }), .dtype = LZ_I64);
-    return lz_slot_add(m, "num_batches_tracked", LZ_SLOT_BUFFER, none, &o->seen);
+    return lz_module_slot_add(m, "num_batches_tracked", LZ_SLOT_BUFFER, none, &o->seen);
 }
 
-/* The part of a new batch in a mean of all: computed with the rest, so that every step is one graph. */
+/* The weight of a new batch in the mean of all batches. It is computed in the graph, so that all steps have
+ * one graph. */
 static lz_tensor *share_of_one(lz_module *m)
 {
+    const lz_loc at = m->at;
     const norm *o = m->data;
     lz_tensor *part = lz_reciprocal(m->ctx, lz_to_dtype(m->ctx, o->seen->tensor, LZ_F64));
     return lz_to_dtype(m->ctx, part, lz_tensor_dtype(o->mean->tensor));
 }
 
-/* share NULL: by momentum. */
-static void blend(lz_module *m, const lz_slot *running, lz_tensor *now, lz_tensor *share)
+/* share NULL: the weight is the momentum. */
+static void blend(lz_module *m, const lz_module_slot *running, lz_tensor *now, lz_tensor *share)
 {
+    const lz_loc at = m->at;
     lz_ctx *c = m->ctx;
     double momentum = ((const norm *)m->data)->b.momentum;
     lz_tensor *old = running->tensor;
@@ -145,10 +152,11 @@ static void blend(lz_module *m, const lz_slot *running, lz_tensor *now, lz_tenso
     lz_copy_(c, old, mean);
 }
 
-/* The running variance is that of a sample. Mean and variance are asked for as the operator asks for
- * them, so they are computed once. */
+/* The running variance is the unbiased one. Mean and variance are recorded as the operator records them, so
+ * that they are computed once. */
 static void update_stats(lz_module *m, lz_tensor *x)
 {
+    const lz_loc at = m->at;
     const norm *o = m->data;
     lz_ctx *c = m->ctx;
     int64_t dims[8], n = 0, ndim = lz_tensor_ndim(x);
@@ -176,6 +184,7 @@ static lz_tensor *refuse(lz_module *m, const char *why)
 
 static lz_tensor *forward_batch(lz_module *m, lz_tensor *x)
 {
+    const lz_loc at = m->at;
     const norm *o = m->data;
     bool batch = m->training || !o->mean;
     if (!x || lz_tensor_is_inert(x))
@@ -185,10 +194,13 @@ static lz_tensor *forward_batch(lz_module *m, lz_tensor *x)
         return refuse(m, o->most_dims == 4 ? "batch_norm2d: expected 4 dimensions"
                                            : "batch_norm1d: expected 2 or 3 dimensions");
     if (sizes.v[1] != o->shape.v[0])
-        return refuse(m, "batch norm: size mismatch: dimension 1 is not the number of channels");
+        return lz_refuse(m->ctx, m->at,
+                         lz_err_because(LZ_REASON_SHAPE,
+                                        "batch norm: size mismatch: got %lld channels, expected %lld",
+                                        (long long)sizes.v[1], (long long)o->shape.v[0]));
     if (batch && lz_tensor_numel(x) <= sizes.v[1])
         return refuse(m, "batch norm: expected more than 1 value per channel");
-    lz_tensor *y = lz_batch_norm(m->ctx, x, lz_slot_tensor(o->weight), lz_slot_tensor(o->bias),
+    lz_tensor *y = lz_batch_norm(m->ctx, x, lz_module_slot_tensor(o->weight), lz_module_slot_tensor(o->bias),
                                  batch ? NULL : o->mean->tensor, batch ? NULL : o->var->tensor, batch,
                                  o->b.momentum, o->o.eps, false);
     if (m->training && o->mean)

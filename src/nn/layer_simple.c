@@ -16,25 +16,6 @@ lz_module *lz_nn_sequential_at(lz_module *parent, lz_loc at, const char *name)
     return lz_layer_make(parent, at, name, &layer, NULL, 0);
 }
 
-/* ---- dropout ---- */
-
-static lz_err *build_dropout(lz_module *m)
-{
-    double p = *(const double *)m->data;
-    return p >= 0 && p <= 1 ? NULL : lz_errf(LZ_ERR_ARG, "a probability is between 0 and 1");
-}
-
-static lz_tensor *forward_dropout(lz_module *m, lz_tensor *x)
-{
-    return lz_dropout(m->ctx, x, *(const double *)m->data, m->training);
-}
-
-lz_module *lz_nn_dropout_at(lz_module *parent, lz_loc at, const char *name, double p)
-{
-    static const lz_layer layer = { { "Dropout", forward_dropout, NULL }, build_dropout };
-    return lz_layer_make(parent, at, name, &layer, &p, sizeof p);
-}
-
 /* ---- operators ---- */
 
 typedef struct unary {
@@ -71,6 +52,7 @@ static lz_err *build_gelu(lz_module *m)
 
 static lz_tensor *forward_gelu(lz_module *m, lz_tensor *x)
 {
+    const lz_loc at = m->at;
     return lz_gelu(m->ctx, x, .approximate = ((const gelu *)m->data)->approximate);
 }
 
@@ -83,6 +65,7 @@ lz_module *lz_nn_gelu_at(lz_module *parent, lz_loc at, const char *name, const l
 
 static lz_tensor *forward_flatten(lz_module *m, lz_tensor *x)
 {
+    const lz_loc at = m->at;
     const lz_flatten_options *o = m->data;
     return lz_flatten_using_ints(m->ctx, x, .start_dim = o->start_dim, .end_dim = o->end_dim);
 }
@@ -103,13 +86,13 @@ typedef struct pool {
     lz_pool_options o;
 } pool;
 
-/* A list for all dimensions, in the tree's arena. */
+/* Fills a missing list with `all`, checks each number, and copies the list into the tree's arena. */
 static lz_err *fill(lz_module *m, int64_t all, int64_t least, const char *what, lz_ints *each)
 {
     const pool *o = m->data;
     int64_t same[DIMS] = { all, all };
     if (each->n > 0 && each->n != o->ndim)
-        return lz_errf(LZ_ERR_ARG, "%s: %d numbers for %d dimensions", what, (int)each->n, (int)o->ndim);
+        return lz_errf(LZ_ERR_ARG, "%s: got %d numbers for %d dimensions", what, (int)each->n, (int)o->ndim);
     if (each->n <= 0)
         *each = (lz_ints){ same, o->ndim };
     for (int64_t i = 0; i < each->n && i < DIMS; i++)
@@ -118,16 +101,17 @@ static lz_err *fill(lz_module *m, int64_t all, int64_t least, const char *what, 
     return lz_module_keep_ints(m, each);
 }
 
-/* What only the other kind knows. */
+/* Refuses options of the other kind of pooling. */
 static lz_err *check_kind(const pool *o)
 {
     bool is_max = o->kind == LZ_POOL_MAX;
     if (is_max && !o->o.count_include_pad)
-        return lz_errf(LZ_ERR_ARG, "maxima have no count_include_pad");
+        return lz_errf(LZ_ERR_ARG, "count_include_pad is for average pooling only");
     if (o->o.divisor_override.has && (is_max || o->ndim == 1 || o->o.divisor_override.v == 0))
-        return lz_errf(LZ_ERR_ARG, "divisor_override is of means in two dimensions, and not 0");
+        return lz_errf(LZ_ERR_ARG,
+                       "divisor_override is for average pooling in two dimensions, and must not be 0");
     if (!is_max && (o->o.dilation != 1 || o->o.dilations.n > 0))
-        return lz_errf(LZ_ERR_ARG, "means have no dilation");
+        return lz_errf(LZ_ERR_ARG, "dilation is for max pooling only");
     return NULL;
 }
 
@@ -166,6 +150,7 @@ static lz_tensor *forward_max(lz_module *m, lz_tensor *x)
 
 static lz_tensor *forward_avg(lz_module *m, lz_tensor *x)
 {
+    const lz_loc at = m->at;
     const pool *o = m->data;
     if (o->ndim == 1)
         return lz_avg_pool1d(m->ctx, x, o->o.kernels, .stride = o->o.strides, .padding = o->o.paddings,
@@ -204,6 +189,7 @@ static lz_err *build_adaptive(lz_module *m)
 
 static lz_tensor *forward_adaptive(lz_module *m, lz_tensor *x)
 {
+    const lz_loc at = m->at;
     const adaptive *o = m->data;
     lz_ctx *c = m->ctx;
     int64_t sizes[DIMS] = { 0 };

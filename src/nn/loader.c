@@ -7,8 +7,8 @@
 struct lz_loader {
     lz_ctx *ctx;
     lz_loader_options options;
-    int64_t n, epoch, batch; /* the next batch */
-    int64_t ordered;         /* the epoch that `order` is of; -1: none yet */
+    int64_t n, epoch, batch; /* epoch and number of the next batch */
+    int64_t ordered;         /* the epoch of `order`; -1: none yet */
     int64_t order[];         /* [n] */
 };
 
@@ -17,9 +17,9 @@ struct lz_loader {
 static lz_err *create(lz_ctx *c, int64_t n, const lz_loader_options *o, lz_loader **out)
 {
     if (n < 0)
-        return lz_errf(LZ_ERR_ARG, "lz_loader_create: %lld elements; there are at least 0", (long long)n);
+        return lz_errf(LZ_ERR_ARG, "lz_loader_create: expected at least 0 elements, got %lld", (long long)n);
     if (o->batch < 1)
-        return lz_errf(LZ_ERR_ARG, "lz_loader_create: a batch of %lld; it has at least 1 element",
+        return lz_errf(LZ_ERR_ARG, "lz_loader_create: expected a batch of at least 1 element, got %lld",
                        (long long)o->batch);
     if ((uint64_t)n > (SIZE_MAX - sizeof **out) / sizeof(int64_t))
         return lz_err_oom();
@@ -33,7 +33,7 @@ static lz_err *create(lz_ctx *c, int64_t n, const lz_loader_options *o, lz_loade
 lz_loader *lz_loader_create_at(lz_ctx *c, lz_loc at, int64_t n, const lz_loader_options *options)
 {
     lz_loader *l = NULL;
-    return lz_told(c, at, create(c, n, options, &l)) ? l : NULL;
+    return lz_nn_report(c, at, create(c, n, options, &l)) ? l : NULL;
 }
 
 void lz_loader_free(lz_loader *l)
@@ -43,7 +43,7 @@ void lz_loader_free(lz_loader *l)
 
 /* ---- orders ---- */
 
-/* SplitMix64: a bijection of a counter, so neighbouring epochs and seeds have nothing in common. */
+/* SplitMix64: a bijection of a counter, so that neighbouring epochs and seeds are unrelated. */
 static uint64_t draw(uint64_t *state)
 {
     uint64_t x = *state += 0x9e3779b97f4a7c15u;
@@ -52,7 +52,7 @@ static uint64_t draw(uint64_t *state)
     return x ^ (x >> 31);
 }
 
-/* Below n, each value equally often: draws beyond the last whole multiple of n are thrown away. */
+/* A number below n, all equally likely: draws beyond the last multiple of n are repeated. */
 static uint64_t draw_below(uint64_t *state, uint64_t n)
 {
     uint64_t x, limit = UINT64_MAX - UINT64_MAX % n;
@@ -109,9 +109,10 @@ bool lz_loader_seek(lz_loader *l, int64_t epoch, int64_t batch)
     if (!l)
         return false;
     if (epoch < 0 || batch < 0 || batch > lz_loader_batches(l))
-        e = lz_errf(LZ_ERR_ARG, "lz_loader_seek: epoch %lld, batch %lld; an epoch has %lld batches",
+        e = lz_errf(LZ_ERR_ARG,
+                    "lz_loader_seek: got epoch %lld and batch %lld, but an epoch has %lld batches",
                     (long long)epoch, (long long)batch, (long long)lz_loader_batches(l));
-    if (!lz_told(l->ctx, (lz_loc){ 0 }, e))
+    if (!lz_nn_report(l->ctx, (lz_loc){ 0 }, e))
         return false;
     l->epoch = epoch;
     l->batch = batch;

@@ -1,12 +1,9 @@
-/* Losses that are no operators: F.cosine_embedding_loss, F.gaussian_nll_loss, F.kl_div's batchmean. */
+/* Losses that are not operators: F.gaussian_nll_loss, F.kl_div's batchmean. */
+#include "nn/call_line.h"
 #include <lazuli/nn.h>
-#include <lazuli/ops.h>
 #include <math.h>
 
-#undef LZ_HERE
-#define LZ_HERE at
-
-/* Operators refuse NULL; this is for what comes before them. */
+/* NULL is allowed: the operator that follows refuses it. */
 static lz_ints sizes_of(const lz_tensor *t)
 {
     return t ? lz_tensor_sizes(t) : (lz_ints){ NULL, 0 };
@@ -15,28 +12,11 @@ static lz_ints sizes_of(const lz_tensor *t)
 static lz_tensor *reduce(lz_ctx *c, lz_loc at, lz_tensor *each, lz_loss_reduction how)
 {
     if ((unsigned)how > LZ_REDUCTION_SUM)
-        return lz_fail(c, at, LZ_ERR_ARG, "there is no such reduction");
+        return lz_fail(c, at, LZ_ERR_ARG, "expected an lz_loss_reduction");
     return how == LZ_REDUCTION_NONE ? each : how == LZ_REDUCTION_SUM ? lz_sum(c, each) : lz_mean(c, each);
 }
 
-lz_tensor *lz_cosine_embedding_loss_at(lz_ctx *c, lz_loc at, lz_tensor *x1, lz_tensor *x2, lz_tensor *target,
-                                       const lz_cosine_embedding_options *o)
-{
-    const double eps = 1e-12; /* as in PyTorch, and not an option there */
-    lz_ints last = LZ_INTS(-1);
-    lz_tensor *both = lz_sum_dim_IntList(c, lz_mul_Tensor(c, x1, x2), last);
-    lz_tensor *n1 = lz_add_Scalar(c, lz_sum_dim_IntList(c, lz_mul_Tensor(c, x1, x1), last), eps);
-    lz_tensor *n2 = lz_add_Scalar(c, lz_sum_dim_IntList(c, lz_mul_Tensor(c, x2, x2), last), eps);
-    lz_tensor *cosine = lz_div_Tensor(c, both, lz_sqrt(c, lz_mul_Tensor(c, n1, n2)));
-    lz_tensor *alike = lz_rsub_Scalar(c, cosine, 1);
-    lz_tensor *apart = lz_clamp_min(c, lz_sub_Scalar(c, cosine, o->margin), 0);
-    lz_tensor *zeros = lz_zeros_like(c, cosine);
-    lz_tensor *pos = lz_where_self(c, lz_eq_Scalar(c, target, 1), alike, zeros);
-    lz_tensor *neg = lz_where_self(c, lz_eq_Scalar(c, target, -1), apart, zeros);
-    return reduce(c, at, lz_add_Tensor(c, pos, neg), o->reduction);
-}
-
-/* All dimensions of n but the last. */
+/* Whether v is n without the last dimension. */
 static bool is_rows_of(lz_ints v, lz_ints n)
 {
     bool same = v.n == n.n - 1;
@@ -45,14 +25,14 @@ static bool is_rows_of(lz_ints v, lz_ints n)
     return same;
 }
 
-/* One variance for each row gets a last dimension. */
+/* Adds a last dimension to a variance that has one number for each row. */
 static lz_tensor *of_rows(lz_ctx *c, lz_loc at, lz_tensor *variance, const lz_tensor *input)
 {
     bool rows = is_rows_of(sizes_of(variance), sizes_of(input));
     return rows ? lz_unsqueeze(c, variance, -1) : variance;
 }
 
-/* The variance is kept above eps, and its gradient does not know of that. */
+/* The variance is clamped to eps; the gradient ignores the clamp. */
 lz_tensor *lz_gaussian_nll_loss_at(lz_ctx *c, lz_loc at, lz_tensor *input, lz_tensor *target,
                                    lz_tensor *variance, const lz_gaussian_nll_options *o)
 {

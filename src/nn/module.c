@@ -1,17 +1,16 @@
 #include "nn/module.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include <assert.h>
 
 /* ---- errors ---- */
 
 lz_tensor *lz_refuse(lz_ctx *c, lz_loc at, lz_err *e)
 {
-    lz_tensor *inert_tensor = lz_fail(c, at, lz_err_code(e), lz_err_text(e));
-    lz_err_free(e);
-    return inert_tensor;
+    return lz_fail_with(c, at, e);
 }
 
-bool lz_told(lz_ctx *c, lz_loc at, lz_err *e)
+bool lz_nn_report(lz_ctx *c, lz_loc at, lz_err *e)
 {
     if (e)
         lz_refuse(c, at, e);
@@ -23,7 +22,7 @@ bool lz_told(lz_ctx *c, lz_loc at, lz_err *e)
 static lz_tensor *forward_inert(lz_module *m, lz_tensor *x)
 {
     (void)x;
-    return lz_fail(m->ctx, m->at, LZ_ERR_ARG, "a module that could not be made is called");
+    return lz_fail(m->ctx, m->at, LZ_ERR_ARG, "the module is inert: a call that should have made it failed");
 }
 
 static const lz_module_class container = { "Module", NULL, NULL };
@@ -33,7 +32,7 @@ lz_module *lz_module_create(lz_ctx *c)
 {
     lz_tree *t = lz_mem_zalloc(1, sizeof *t);
     if (!t) {
-        (void)lz_told(c, (lz_loc){ 0 }, lz_err_oom());
+        (void)lz_nn_report(c, (lz_loc){ 0 }, lz_err_oom());
         return NULL;
     }
     lz_arena_init(&t->arena);
@@ -55,7 +54,7 @@ lz_module *lz_module_after(const lz_module *top, lz_module *m)
 
 static void drop_slots(lz_module *m)
 {
-    for (lz_slot *s = m->slots; s; s = s->next)
+    for (lz_module_slot *s = m->slots; s; s = s->next)
         lz_release(s->tensor);
     m->slots = m->last_slot = NULL;
 }
@@ -65,7 +64,7 @@ void lz_module_free(lz_module *root)
     if (!root)
         return;
     if (root->parent || root->cls == &inert) {
-        lz_fail(root->ctx, (lz_loc){ 0 }, LZ_ERR_ARG, "lz_module_free: a tree is freed by its root");
+        lz_fail(root->ctx, (lz_loc){ 0 }, LZ_ERR_ARG, "lz_module_free: expected the root of a tree");
         return;
     }
     for (lz_module *m = root; m; m = lz_module_after(root, m)) {
@@ -111,7 +110,7 @@ static bool is_taken(const lz_module *m, const char *name)
     for (const lz_module *k = m->first; k; k = k->next)
         if (!strcmp(lz_name_in(m, k->path), name))
             return true;
-    for (const lz_slot *s = m->slots; s; s = s->next)
+    for (const lz_module_slot *s = m->slots; s; s = s->next)
         if (!strcmp(lz_name_in(m, s->path), name))
             return true;
     return false;
@@ -126,9 +125,9 @@ lz_err *lz_module_name(lz_module *m, const char *name, const char **out)
         name = number;
     }
     if (!*name || strchr(name, '.'))
-        return lz_errf(LZ_ERR_ARG, "'%s': names are not empty and have no dots", name);
+        return lz_errf(LZ_ERR_ARG, "'%s': a name must not be empty and must not have dots", name);
     if (is_taken(m, name))
-        return lz_errf(LZ_ERR_ARG, "'%s%s%s' is there already", m->path, *m->path ? "." : "", name);
+        return lz_errf(LZ_ERR_ARG, "'%s%s%s' exists already", m->path, *m->path ? "." : "", name);
     LZ_TRY(lz_arena_printf(&m->tree->arena, &path, "%s%s%s", m->path, *m->path ? "." : "", name));
     *out = path.ptr;
     return NULL;
@@ -166,7 +165,7 @@ static lz_err *add_child(lz_module *parent, const char *name, const lz_module_cl
     return NULL;
 }
 
-/* The last child goes, with all below. */
+/* Removes the last child and all modules below it. */
 static void take_back(lz_module *m)
 {
     lz_module *parent = m->parent, *before = NULL;
@@ -185,6 +184,7 @@ static void take_back(lz_module *m)
 
 static lz_err *build_layer(lz_module *m, const lz_layer *layer, const void *options, size_t size)
 {
+    const lz_loc at = m->at;
     LZ_TRY(lz_arena_array(&m->tree->arena, 1, size ? size : 1, &m->data));
     if (size)
         memcpy(m->data, options, size);
@@ -203,6 +203,7 @@ static lz_err *build_layer(lz_module *m, const lz_layer *layer, const void *opti
 lz_module *lz_layer_make(lz_module *parent, lz_loc at, const char *name, const lz_layer *layer,
                          const void *options, size_t size)
 {
+    assert(layer->cls.name && (options || !size));
     if (lz_module_is_inert(parent))
         return parent;
     lz_module *m = NULL;
@@ -214,7 +215,7 @@ lz_module *lz_layer_make(lz_module *parent, lz_loc at, const char *name, const l
             take_back(m);
     }
     parent->lacks_layer |= e != NULL;
-    return lz_told(parent->ctx, at, e) ? m : &parent->tree->inert;
+    return lz_nn_report(parent->ctx, at, e) ? m : &parent->tree->inert;
 }
 
 lz_module *lz_nn_module_at(lz_module *parent, lz_loc at, const char *name)
@@ -240,7 +241,7 @@ lz_module *lz_nn_custom_at(lz_module *parent, lz_loc at, const char *name, const
     if (!e)
         return parent;
     parent->lacks_layer = true;
-    (void)lz_told(parent->ctx, at, e);
+    (void)lz_nn_report(parent->ctx, at, e);
     return &parent->tree->inert;
 }
 
@@ -255,7 +256,7 @@ lz_err *lz_module_keep_ints(lz_module *m, lz_ints *list)
     return NULL;
 }
 
-/* ---- what modules do ---- */
+/* ---- calls ---- */
 
 lz_tensor *lz_forward_at(lz_module *m, lz_loc at, lz_tensor *x)
 {
@@ -290,7 +291,7 @@ bool lz_module_set_requires_grad(lz_module *m, bool on)
 {
     bool ok = true;
     for (lz_module *k = m; k; k = lz_module_after(m, k))
-        for (lz_slot *s = k->slots; s; s = s->next)
+        for (lz_module_slot *s = k->slots; s; s = s->next)
             if (s->kind == LZ_SLOT_PARAM)
                 ok = lz_set_requires_grad(s->tensor, on) && ok;
     return ok;

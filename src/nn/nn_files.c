@@ -1,24 +1,25 @@
-/* States as files: a model, or all that a run needs to go on. */
+/* Models and training runs in files. */
 #include "base/mem.h"
 #include "nn/module.h"
 #include "nn/nn_state.h"
 #include <lazuli/io.h>
 #include <lazuli/optim.h>
 
-/* ---- lists out of files ---- */
+/* ---- tensors of files ---- */
 
-/* other: an optimiser, or what else `use` needs. */
+/* other: the optimiser of a run; unused for a model. */
 typedef bool use_fn(lz_module *m, void *other, lz_named_tensors list);
 
-/* All tensors of the archive, for as long as `use` looks at them; closes it. */
+/* Calls `use` with all tensors of the archive, then closes the archive. */
 static bool with_tensors(lz_module *m, void *other, lz_archive *a, use_fn *use)
 {
+    const lz_loc at = m->at;
     if (!a)
         return false;
     size_t n = lz_archive_count(a);
     lz_named_tensor *v = lz_mem_zalloc(n + 1, sizeof *v);
     lz_scope *s = lz_scope_push(m->ctx);
-    bool ok = lz_told(m->ctx, (lz_loc){ 0 }, v ? NULL : lz_err_oom()) && lz_archive_tensors(m->ctx, a, v)
+    bool ok = lz_nn_report(m->ctx, (lz_loc){ 0 }, v ? NULL : lz_err_oom()) && lz_archive_tensors(m->ctx, a, v)
               && use(m, other, (lz_named_tensors){ v, n });
     lz_scope_pop(s);
     lz_mem_free(v);
@@ -56,7 +57,7 @@ bool lz_load_model(lz_module *m, const char *path)
 static bool use_part(lz_module *m, void *findings, lz_named_tensors list)
 {
     lz_err *e = lz_state_into(m, "", list, true, findings);
-    return lz_told(m->ctx, (lz_loc){ 0 }, e);
+    return lz_nn_report(m->ctx, (lz_loc){ 0 }, e);
 }
 
 bool lz_load_model_partial(lz_module *m, const char *path, char **left)
@@ -66,12 +67,12 @@ bool lz_load_model_partial(lz_module *m, const char *path, char **left)
         *left = NULL;
     bool ok = m && with_tensors(m, &findings, lz_archive_open(m->ctx, path), use_part);
     if (ok && left)
-        ok = lz_told(m->ctx, (lz_loc){ 0 }, lz_text_take(&findings, left));
+        ok = lz_nn_report(m->ctx, (lz_loc){ 0 }, lz_text_take(&findings, left));
     lz_text_deinit(&findings);
     return ok;
 }
 
-/* ---- runs ---- */
+/* ---- training runs ---- */
 
 static bool use_run(lz_module *m, void *optim, lz_named_tensors list)
 {
@@ -91,7 +92,7 @@ bool(lz_save_training)(lz_module *m, lz_optim *o, const char *path, int64_t step
     return lz_save_training_at(m, (lz_loc){ 0 }, o, path, step);
 }
 
-/* The random generator goes on as it was, if the rest does not fit. */
+/* On failure the random generator keeps its state. */
 bool lz_load_training(lz_module *m, lz_optim *o, const char *path, int64_t *step)
 {
     int64_t at = 0;

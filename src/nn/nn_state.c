@@ -1,13 +1,10 @@
-/* What is saved: names and tensors, out of modules and optimisers and back into them. */
+/* States: lists of names and tensors, out of modules and optimisers and back into them. */
 #include "nn/nn_state.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "nn/module.h"
-
-#undef LZ_HERE
-#define LZ_HERE ((lz_loc){ 0 })
 
 /* ---- lists ---- */
 
@@ -22,7 +19,7 @@ lz_state *lz_state_create(lz_ctx *c)
 {
     lz_state *s = lz_mem_zalloc(1, sizeof *s);
     if (!s) {
-        lz_fail(c, LZ_HERE, LZ_ERR_MEMORY, "");
+        lz_fail(c, (lz_loc){ 0 }, LZ_ERR_MEMORY, "");
         return NULL;
     }
     s->ctx = c;
@@ -57,7 +54,7 @@ lz_err *lz_state_put(lz_state *s, const char *prefix, const char *name, const ch
 
 bool lz_state_add(lz_state *s, const char *name, lz_tensor *t)
 {
-    return s && lz_told(s->ctx, LZ_HERE, lz_state_put(s, "", name, "", t));
+    return s && lz_nn_report(s->ctx, (lz_loc){ 0 }, lz_state_put(s, "", name, "", t));
 }
 
 lz_named_tensors lz_state_list(const lz_state *s)
@@ -73,7 +70,7 @@ lz_tensor *lz_find_tensor(lz_named_tensors list, const char *name)
     return NULL;
 }
 
-/* ---- copying into what is there ---- */
+/* ---- copying into parameters and states ---- */
 
 static bool same_sizes(const lz_tensor *have, const lz_tensor *given)
 {
@@ -94,7 +91,7 @@ static void put_mismatch(lz_text *t, const char *name, const lz_tensor *have, co
 {
     lz_text_printf(t, "size mismatch for '%s': ", name);
     put_sizes(t, given);
-    lz_text_puts(t, " is given, but it is ");
+    lz_text_puts(t, " is given, expected ");
     put_sizes(t, have);
 }
 
@@ -104,13 +101,14 @@ lz_err *lz_check_sizes(const char *name, const lz_tensor *have, const lz_tensor 
         return NULL;
     lz_text t = { 0 };
     put_mismatch(&t, name, have, given);
-    lz_err *e = lz_errf(LZ_ERR_ARG, "%.*s", LZ_FMT(lz_text_view(&t)));
+    lz_err *e = lz_err_because(LZ_REASON_SHAPE, "%.*s", LZ_FMT(lz_text_view(&t)));
     lz_text_deinit(&t);
     return e;
 }
 
 lz_err *lz_copy_all(lz_ctx *c, lz_tensor *const *to, lz_tensor *const *from, size_t n)
 {
+    const lz_loc at = { 0 };
     lz_scope *s = lz_scope_push(c);
     LZ_NO_GRAD(c)
     {
@@ -118,7 +116,7 @@ lz_err *lz_copy_all(lz_ctx *c, lz_tensor *const *to, lz_tensor *const *from, siz
             lz_copy_(c, to[i], lz_tensor_ctx(from[i]) == c ? from[i] : lz_share(c, from[i]));
     }
     lz_scope_pop(s);
-    return n == 0 || lz_sync(c, to, n) ? NULL : lz_errf(LZ_ERR_ARG, "a state cannot be copied");
+    return n == 0 || lz_sync(c, to, n) ? NULL : lz_errf(LZ_ERR_ARG, "the state could not be copied");
 }
 
 /* ---- modules ---- */
@@ -129,13 +127,13 @@ bool lz_module_state(lz_module *m, const char *prefix, lz_state *out)
     if (!m || !out)
         return false;
     for (lz_module *k = m; k && !e; k = lz_module_after(m, k))
-        for (lz_slot *s = k->slots; s && !e; s = s->next)
+        for (lz_module_slot *s = k->slots; s && !e; s = s->next)
             if (s->kind != LZ_SLOT_UNSAVED)
                 e = lz_state_put(out, prefix, lz_name_in(m, s->path), "", s->tensor);
-    return lz_told(m->ctx, LZ_HERE, e);
+    return lz_nn_report(m->ctx, (lz_loc){ 0 }, e);
 }
 
-/* What goes where, and what is wrong with the names. */
+/* A state on its way into a module, and the mistakes in its names. */
 typedef struct loading {
     lz_map given; /* names without the prefix */
     LZ_VEC(lz_tensor *) to;
@@ -177,7 +175,7 @@ static lz_err *take(loading *l, const char *name, lz_tensor *have)
 static lz_err *match(loading *l, lz_module *m)
 {
     for (lz_module *k = m; k; k = lz_module_after(m, k))
-        for (lz_slot *s = k->slots; s; s = s->next)
+        for (lz_module_slot *s = k->slots; s; s = s->next)
             if (s->kind != LZ_SLOT_UNSAVED)
                 LZ_TRY(take(l, lz_name_in(m, s->path), s->tensor));
     for (lz_map_entry *e = lz_map_next(&l->given, NULL); e; e = lz_map_next(&l->given, e))
@@ -201,7 +199,7 @@ static lz_err *put_findings(const loading *l, lz_text *out)
     return lz_text_check(out);
 }
 
-/* Other sizes are an error even of a partial load: such a parameter cannot be what was meant. */
+/* A size mismatch is an error even of a partial load: the parameter cannot be the one that was meant. */
 static lz_err *complain(const loading *l, const lz_text *findings, bool partial)
 {
     if (partial ? l->mismatched.len == 0 : findings->len == 0)
@@ -242,5 +240,5 @@ bool lz_module_load_state(lz_module *m, const char *prefix, lz_named_tensors fro
         return false;
     lz_err *e = lz_state_into(m, prefix, from, partial, &findings);
     lz_text_deinit(&findings);
-    return lz_told(m->ctx, LZ_HERE, e);
+    return lz_nn_report(m->ctx, (lz_loc){ 0 }, e);
 }

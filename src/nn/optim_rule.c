@@ -1,27 +1,29 @@
-/* The update rules of torch.optim, in the order of its operations. */
-#include "nn/optim.h"
+/* The update rules of torch.optim, with its order of operations. */
+#include "nn/optim_impl.h"
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 /* ---- SGD ---- */
 
-static bool sgd_needs(const lz_optim_options *o, int state)
+static bool sgd_needs(const lz_optim_options *o, const lz_tensor *p, int state)
 {
+    (void)p;
     return state == 0 && o->momentum != 0;
 }
 
-static lz_tensor *decayed(lz_ctx *c, lz_loc at, const lz_optim_options *o, const lz_optim_param *s,
-                          lz_tensor *g)
+lz_tensor *lz_optim_decayed(lz_ctx *c, lz_loc at, const lz_optim_options *o, const lz_optim_param *s,
+                            lz_tensor *g)
 {
     if (o->maximize)
         g = lz_neg(c, g);
     return o->weight_decay != 0 ? lz_add_Tensor(c, g, s->p, .alpha = LZ_S(o->weight_decay)) : g;
 }
 
-/* The first gradient enters the momentum whole: it meets zeros, and is not dampened. */
+/* The first gradient becomes the momentum undampened: the momentum is zero before. */
 static void sgd_update(lz_ctx *c, lz_loc at, const lz_optim_options *o, lz_optim_param *s, lz_tensor *g)
 {
-    g = decayed(c, at, o, s, g);
+    g = lz_optim_decayed(c, at, o, s, g);
     if (o->momentum != 0) {
         double part = s->is_new ? 1 : 1 - o->dampening;
         lz_mul__Scalar(c, s->state[0], o->momentum);
@@ -33,8 +35,9 @@ static void sgd_update(lz_ctx *c, lz_loc at, const lz_optim_options *o, lz_optim
 
 /* ---- Adam ---- */
 
-static bool adam_needs(const lz_optim_options *o, int state)
+static bool adam_needs(const lz_optim_options *o, const lz_tensor *p, int state)
 {
+    (void)p;
     return state < 2 || o->amsgrad;
 }
 
@@ -53,7 +56,7 @@ static void adam(lz_ctx *c, lz_loc at, const lz_optim_options *o, lz_optim_param
 
 static void adam_update(lz_ctx *c, lz_loc at, const lz_optim_options *o, lz_optim_param *s, lz_tensor *g)
 {
-    adam(c, at, o, s, decayed(c, at, o, s, g));
+    adam(c, at, o, s, lz_optim_decayed(c, at, o, s, g));
 }
 
 static void adamw_update(lz_ctx *c, lz_loc at, const lz_optim_options *o, lz_optim_param *s, lz_tensor *g)
@@ -67,15 +70,16 @@ static void adamw_update(lz_ctx *c, lz_loc at, const lz_optim_options *o, lz_opt
 
 /* ---- RMSprop: the mean of squares, of gradients, and the momentum ---- */
 
-static bool rmsprop_needs(const lz_optim_options *o, int state)
+static bool rmsprop_needs(const lz_optim_options *o, const lz_tensor *p, int state)
 {
+    (void)p;
     return state == 0 || (state == 1 ? o->centered : o->momentum > 0);
 }
 
 static void rmsprop_update(lz_ctx *c, lz_loc at, const lz_optim_options *o, lz_optim_param *s, lz_tensor *g)
 {
     lz_tensor *v = s->state[0];
-    g = decayed(c, at, o, s, g);
+    g = lz_optim_decayed(c, at, o, s, g);
     lz_addcmul_(c, lz_mul__Scalar(c, v, o->alpha), g, g, .value = LZ_S(1 - o->alpha));
     if (o->centered) {
         lz_tensor *mean = lz_lerp__Scalar(c, s->state[1], g, 1 - o->alpha);
@@ -92,9 +96,9 @@ static void rmsprop_update(lz_ctx *c, lz_loc at, const lz_optim_options *o, lz_o
 
 /* ---- Adagrad ---- */
 
-static bool adagrad_needs(const lz_optim_options *o, int state)
+static bool adagrad_needs(const lz_optim_options *o, const lz_tensor *p, int state)
 {
-    (void)o;
+    (void)o, (void)p;
     return state == 0;
 }
 
@@ -107,7 +111,7 @@ static double adagrad_begin(const lz_optim_options *o, int state)
 static void adagrad_update(lz_ctx *c, lz_loc at, const lz_optim_options *o, lz_optim_param *s, lz_tensor *g)
 {
     double rate = o->lr / (1 + (double)(s->steps - 1) * o->lr_decay);
-    g = decayed(c, at, o, s, g);
+    g = lz_optim_decayed(c, at, o, s, g);
     lz_addcmul_(c, s->state[0], g, g);
     lz_tensor *below = lz_add_Scalar(c, lz_sqrt(c, s->state[0]), o->eps);
     lz_addcdiv_(c, s->p, g, below, .value = LZ_S(-rate));
@@ -122,48 +126,68 @@ static void adagrad_update(lz_ctx *c, lz_loc at, const lz_optim_options *o, lz_o
         "exp_avg", "exp_avg_sq", "max_exp_avg_sq"                                                            \
     }
 
-const lz_optim_rule lz_optim_rules[LZ_OPTIM_KINDS] = {
-    [LZ_SGD] = { "SGD",
-                 COMMON | LZ_HAS(MOMENTUM) | LZ_HAS(DAMPENING) | LZ_HAS(NESTEROV),
-                 { .lr = 1e-3 },
-                 { "momentum_buffer" },
-                 sgd_needs,
-                 NULL,
-                 sgd_update },
-    [LZ_ADAM] = { "Adam",
-                  ADAM,
-                  { .lr = 1e-3, .betas = { 0.9, 0.999 }, .eps = 1e-8 },
-                  ADAM_NAMES,
-                  adam_needs,
-                  NULL,
-                  adam_update },
-    [LZ_ADAMW] = { "AdamW",
-                   ADAM,
-                   { .lr = 1e-3, .weight_decay = 1e-2, .betas = { 0.9, 0.999 }, .eps = 1e-8 },
-                   ADAM_NAMES,
-                   adam_needs,
-                   NULL,
-                   adamw_update },
-    [LZ_RMSPROP] = { "RMSprop",
-                     COMMON | LZ_HAS(ALPHA) | LZ_HAS(EPS) | LZ_HAS(MOMENTUM) | LZ_HAS(CENTERED),
-                     { .lr = 1e-2, .alpha = 0.99, .eps = 1e-8 },
-                     { "square_avg", "grad_avg", "momentum_buffer" },
-                     rmsprop_needs,
-                     NULL,
-                     rmsprop_update },
-    [LZ_ADAGRAD] = { "Adagrad",
-                     COMMON | LZ_HAS(EPS) | LZ_HAS(LR_DECAY) | LZ_HAS(ACCUMULATOR),
-                     { .lr = 1e-2, .eps = 1e-10 },
-                     { "sum" },
-                     adagrad_needs,
-                     adagrad_begin,
-                     adagrad_update },
+static const lz_optim_rule sgd = { .name = "SGD",
+                                   .options =
+                                       COMMON | LZ_HAS(MOMENTUM) | LZ_HAS(DAMPENING) | LZ_HAS(NESTEROV),
+                                   .defaults = { .lr = 1e-3 },
+                                   .states = { "momentum_buffer" },
+                                   .needs = sgd_needs,
+                                   .update = sgd_update };
+static const lz_optim_rule adam_rule = { .name = "Adam",
+                                         .options = ADAM,
+                                         .defaults = { .lr = 1e-3, .betas = { 0.9, 0.999 }, .eps = 1e-8 },
+                                         .states = ADAM_NAMES,
+                                         .needs = adam_needs,
+                                         .update = adam_update };
+static const lz_optim_rule adamw = {
+    .name = "AdamW",
+    .options = ADAM,
+    .defaults = { .lr = 1e-3, .weight_decay = 1e-2, .betas = { 0.9, 0.999 }, .eps = 1e-8 },
+    .states = ADAM_NAMES,
+    .needs = adam_needs,
+    .update = adamw_update
 };
+static const lz_optim_rule rmsprop = { .name = "RMSprop",
+                                       .options = COMMON | LZ_HAS(ALPHA) | LZ_HAS(EPS) | LZ_HAS(MOMENTUM)
+                                                  | LZ_HAS(CENTERED),
+                                       .defaults = { .lr = 1e-2, .alpha = 0.99, .eps = 1e-8 },
+                                       .states = { "square_avg", "grad_avg", "momentum_buffer" },
+                                       .needs = rmsprop_needs,
+                                       .update = rmsprop_update };
+static const lz_optim_rule adagrad = { .name = "Adagrad",
+                                       .options =
+                                           COMMON | LZ_HAS(EPS) | LZ_HAS(LR_DECAY) | LZ_HAS(ACCUMULATOR),
+                                       .defaults = { .lr = 1e-2, .eps = 1e-10 },
+                                       .states = { "sum" },
+                                       .needs = adagrad_needs,
+                                       .begin = adagrad_begin,
+                                       .update = adagrad_update };
+
+const lz_optim_rule *lz_optim_rule_of(lz_optim_kind kind)
+{
+    static const lz_optim_rule *const rules[LZ_OPTIM_KINDS] = {
+        [LZ_SGD] = &sgd,
+        [LZ_ADAM] = &adam_rule,
+        [LZ_ADAMW] = &adamw,
+        [LZ_RMSPROP] = &rmsprop,
+        [LZ_ADAGRAD] = &adagrad,
+        [LZ_ADADELTA] = &lz_optim_adadelta,
+        [LZ_ADAMAX] = &lz_optim_adamax,
+        [LZ_ASGD] = &lz_optim_asgd,
+        [LZ_NADAM] = &lz_optim_nadam,
+        [LZ_RADAM] = &lz_optim_radam,
+        [LZ_RPROP] = &lz_optim_rprop,
+        [LZ_ADAFACTOR] = &lz_optim_adafactor,
+        [LZ_MUON] = &lz_optim_muon,
+    };
+    return (unsigned)kind < LZ_OPTIM_KINDS ? rules[kind] : NULL;
+}
 
 /* ---- options by number ---- */
 
 const char *lz_option_name(int option)
 {
+    assert(option >= 0 && option < LZ_OPTIONS);
     static const char *const names[] = {
 #define X(bit, field) #field,
         LZ_OPTIM_NUMBERS(X) LZ_OPTIM_FLAGS(X)
@@ -174,6 +198,7 @@ const char *lz_option_name(int option)
 
 double lz_option_get(const lz_optim_options *o, int option)
 {
+    assert(option >= 0 && option < LZ_OPTIONS);
     const double values[] = {
 #define X(bit, field) (double)o->field,
         LZ_OPTIM_NUMBERS(X) LZ_OPTIM_FLAGS(X)
@@ -184,6 +209,7 @@ double lz_option_get(const lz_optim_options *o, int option)
 
 void lz_option_set(lz_optim_options *o, int option, double v)
 {
+    assert(option >= 0 && option < LZ_OPTIONS);
     double values[LZ_OPTIONS];
     for (int i = 0; i < LZ_OPTIONS; i++)
         values[i] = i == option ? v : lz_option_get(o, i);

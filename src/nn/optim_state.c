@@ -1,30 +1,37 @@
-/* States of optimisers and of a whole training run: saved and loaded. */
+/* Saving and loading states of optimisers and training runs. */
 #include "base/map.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "nn/module.h"
 #include "nn/nn_state.h"
-#include "nn/optim.h"
-
-#undef LZ_HERE
-#define LZ_HERE ((lz_loc){ 0 })
+#include "nn/optim_impl.h"
 
 /* ---- saving ---- */
 
 static lz_err *put_number(lz_state *s, const char *prefix, const char *name, const char *end, lz_ctx *c,
                           double v)
 {
+    const lz_loc at = { 0 };
     return lz_state_put(s, prefix, name, end, lz_from_memory(c, LZ_F64, ((lz_ints){ NULL, 0 }), &v));
 }
 
 static lz_err *save_param(lz_optim *o, const lz_optim_param *p, const char *prefix, lz_text *end,
                           lz_state *out)
 {
+    const lz_loc at = { 0 };
     if (p->steps == 0)
         return NULL;
     LZ_TRY(lz_state_put(out, prefix, p->name, ".step",
                         lz_from_memory(o->ctx, LZ_I64, ((lz_ints){ NULL, 0 }), &p->steps)));
+    for (int k = 0; k < LZ_OPTIM_STATE_NUMBERS && o->rule->numbers[k]; k++) {
+        lz_text_clear(end);
+        lz_text_printf(end, ".%s", o->rule->numbers[k]);
+        lz_text_putc(end, 0);
+        LZ_TRY(lz_text_check(end));
+        LZ_TRY(lz_state_put(out, prefix, p->name, end->ptr,
+                            lz_from_memory(o->ctx, LZ_F64, ((lz_ints){ NULL, 0 }), &p->number[k])));
+    }
     for (int k = 0; k < LZ_OPTIM_STATES; k++)
         if (p->state[k]) {
             lz_text_clear(end);
@@ -64,6 +71,7 @@ static lz_err *save(lz_optim *o, const char *prefix, lz_text *name, lz_state *ou
 
 bool lz_optim_state(lz_optim *o, const char *prefix, lz_state *out)
 {
+    const lz_loc at = { 0 };
     lz_text name = { 0 };
     if (!o || !out)
         return false;
@@ -71,16 +79,16 @@ bool lz_optim_state(lz_optim *o, const char *prefix, lz_state *out)
     lz_err *e = save(o, prefix, &name, out);
     lz_scope_pop(s);
     lz_text_deinit(&name);
-    return lz_told(o->ctx, LZ_HERE, e);
+    return lz_nn_report(o->ctx, (lz_loc){ 0 }, e);
 }
 
 /* ---- loading ---- */
 
-/* One name of the file, and the place it belongs to. */
+/* A name of the file, and what it belongs to. */
 typedef struct place {
     lz_optim_group_data *group;
     lz_optim_param *param; /* NULL: an option of the group */
-    int which;             /* state, or option; -1: the steps */
+    int which; /* number of the state or option; -1: the number of steps; below: -2 - number of a number */
 } place;
 
 static bool find_option(lz_optim *o, lz_str name, place *out)
@@ -107,6 +115,11 @@ static bool find_part(const lz_optim *o, lz_str end, int *out)
     *out = -1;
     if (lz_str_is(end, "step"))
         return true;
+    for (int k = 0; k < LZ_OPTIM_STATE_NUMBERS; k++)
+        if (o->rule->numbers[k] && lz_str_is(end, o->rule->numbers[k])) {
+            *out = -2 - k;
+            return true;
+        }
     for (int k = 0; k < LZ_OPTIM_STATES; k++)
         if (o->rule->states[k] && lz_str_is(end, o->rule->states[k])) {
             *out = k;
@@ -133,32 +146,40 @@ static bool find_place(lz_optim *o, lz_str name, place *out)
            && find_option(o, lz_str_sub(name, sizeof groups - 1, name.len), out);
 }
 
-static const double MOST_STEPS = 9007199254740992; /* all whole numbers up to it are doubles */
+static const double MOST_STEPS = 9007199254740992; /* all integers up to this one are doubles */
 
 static lz_err *read_number(const char *name, lz_tensor *t, double *out)
 {
+    const lz_loc at = { 0 };
     if (lz_tensor_numel(t) != 1)
-        return lz_errf(LZ_ERR_ARG, "size mismatch: '%s' is one number", name);
+        return lz_err_because(LZ_REASON_SHAPE, "size mismatch: '%s' must be one number", name);
     lz_scalar v = lz_item(t);
     *out = v.kind == LZ_SCALAR_FLOAT ? v.re : (double)v.i;
     return v.kind == LZ_SCALAR_NONE ? lz_errf(LZ_ERR_ARG, "'%s' cannot be read", name) : NULL;
 }
 
-/* What is to be changed, when all of it is known to fit. */
+/* The changes of a load, collected after everything was found to fit. */
 typedef struct loading {
     LZ_VEC(lz_tensor *) to;
     LZ_VEC(lz_tensor *) from;
-    bool for_good; /* false: only looks */
+    bool for_good; /* false: only checks */
 } loading;
 
 static lz_err *load_state(lz_optim *o, const place *p, const char *name, lz_tensor *t, loading *l)
 {
-    lz_tensor **state = &p->param->state[p->which];
-    LZ_TRY(lz_check_sizes(name, p->param->p, t));
-    if (!l->for_good)
-        return NULL;
+    int64_t room[LZ_OPTIM_DIMS];
+    lz_tensor **state = &p->param->state[p->which], *made = NULL;
+    lz_ints sizes = lz_optim_state_sizes(o->rule, p->param->p, p->which, room);
     if (!*state)
-        LZ_TRY(lz_optim_held(o->ctx, LZ_HERE, p->param->p, 0, state));
+        LZ_TRY(lz_optim_held(o->ctx, (lz_loc){ 0 }, p->param->p, sizes, 0, &made));
+    lz_err *e = lz_check_sizes(name, *state ? *state : made, t);
+    if (!e && l->for_good && made) {
+        *state = made;
+        made = NULL;
+    }
+    lz_release(made);
+    if (e || !l->for_good)
+        return e;
     LZ_TRY(lz_vec_push(&l->to, *state));
     return lz_vec_push(&l->from, t);
 }
@@ -172,8 +193,13 @@ static lz_err *load_one(lz_optim *o, const char *name, lz_tensor *t, loading *l)
     if (p.param && p.which >= 0)
         return load_state(o, &p, name, t, l);
     LZ_TRY(read_number(name, t, &v));
+    if (p.param && p.which < -1) {
+        if (l->for_good)
+            p.param->number[-2 - p.which] = v;
+        return NULL;
+    }
     if (p.param && !(v >= 0 && v < MOST_STEPS))
-        return lz_errf(LZ_ERR_ARG, "'%s' is no number of steps", name);
+        return lz_errf(LZ_ERR_ARG, "'%s' is not a valid number of steps", name);
     if (l->for_good && p.param)
         p.param->steps = (int64_t)v;
     else if (l->for_good)
@@ -181,7 +207,7 @@ static lz_err *load_one(lz_optim *o, const char *name, lz_tensor *t, loading *l)
     return NULL;
 }
 
-/* A state has a rate for each group at least. */
+/* Checks that the state has a learning rate for each group. */
 static lz_err *find_groups(const lz_optim *o, const char *prefix, lz_named_tensors from)
 {
     lz_err *e = NULL;
@@ -228,10 +254,10 @@ bool lz_optim_load_state(lz_optim *o, const char *prefix, lz_named_tensors from)
     lz_err *e = load(o, prefix, from, &l);
     lz_vec_deinit(&l.to);
     lz_vec_deinit(&l.from);
-    return lz_told(o->ctx, LZ_HERE, e);
+    return lz_nn_report(o->ctx, (lz_loc){ 0 }, e);
 }
 
-/* ---- all of a run ---- */
+/* ---- training runs ---- */
 
 #define MODEL "model."
 #define OPTIM "optim."
@@ -247,12 +273,13 @@ lz_state *lz_run_state(lz_module *m, lz_optim *o)
 
 bool lz_run_load_state(lz_module *m, lz_optim *o, lz_named_tensors from)
 {
-    return (!o || lz_told(o->ctx, LZ_HERE, check(o, OPTIM, from)))
+    return (!o || lz_nn_report(o->ctx, (lz_loc){ 0 }, check(o, OPTIM, from)))
            && lz_module_load_state(m, MODEL, from, false) && (!o || lz_optim_load_state(o, OPTIM, from));
 }
 
 static bool add_random(lz_ctx *c, lz_state *s)
 {
+    const lz_loc at = { 0 };
     lz_random_state r = lz_get_random_state(c);
     int64_t v[2] = { (int64_t)r.seed, (int64_t)r.position };
     lz_scope *scope = lz_scope_push(c);
@@ -272,12 +299,13 @@ lz_state *lz_training_state(lz_module *m, lz_optim *o)
 
 bool lz_training_load_state(lz_module *m, lz_optim *o, lz_named_tensors from)
 {
+    const lz_loc at = { 0 };
     int64_t v[2];
     lz_tensor *random = lz_find_tensor(from, "random");
     if (!m)
         return false;
     if (!random || lz_tensor_dtype(random) != LZ_I64 || lz_tensor_numel(random) != 2)
-        return lz_told(m->ctx, LZ_HERE, lz_errf(LZ_ERR_NOT_FOUND, "the state has no 'random'"));
+        return lz_nn_report(m->ctx, (lz_loc){ 0 }, lz_errf(LZ_ERR_NOT_FOUND, "the state has no 'random'"));
     if (!lz_read(random, v, sizeof v) || !lz_run_load_state(m, o, from))
         return false;
     lz_set_random_state(m->ctx, (lz_random_state){ (uint64_t)v[0], (uint64_t)v[1] });

@@ -2,14 +2,15 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "nn/module.h"
-#include "nn/optim.h"
+#include "nn/optim_impl.h"
+#include <assert.h>
 
 /* ---- making ---- */
 
 lz_optim *lz_optim_create(lz_ctx *c, lz_optim_kind kind)
 {
-    if ((unsigned)kind >= LZ_OPTIM_KINDS) {
-        lz_fail(c, (lz_loc){ 0 }, LZ_ERR_ARG, "lz_optim_create: there is no such optimiser");
+    if (!lz_optim_rule_of(kind)) {
+        lz_fail(c, (lz_loc){ 0 }, LZ_ERR_ARG, "lz_optim_create: unknown optimiser");
         return NULL;
     }
     lz_optim *o = lz_mem_zalloc(1, sizeof *o);
@@ -19,7 +20,7 @@ lz_optim *lz_optim_create(lz_ctx *c, lz_optim_kind kind)
     }
     lz_arena_init(&o->arena);
     o->ctx = c;
-    o->rule = &lz_optim_rules[kind];
+    o->rule = lz_optim_rule_of(kind);
     return o;
 }
 
@@ -39,10 +40,18 @@ void lz_optim_free(lz_optim *o)
 
 lz_optim_options lz_optim_defaults(lz_optim_kind kind)
 {
-    return (unsigned)kind < LZ_OPTIM_KINDS ? lz_optim_rules[kind].defaults : (lz_optim_options){ 0 };
+    const lz_optim_rule *r = lz_optim_rule_of(kind);
+    return r ? r->defaults : (lz_optim_options){ 0 };
 }
 
 /* ---- groups ---- */
+
+/* Options that may be negative. */
+static bool may_be_negative(int option)
+{
+    return option == LZ_OPTION_DAMPENING || option == LZ_OPTION_BETA2_DECAY || option == LZ_OPTION_NS_A
+           || option == LZ_OPTION_NS_B || option == LZ_OPTION_NS_C;
+}
 
 static lz_err *check_options(const lz_optim *o, const lz_optim_options *options)
 {
@@ -51,11 +60,17 @@ static lz_err *check_options(const lz_optim *o, const lz_optim_options *options)
         bool is_known = o->rule->options >> i & 1;
         if (!is_known && v != 0)
             return lz_errf(LZ_ERR_ARG, "%s has no %s", o->rule->name, lz_option_name(i));
-        if (!(v >= 0) && (i != LZ_OPTION_DAMPENING || v != v))
+        if (!(v >= 0) && (!may_be_negative(i) || v != v))
             return lz_errf(LZ_ERR_ARG, "%s: invalid %s", o->rule->name, lz_option_name(i));
     }
     if (options->betas[0] >= 1 || options->betas[1] >= 1)
         return lz_errf(LZ_ERR_ARG, "%s: betas must be below 1", o->rule->name);
+    if ((o->rule->options & LZ_HAS(BETA2_DECAY)) && (options->beta2_decay > 0 || options->d < 1))
+        return lz_errf(LZ_ERR_ARG, "%s: beta2_decay must be at most 0, and d at least 1", o->rule->name);
+    if ((o->rule->options & LZ_HAS(ETA_MINUS)) && !(options->etas[0] < 1 && options->etas[1] > 1))
+        return lz_errf(LZ_ERR_ARG, "%s: etas must be below and above 1", o->rule->name);
+    if ((o->rule->options & LZ_HAS(NS_STEPS)) && options->ns_steps >= 100)
+        return lz_errf(LZ_ERR_ARG, "%s: ns_steps must be below 100", o->rule->name);
     if (options->nesterov && (options->momentum <= 0 || options->dampening != 0))
         return lz_errf(LZ_ERR_ARG, "Nesterov momentum requires a momentum and zero dampening");
     return NULL;
@@ -77,7 +92,11 @@ static lz_err *check_params(const lz_optim *o, lz_named_tensors list)
         if (!p->tensor || lz_tensor_is_inert(p->tensor))
             return lz_errf(LZ_ERR_ARG, "%s: '%s' has no tensor", o->rule->name, p->name);
         if (lz_tensor_ctx(p->tensor) != o->ctx)
-            return lz_errf(LZ_ERR_ARG, "%s: '%s' belongs to another context", o->rule->name, p->name);
+            return lz_err_because(LZ_REASON_CONTEXT, "%s: '%s' belongs to another context", o->rule->name,
+                                  p->name);
+        const char *why = o->rule->refuses ? o->rule->refuses(p->tensor) : NULL;
+        if (why)
+            return lz_errf(LZ_ERR_ARG, "%s: '%s' has another number of dimensions", why, p->name);
         if (!lz_is_leaf(p->tensor))
             return lz_errf(LZ_ERR_ARG, "%s: '%s' is not a leaf", o->rule->name, p->name);
         if (is_known(o, p))
@@ -116,7 +135,9 @@ static lz_err *add_group(lz_optim *o, lz_named_tensors list, const lz_optim_opti
 
 bool lz_optim_add_group(lz_optim *o, lz_named_tensors params, const lz_optim_options *options)
 {
-    return o && lz_told(o->ctx, (lz_loc){ 0 }, add_group(o, params, options ? options : &o->rule->defaults));
+    return o
+           && lz_nn_report(o->ctx, (lz_loc){ 0 },
+                           add_group(o, params, options ? options : &o->rule->defaults));
 }
 
 /* The parameters of m, with their names from the root. */
@@ -134,7 +155,7 @@ static lz_err *add_params(lz_optim *o, lz_module *m, const lz_optim_options *opt
     return e;
 }
 
-/* What was recorded to make parameters and buffers is run, and no part of the first step. */
+/* Syncs parameters and buffers, so that their initialisation is not part of the first step. */
 static lz_err *settle(lz_module *m, lz_loc at)
 {
     lz_named_tensors lists[2] = { lz_module_params(m), lz_module_buffers(m) };
@@ -147,7 +168,7 @@ static lz_err *settle(lz_module *m, lz_loc at)
             v[n++] = lists[k].v[i].tensor;
     bool ok = n == 0 || lz_sync(m->ctx, v, n);
     lz_mem_free(v);
-    return ok ? NULL : lz_errf(LZ_ERR_ARG, "parameters cannot be computed");
+    return ok ? NULL : lz_errf(LZ_ERR_ARG, "the parameters could not be computed");
 }
 
 static lz_err *add_module(lz_optim *o, lz_loc at, lz_module *m, const lz_optim_options *options)
@@ -159,7 +180,7 @@ static lz_err *add_module(lz_optim *o, lz_loc at, lz_module *m, const lz_optim_o
 bool lz_optim_add_module(lz_optim *o, lz_module *m, const lz_optim_options *options)
 {
     return o && !lz_module_is_inert(m)
-           && lz_told(o->ctx, m->at, add_module(o, m->at, m, options ? options : &o->rule->defaults));
+           && lz_nn_report(o->ctx, m->at, add_module(o, m->at, m, options ? options : &o->rule->defaults));
 }
 
 lz_optim *lz_optim_of_at(lz_optim_kind kind, lz_loc at, lz_module *m, const lz_optim_options *options)
@@ -167,7 +188,7 @@ lz_optim *lz_optim_of_at(lz_optim_kind kind, lz_loc at, lz_module *m, const lz_o
     lz_optim *o = lz_module_is_inert(m) ? NULL : lz_optim_create(m->ctx, kind);
     if (!o)
         return NULL;
-    if (lz_told(m->ctx, at, add_module(o, at, m, options)))
+    if (lz_nn_report(m->ctx, at, add_module(o, at, m, options)))
         return o;
     lz_optim_free(o);
     return NULL;
@@ -201,31 +222,55 @@ double lz_optim_lr(const lz_optim *o)
 
 /* ---- steps ---- */
 
-lz_err *lz_optim_held(lz_ctx *c, lz_loc at, const lz_tensor *p, double v, lz_tensor **out)
+lz_ints lz_optim_state_sizes(const lz_optim_rule *r, const lz_tensor *p, int state, int64_t *room)
+{
+    return r->sizes ? (lz_ints){ room, r->sizes(p, state, room) } : lz_tensor_sizes(p);
+}
+
+/* False: the value has to be written by an operator, which is a graph of its own. */
+static bool fill(void *elements, lz_dtype d, size_t n, double v)
+{
+    for (size_t i = 0; d == LZ_F32 && i < n; i++)
+        ((float *)elements)[i] = (float)v;
+    for (size_t i = 0; d == LZ_F64 && i < n; i++)
+        ((double *)elements)[i] = v;
+    return v == 0 || d == LZ_F32 || d == LZ_F64;
+}
+
+lz_err *lz_optim_held(lz_ctx *c, lz_loc at, const lz_tensor *p, lz_ints sizes, double v, lz_tensor **out)
 {
     enum { WIDEST = 16 };
-    void *zeros = lz_mem_zalloc((size_t)lz_tensor_numel(p) + 1, WIDEST);
-    if (!zeros)
+    size_t n = 1;
+    for (int64_t d = 0; d < sizes.n; d++)
+        n *= (size_t)sizes.v[d];
+    lz_dtype d = lz_tensor_dtype(p);
+    void *elements = lz_mem_zalloc(n + 1, WIDEST);
+    if (!elements)
         return lz_err_oom();
-    lz_tensor *t = lz_from_memory(c, lz_tensor_dtype(p), lz_tensor_sizes(p), zeros);
-    lz_mem_free(zeros);
-    if (v != 0)
+    bool filled = fill(elements, d, n, v);
+    lz_tensor *t = lz_from_memory(c, d, sizes, elements);
+    lz_mem_free(elements);
+    if (!filled)
         lz_init_constant(c, t, v);
-    if (lz_tensor_is_inert(t) || (v != 0 && !lz_sync(c, &t, 1)))
-        return lz_errf(LZ_ERR_ARG, "the state of an optimiser cannot be made");
+    if (lz_tensor_is_inert(t) || (!filled && !lz_sync(c, &t, 1)))
+        return lz_errf(LZ_ERR_ARG, "the state of the optimiser could not be made");
     *out = lz_retain(t);
     return NULL;
 }
 
 static lz_err *need_states(const lz_optim *o, lz_loc at, const lz_optim_options *options, lz_optim_param *s)
 {
+    int64_t room[LZ_OPTIM_DIMS];
+    const lz_optim_rule *r = o->rule;
     s->is_new = false;
     for (int k = 0; k < LZ_OPTIM_STATES; k++)
-        if (!s->state[k] && o->rule->states[k] && o->rule->needs(options, k)) {
-            double v = o->rule->begin ? o->rule->begin(options, k) : 0;
-            LZ_TRY(lz_optim_held(o->ctx, at, s->p, v, &s->state[k]));
+        if (!s->state[k] && r->states[k] && r->needs(options, s->p, k)) {
+            double v = r->begin ? r->begin(options, k) : 0;
+            LZ_TRY(lz_optim_held(o->ctx, at, s->p, lz_optim_state_sizes(r, s->p, k, room), v, &s->state[k]));
             s->is_new = true;
         }
+    for (int k = 0; k < LZ_OPTIM_STATE_NUMBERS && s->steps == 0; k++)
+        s->number[k] = r->numbers[k] ? r->number(options, k) : 0;
     return NULL;
 }
 
@@ -238,6 +283,7 @@ static lz_err *step_group(lz_optim *o, lz_optim_group_data *g, lz_loc at)
             continue;
         LZ_TRY(need_states(o, at, &g->o, s));
         s->steps++;
+        assert(s->steps > 0 && grad); /* rules divide by what grows with the steps */
         o->rule->update(o->ctx, at, &g->o, s, grad);
     }
     return NULL;
@@ -264,7 +310,7 @@ bool lz_optim_step_at(lz_optim *o, lz_loc at)
     }
     lz_scope_pop(s);
     lz_optim_zero_grad(o);
-    return lz_told(o->ctx, at, e) && !lz_failed(o->ctx);
+    return lz_nn_report(o->ctx, at, e) && !lz_failed(o->ctx);
 }
 
 void lz_optim_zero_grad(lz_optim *o)

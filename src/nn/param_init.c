@@ -1,45 +1,45 @@
-/* Fans, gains and formulas are those of torch.nn.init; numbers come from the context's generator. */
+/* The initialisers of torch.nn.init: its fans, gains and formulas; numbers come from the context's
+ * generator. */
 #include "base/mem.h"
 #include "nn/module.h"
 #include <math.h>
 
-#undef LZ_HERE
-#define LZ_HERE ((lz_loc){ 0 })
-
 /* ---- new tensors ---- */
 
-static lz_tensor *draw_uniform(lz_ctx *c, lz_ints sizes, lz_dtype d, double low, double high)
+static lz_tensor *draw_uniform(lz_ctx *c, lz_loc at, lz_ints sizes, lz_dtype d, double low, double high)
 {
     return lz_add_Scalar(c, lz_mul_Scalar(c, lz_rand(c, sizes, .dtype = d), high - low), low);
 }
 
 lz_tensor *lz_weight_uniform(lz_module *m, lz_ints sizes, double bound)
 {
-    return draw_uniform(m->ctx, sizes, m->dtype, -bound, bound);
+    return draw_uniform(m->ctx, m->at, sizes, m->dtype, -bound, bound);
 }
 
 lz_tensor *lz_weight_full(lz_module *m, lz_ints sizes, double value)
 {
+    const lz_loc at = m->at;
     return lz_full(m->ctx, sizes, value, .dtype = m->dtype);
 }
 
 /* ---- writing to tensors ---- */
 
-/* t becomes what `make` gives for it. */
-typedef struct recipe {
+/* t: gets the result of `make`. */
+typedef struct init_request {
     lz_ctx *c;
     lz_tensor *t;
     double a, b, low, high;
     int64_t groups;
-} recipe;
+} init_request;
 
 static lz_tensor *refuse(lz_ctx *c, const char *what)
 {
     return lz_fail(c, (lz_loc){ 0 }, LZ_ERR_ARG, what);
 }
 
-static lz_tensor *write(const recipe *r, lz_tensor *(*make)(const recipe *r))
+static lz_tensor *write(const init_request *r, lz_tensor *(*make)(const init_request *r))
 {
+    const lz_loc at = { 0 };
     if (!r->t)
         return refuse(r->c, "an initialiser needs a tensor");
     lz_scope *s = lz_scope_push(r->c);
@@ -51,20 +51,21 @@ static lz_tensor *write(const recipe *r, lz_tensor *(*make)(const recipe *r))
     return r->t;
 }
 
-static lz_tensor *make_uniform(const recipe *r)
+static lz_tensor *make_uniform(const init_request *r)
 {
-    return draw_uniform(r->c, lz_tensor_sizes(r->t), lz_tensor_dtype(r->t), r->a, r->b);
+    return draw_uniform(r->c, (lz_loc){ 0 }, lz_tensor_sizes(r->t), lz_tensor_dtype(r->t), r->a, r->b);
 }
 
 lz_tensor *lz_init_uniform(lz_ctx *c, lz_tensor *t, double low, double high)
 {
     if (!(low <= high))
         return refuse(c, "lz_init_uniform: the lower bound is above the upper one");
-    return write(&(recipe){ .c = c, .t = t, .a = low, .b = high }, make_uniform);
+    return write(&(init_request){ .c = c, .t = t, .a = low, .b = high }, make_uniform);
 }
 
-static lz_tensor *make_normal(const recipe *r)
+static lz_tensor *make_normal(const init_request *r)
 {
+    const lz_loc at = { 0 };
     lz_tensor *x = lz_randn(r->c, lz_tensor_sizes(r->t), .dtype = lz_tensor_dtype(r->t));
     return lz_add_Scalar(r->c, lz_mul_Scalar(r->c, x, r->b), r->a);
 }
@@ -73,7 +74,7 @@ lz_tensor *lz_init_normal(lz_ctx *c, lz_tensor *t, double mean, double std)
 {
     if (!(std >= 0))
         return refuse(c, "lz_init_normal: the standard deviation is negative");
-    return write(&(recipe){ .c = c, .t = t, .a = mean, .b = std }, make_normal);
+    return write(&(init_request){ .c = c, .t = t, .a = mean, .b = std }, make_normal);
 }
 
 static double normal_cdf(double x)
@@ -81,12 +82,13 @@ static double normal_cdf(double x)
     return (1 + erf(x / sqrt(2.0))) / 2;
 }
 
-/* The inverse of the distribution, at places between what belongs to low and high. */
-static lz_tensor *make_trunc_normal(const recipe *r)
+/* The inverse distribution function, at uniform places between those of low and high. */
+static lz_tensor *make_trunc_normal(const init_request *r)
 {
+    const lz_loc at = { 0 };
     double from = 2 * normal_cdf((r->low - r->a) / r->b) - 1,
            to = 2 * normal_cdf((r->high - r->a) / r->b) - 1;
-    lz_tensor *x = draw_uniform(r->c, lz_tensor_sizes(r->t), lz_tensor_dtype(r->t), from, to);
+    lz_tensor *x = draw_uniform(r->c, (lz_loc){ 0 }, lz_tensor_sizes(r->t), lz_tensor_dtype(r->t), from, to);
     x = lz_mul_Scalar(r->c, lz_erfinv(r->c, x), r->b * sqrt(2.0));
     return lz_clamp(r->c, lz_add_Scalar(r->c, x, r->a), .min = LZ_S(r->low), .max = LZ_S(r->high));
 }
@@ -94,19 +96,20 @@ static lz_tensor *make_trunc_normal(const recipe *r)
 lz_tensor *lz_init_trunc_normal(lz_ctx *c, lz_tensor *t, double mean, double std, double low, double high)
 {
     if (!(std > 0) || !(low <= high))
-        return refuse(c, "lz_init_trunc_normal: a standard deviation above 0, and bounds in their order");
-    return write(&(recipe){ .c = c, .t = t, .a = mean, .b = std, .low = low, .high = high },
+        return refuse(c, "lz_init_trunc_normal: expected a standard deviation above 0, and low <= high");
+    return write(&(init_request){ .c = c, .t = t, .a = mean, .b = std, .low = low, .high = high },
                  make_trunc_normal);
 }
 
-static lz_tensor *make_constant(const recipe *r)
+static lz_tensor *make_constant(const init_request *r)
 {
+    const lz_loc at = { 0 };
     return lz_full(r->c, lz_tensor_sizes(r->t), r->a, .dtype = lz_tensor_dtype(r->t));
 }
 
 lz_tensor *lz_init_constant(lz_ctx *c, lz_tensor *t, double value)
 {
-    return write(&(recipe){ .c = c, .t = t, .a = value }, make_constant);
+    return write(&(init_request){ .c = c, .t = t, .a = value }, make_constant);
 }
 
 lz_tensor *lz_init_zeros(lz_ctx *c, lz_tensor *t)
@@ -121,8 +124,9 @@ lz_tensor *lz_init_ones(lz_ctx *c, lz_tensor *t)
 
 /* ---- shapes that an initialiser needs ---- */
 
-static lz_tensor *make_eye(const recipe *r)
+static lz_tensor *make_eye(const init_request *r)
 {
+    const lz_loc at = { 0 };
     lz_ints n = lz_tensor_sizes(r->t);
     return lz_eye_m(r->c, n.v[0], n.v[1], .dtype = lz_tensor_dtype(r->t));
 }
@@ -130,13 +134,14 @@ static lz_tensor *make_eye(const recipe *r)
 lz_tensor *lz_init_eye(lz_ctx *c, lz_tensor *t)
 {
     if (!t || lz_tensor_ndim(t) != 2)
-        return refuse(c, "lz_init_eye: only a matrix");
-    return write(&(recipe){ .c = c, .t = t }, make_eye);
+        return refuse(c, "lz_init_eye: expected a matrix");
+    return write(&(init_request){ .c = c, .t = t }, make_eye);
 }
 
-/* 1 where the input channel is the output channel of its group, and the place is the middle. */
-static lz_tensor *make_dirac(const recipe *r)
+/* 1 at the middle of the kernel where the input channel equals the output channel of its group. */
+static lz_tensor *make_dirac(const init_request *r)
 {
+    const lz_loc at = { 0 };
     lz_ints n = lz_tensor_sizes(r->t);
     int64_t per_group = n.v[0] / r->groups, wide[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
     lz_tensor *out = lz_remainder_Scalar(r->c, lz_arange(r->c, LZ_S(n.v[0])), per_group);
@@ -160,10 +165,10 @@ lz_tensor *lz_init_dirac(lz_ctx *c, lz_tensor *t, int64_t groups)
 {
     lz_ints n = t ? lz_tensor_sizes(t) : (lz_ints){ NULL, 0 };
     if (n.n < 3 || n.n > 5)
-        return refuse(c, "lz_init_dirac: only tensors of 3, 4 or 5 dimensions");
+        return refuse(c, "lz_init_dirac: expected a tensor of 3, 4 or 5 dimensions");
     if (groups < 1 || n.v[0] % groups)
         return refuse(c, "lz_init_dirac: dimension 0 must be divisible by groups");
-    return write(&(recipe){ .c = c, .t = t, .groups = groups }, make_dirac);
+    return write(&(init_request){ .c = c, .t = t, .groups = groups }, make_dirac);
 }
 
 bool lz_init_fans(const lz_tensor *t, int64_t *in, int64_t *out)
@@ -243,9 +248,10 @@ double lz_init_gain(const char *nonlinearity, double param)
 
 /* ---- columns with zeros ---- */
 
-/* A row of each column is 0 where its random number is among the smallest of the column. */
-static lz_tensor *make_sparse(const recipe *r)
+/* Ranks the random numbers of each column, and zeroes the elements with the smallest. */
+static lz_tensor *make_sparse(const init_request *r)
 {
+    const lz_loc at = { 0 };
     lz_ints n = lz_tensor_sizes(r->t);
     int64_t zeros = (int64_t)ceil(r->low * (double)n.v[0]);
     lz_tensor *order = lz_argsort(r->c, lz_rand(r->c, n), .dim = 0);
@@ -256,10 +262,12 @@ static lz_tensor *make_sparse(const recipe *r)
 lz_tensor *lz_init_sparse(lz_ctx *c, lz_tensor *t, double sparsity, double std)
 {
     if (!t || lz_tensor_ndim(t) != 2)
-        return refuse(c, "lz_init_sparse: only a matrix");
+        return refuse(c, "lz_init_sparse: expected a matrix");
     if (!(sparsity >= 0 && sparsity <= 1) || !(std >= 0))
-        return refuse(c, "lz_init_sparse: a part from 0 to 1, and a standard deviation that is not negative");
-    return write(&(recipe){ .c = c, .t = t, .b = std, .low = sparsity }, make_sparse);
+        return refuse(
+            c,
+            "lz_init_sparse: expected a sparsity from 0 to 1, and a standard deviation that is not negative");
+    return write(&(init_request){ .c = c, .t = t, .b = std, .low = sparsity }, make_sparse);
 }
 
 /* ---- orthogonal rows ---- */
@@ -272,7 +280,7 @@ static double dot(const double *a, const double *b, int64_t n)
     return sum;
 }
 
-/* Each row loses its part along those before it, twice because the first time leaves rounding errors. */
+/* Subtracts from each row its part along the rows before it, twice: the first time leaves rounding errors. */
 static bool make_orthogonal(double *rows, int64_t n, int64_t width, double gain)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -296,6 +304,7 @@ static bool make_orthogonal(double *rows, int64_t n, int64_t width, double gain)
 
 static lz_err *write_orthogonal(lz_ctx *c, lz_tensor *t, lz_ints rows, bool flip, double gain)
 {
+    const lz_loc at = { 0 };
     double *v = lz_mem_zalloc((size_t)(rows.v[0] * rows.v[1]), sizeof *v);
     if (!v)
         return lz_err_oom();
@@ -313,6 +322,7 @@ static lz_err *write_orthogonal(lz_ctx *c, lz_tensor *t, lz_ints rows, bool flip
 
 lz_tensor *lz_init_orthogonal(lz_ctx *c, lz_tensor *t, double gain)
 {
+    const lz_loc at = { 0 };
     int64_t in = 1, out = 1;
     if (!get_fans(c, t, &in, &out))
         return t;
@@ -321,8 +331,8 @@ lz_tensor *lz_init_orthogonal(lz_ctx *c, lz_tensor *t, double gain)
     lz_scope *s = lz_scope_push(c);
     LZ_NO_GRAD(c)
     {
-        (void)lz_told(c, (lz_loc){ 0 },
-                      write_orthogonal(c, t, flip ? LZ_INTS(width, n) : LZ_INTS(n, width), flip, gain));
+        (void)lz_nn_report(c, (lz_loc){ 0 },
+                           write_orthogonal(c, t, flip ? LZ_INTS(width, n) : LZ_INTS(n, width), flip, gain));
     }
     lz_scope_pop(s);
     return t;

@@ -1,4 +1,4 @@
-/* Rates as closed formulas of the step, so that a run can go on anywhere. */
+/* Learning rates as closed formulas of the step, so that a run can resume at any step. */
 #include <lazuli/optim.h>
 #include <math.h>
 
@@ -69,7 +69,7 @@ double lz_schedule_polynomial(double base, int64_t t, int64_t steps, double powe
 /* ---- one cycle ---- */
 
 typedef struct phase {
-    double end, from, to; /* its last step, which may lie between two; rates there */
+    double end, from, to; /* the last step of the phase, maybe a fraction; rates at begin and end */
 } phase;
 
 double lz_schedule_one_cycle_of(double max_lr, int64_t t, int64_t steps, const lz_one_cycle *o)

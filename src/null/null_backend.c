@@ -1,17 +1,17 @@
 /* A backend that does nothing: data has no elements, graphs are not compiled, results are zeros.
  *
- * It is here to be copied. docs/adding-a-backend.md makes a backend of it, step by step. It uses
- * nothing but <lazuli/backend.h>, and what follows is all that is required; an entry that is not
- * in the table has the default which the header states for it. */
+ * It is here to be copied. docs/adding-a-backend.md turns the copy into a backend, step by step. This file
+ * uses nothing but <lazuli/backend.h>, and what follows is all that is required; an entry that is not in the
+ * table has the default which the header states for it. */
 #include "null/null_backend.h"
 #include <string.h>
 
-/* What we hand out is ours: the library carries it around and never looks inside. Having nothing
- * to remember, we always hand out the same thing. */
+/* Handles belong to the backend: the library carries them around and never looks inside. This backend has
+ * nothing to remember, so all handles are equal. */
 static int nothing;
 
-/* The hardware: how many devices there are, and what they are. `room` may be less than their
- * number; *n is the number all the same. null:0 is the first of them. */
+/* The devices: how many there are, and what they are. *n is their number even if `room` is smaller. null:0 is
+ * the first device. */
 static lz_err *get_backend_devices(void *self, lz_backend_device *out, size_t room, size_t *n)
 {
     (void)self;
@@ -21,8 +21,8 @@ static lz_err *get_backend_devices(void *self, lz_backend_device *out, size_t ro
     return NULL;
 }
 
-/* Memory to the device. Elements lie as t->strides says. Where t->drop is set the memory may be
- * kept instead of copied, and drop is called when it is needed no more; that may be at once. */
+/* Copies host memory to the device. The elements lie as t->strides says. If t->drop is set, the backend may
+ * keep the memory instead, and calls drop when it no longer needs the memory. */
 static lz_err *make_computation_data_from_tensor(void *self, const lz_host_tensor *t, lz_backend_device d,
                                                  void **out)
 {
@@ -42,7 +42,7 @@ static size_t bytes_of(lz_dtype d)
     return d >= 0 && (size_t)d < sizeof size / sizeof *size ? size[d] : 0;
 }
 
-/* Memory from the device, into strided memory of the caller: the element with index (i, j) goes to
+/* Copies data from the device into strided memory of the caller: the element with index (i, j) goes to
  * position i * strides[0] + j * strides[1]. */
 static lz_err *make_tensor_from_computation_data(void *self, void *data, lz_dtype logical_scalar_type,
                                                  const lz_host_tensor *out)
@@ -50,7 +50,7 @@ static lz_err *make_tensor_from_computation_data(void *self, void *data, lz_dtyp
     (void)self, (void)data;
     size_t size = bytes_of(logical_scalar_type);
     if (!size)
-        return lz_error(LZ_ERR_UNSUPPORTED, "no elements of dtype %d", (int)logical_scalar_type);
+        return lz_error(LZ_ERR_UNSUPPORTED, "unsupported dtype %d", (int)logical_scalar_type);
     int64_t numel = 1;
     for (int64_t i = 0; i < out->type.sizes.n; i++)
         numel *= out->type.sizes.v[i];
@@ -63,15 +63,14 @@ static lz_err *make_tensor_from_computation_data(void *self, void *data, lz_dtyp
     return NULL;
 }
 
-/* Called once for everything that was handed out as data. */
+/* Called once for each data handle. */
 static void release_data(void *self, void *data)
 {
     (void)self, (void)data;
 }
 
-/* A graph becomes something that can be run. lz_lowering_nodes gives its nodes, operands before
- * those who use them; lz_lowering_parameters what it is given, lz_lowering_results what is asked
- * of it. The nodes are gone when this returns. */
+/* Compiles a graph. lz_lowering_nodes gives the nodes, operands before their users; lz_lowering_parameters
+ * and lz_lowering_results give the inputs and outputs. The nodes are gone when the function returns. */
 static lz_err *compile(void *self, lz_lowering *const *instances, size_t n, void **out)
 {
     (void)self, (void)instances;
@@ -80,8 +79,8 @@ static lz_err *compile(void *self, lz_lowering *const *instances, size_t n, void
     return NULL;
 }
 
-/* One payload for each result. On failure: an error, *x->failed set to the place of the node if it
- * is known, and nothing in x->results. */
+/* Gives one payload for each result. On failure: an error, the failed node's place in *x->failed if it is
+ * known, and nothing in x->results. */
 static lz_err *execute_computation(void *self, void *computation, const lz_execution *x)
 {
     (void)self, (void)computation;
@@ -108,7 +107,7 @@ static const lz_backend table = {
     .release_computation = release_computation,
 };
 
-/* The table may depend on the version of the library that asks; NULL refuses it. */
+/* The table may depend on the version of the calling library; NULL refuses the library. */
 const lz_backend *lz_null_backend(uint32_t host_abi)
 {
     (void)host_abi;
@@ -116,7 +115,7 @@ const lz_backend *lz_null_backend(uint32_t host_abi)
 }
 
 #ifdef LAZULI_PLUGIN
-/* The one symbol of a shared object with a backend. */
+/* The one symbol that a shared object with a backend exports. */
 LZ_API const lz_backend *lazuli_backend(uint32_t host_abi);
 
 const lz_backend *lazuli_backend(uint32_t host_abi)

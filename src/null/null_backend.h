@@ -4,7 +4,7 @@
 
 #include <lazuli/backend.h>
 
-/* What a plug-in exports as lazuli_backend. */
+/* The function that a shared object exports as lazuli_backend. */
 const lz_backend *lz_null_backend(uint32_t host_abi);
 
 #endif

@@ -1,20 +1,41 @@
 #include "op/boxed.h"
+#include <assert.h>
 #include <string.h>
 
-static const char *const kind_names[LZ_KIND_COUNT] = { [LZ_KIND_NONE] = "none",
-#define X(kind, type, member) [LZ_KIND_##kind] = #member,
-                                                       LZ_KINDS(X)
-#undef X
+/* As schemas write them. */
+static const char *const kind_names[LZ_KIND_COUNT] = {
+    [LZ_KIND_NONE] = "None",
+    [LZ_KIND_TENSOR] = "Tensor",
+    [LZ_KIND_GENERATOR] = "Generator",
+    [LZ_KIND_STORAGE] = "Storage",
+    [LZ_KIND_STREAM] = "Stream",
+    [LZ_KIND_OBJECT] = "object",
+    [LZ_KIND_INT] = "int",
+    [LZ_KIND_FLOAT] = "float",
+    [LZ_KIND_BOOL] = "bool",
+    [LZ_KIND_SCALAR] = "Scalar",
+    [LZ_KIND_STR] = "str",
+    [LZ_KIND_DTYPE] = "ScalarType",
+    [LZ_KIND_LAYOUT] = "Layout",
+    [LZ_KIND_MEMORY_FORMAT] = "MemoryFormat",
+    [LZ_KIND_QSCHEME] = "QScheme",
+    [LZ_KIND_DEVICE] = "Device",
+    [LZ_KIND_INTS] = "int[]",
+    [LZ_KIND_FLOATS] = "float[]",
+    [LZ_KIND_BOOLS] = "bool[]",
+    [LZ_KIND_SCALARS] = "Scalar[]",
+    [LZ_KIND_STRS] = "str[]",
+    [LZ_KIND_TENSORS] = "Tensor[]",
 };
 
 const char *lz_kind_name(lz_kind kind)
 {
-    return (unsigned)kind < LZ_KIND_COUNT ? kind_names[kind] : "unknown";
+    return (unsigned)kind < LZ_KIND_COUNT ? kind_names[kind] : "an unknown kind of value";
 }
 
-/* ---- none ---- */
+/* ---- absent values ---- */
 
-/* What each type has for it; integers, floats and booleans stay none. */
+/* The value of each kind that means "absent". Integers, floats and booleans stay none. */
 static const lz_value absent[LZ_KIND_COUNT] = {
     [LZ_KIND_TENSOR] = { .kind = LZ_KIND_TENSOR, .tensor = NULL },
     [LZ_KIND_GENERATOR] = { .kind = LZ_KIND_GENERATOR, .generator = NULL },
@@ -36,7 +57,7 @@ static const lz_value absent[LZ_KIND_COUNT] = {
     [LZ_KIND_TENSORS] = { .kind = LZ_KIND_TENSORS, .tensors = { NULL, -1 } },
 };
 
-/* ---- values that stand for others; what does not fit is left alone ---- */
+/* ---- conversions; a value that does not fit is unchanged ---- */
 
 static bool int_to_float(lz_value *v)
 {
@@ -125,7 +146,7 @@ static bool repeat(lz_value *v, lz_kind list, lz_kind element, size_t size, size
     b->used += need;
     for (size_t i = 0; i < count; i++)
         memcpy(room + i * size, (const char *)v + offsetof(lz_value, tensor),
-               size); /* any member starts there */
+               size); /* every list member of lz_value starts at this offset */
     *v = (lz_value){ .kind = list, .ints = { (const int64_t *)(const void *)room, (int64_t)count } };
     return true;
 }
@@ -160,7 +181,7 @@ static lz_err *refuse(const lz_op_row *op, lz_loc at, const lz_arg_row *arg, con
 
 static lz_err *mismatch(const lz_op_row *op, lz_loc at, const lz_arg_row *arg, lz_kind given)
 {
-    return lz_err_at(LZ_ERR_ARG, at, "%s: argument '%s' is of type %s, and given as %s", op->name, arg->name,
+    return lz_err_at(LZ_ERR_ARG, at, "%s: argument '%s': expected %s, found %s", op->name, arg->name,
                      arg->type->text, lz_kind_name(given));
 }
 
@@ -185,19 +206,13 @@ static lz_err *bind(const lz_op_row *op, lz_loc at, size_t i, const lz_value *gi
 
 lz_err *lz_boxed_bind(const lz_op_row *op, lz_loc at, const lz_value *in, size_t n, lz_bound *out)
 {
+    assert(op->nargs <= LZ_ARGS_MAX);
     out->used = 0;
     if (n > op->nargs)
-        return lz_err_at(LZ_ERR_ARG, at, "%s: %zu arguments given, and there are %d", op->name, n, op->nargs);
+        return lz_err_at(LZ_ERR_ARG, at, "%s: expected at most %d argument%s, found %zu", op->name, op->nargs,
+                         op->nargs == 1 ? "" : "s", n);
     for (size_t i = 0; i < op->nargs; i++)
         LZ_TRY(bind(op, at, i, i < n ? &in[i] : NULL, out));
-    return NULL;
-}
-
-lz_err *lz_boxed_call(const lz_op_row *op, const lz_boxed_row *row, lz_ctx *c, lz_loc at, const lz_value *in,
-                      size_t n, lz_value *out)
-{
-    lz_bound bound;
-    LZ_TRY(lz_boxed_bind(op, at, in, n, &bound));
-    row->thunk(row->function, c, at, bound.in, out);
+    assert(out->used <= LZ_BOUND_ROOM);
     return NULL;
 }

@@ -1,121 +1,129 @@
-/* Common subexpressions: a node that computes what an earlier one, still in sight, has
- * computed already goes, and its uses with it to the earlier one. Two results that can
- * change must not become one: neither may be written, anywhere in the graph, nor what
- * they are made from; and at most one may leave the nodes that only look at it.
+/* Common subexpression elimination: a node that is equal to an earlier, visible node is removed, and
+ * its uses go to the earlier one. Two mutable results must not become one: neither they nor their inputs may
+ * be written anywhere in the graph, and at most one result may have uses that do more than read it.
  * Requires: any graph. Keeps: effects, and which results may share memory. */
-#include "base/hash.h"
-#include "base/mem.h"
+#include "base/arena.h"
+#include "base/hash_table.h"
 #include "base/vec.h"
 #include "graph/effects.h"
-#include "pass/alias.h"
+#include "pass/alias_sets.h"
 #include "pass/pass.h"
+#include <assert.h>
 
 typedef struct entry {
-    lz_ir_node *node;
+    lz_hash_link link;
+    lz_ssa_node *node;
     uint64_t hash;
-    uint32_t next;  /* 1 + index of the next in its bucket; 0: none */
-    bool only_read; /* nobody who uses its outputs does more than look */
+    bool only_read; /* all uses of its outputs only read them */
 } entry;
 
 typedef struct cse {
-    lz_alias alias;
-    LZ_VEC(entry) entries; /* of the blocks that are open, outer ones first */
-    LZ_VEC(size_t) scopes; /* where the entries of each open block begin */
-    uint32_t *buckets;
-    uint64_t mask;
+    lz_alias_sets alias;
+    LZ_VEC(entry *) entries; /* of the open blocks, outer ones first */
+    LZ_VEC(size_t) scopes;   /* index of the first entry of each open block */
+    lz_hash_table table;     /* of the entries above */
+    lz_arena arena;
 } cse;
 
-/* ---- which nodes are equal ---- */
+/* ---- equality ---- */
 
-static uint64_t hash_node(const lz_ir_node *n)
+static uint64_t hash_node(const lz_ssa_node *n)
 {
     uint64_t h = lz_hash64(&n->sym, sizeof n->sym);
     for (uint32_t i = 0; i < n->nin; i++) {
-        const lz_ir_value *v = lz_ir_in(n, i);
-        const uint64_t both[] = { h, (uint64_t)(uintptr_t)v };
-        h = lz_hash64(both, sizeof both);
+        const lz_ssa_value *v = lz_ssa_in(n, i);
+        h = lz_hash64_pair(h, (uint64_t)(uintptr_t)v);
     }
-    for (uint32_t i = 0; i < n->nattrs; i++) {
-        const uint64_t both[] = { h, n->attrs[i]->type ? 0 : lz_gv_hash(n->attrs[i]->value) };
-        h = lz_hash64(both, sizeof both);
-    }
+    for (uint32_t i = 0; i < n->nattrs; i++)
+        h = lz_hash64_pair(h, n->attrs[i]->type ? 0 : lz_script_value_hash(n->attrs[i]->value));
     return h;
 }
 
-static bool same_attrs(const lz_ir_node *a, const lz_ir_node *b)
+static bool same_attrs(const lz_ssa_node *a, const lz_ssa_node *b)
 {
     bool same = a->nattrs == b->nattrs;
     for (uint32_t i = 0; same && i < a->nattrs; i++) {
-        const lz_ir_attr *x = a->attrs[i], *y = b->attrs[i];
-        same = lz_str_eq(x->name, y->name) && x->type == y->type && lz_gv_identical(x->value, y->value);
+        const lz_ssa_attr *x = a->attrs[i], *y = b->attrs[i];
+        same = lz_str_eq(x->name, y->name) && x->type == y->type
+               && lz_script_value_identical(x->value, y->value);
     }
     return same;
 }
 
-static bool same_node(const lz_ir_node *a, const lz_ir_node *b)
+static bool same_node(const lz_ssa_node *a, const lz_ssa_node *b)
 {
     bool same = a->sym == b->sym && a->op == b->op && a->builtin == b->builtin && a->nin == b->nin
                 && a->nout == b->nout;
     for (uint32_t i = 0; same && i < a->nin; i++)
-        same = lz_ir_in(a, i) == lz_ir_in(b, i);
+        same = lz_ssa_in(a, i) == lz_ssa_in(b, i);
     for (uint32_t i = 0; same && i < a->nout; i++)
         same =
             lz_type_fits(a->out[i]->type, b->out[i]->type) && lz_type_fits(b->out[i]->type, a->out[i]->type);
     return same && same_attrs(a, b);
 }
 
-/* ---- which may be merged ---- */
+/* ---- conditions ---- */
 
-static bool is_candidate(const cse *c, const lz_ir_node *n)
+static bool is_candidate(const cse *c, const lz_ssa_node *n)
 {
-    bool ok = n->next && !n->nblocks && n->nout && !lz_ir_effects(n);
+    bool ok = n->next && !n->nblocks && n->nout && !lz_ssa_effects(n);
     for (uint32_t i = 0; ok && i < n->nin; i++)
-        ok = !lz_alias_is_written(&c->alias, lz_ir_in(n, i));
+        ok = !lz_alias_sets_is_written(&c->alias, lz_ssa_in(n, i));
     for (uint32_t i = 0; ok && i < n->nout; i++)
-        ok = !lz_alias_is_written(&c->alias, n->out[i]);
+        ok = !lz_alias_sets_is_written(&c->alias, n->out[i]);
     return ok;
 }
 
-static bool only_read(const lz_ir_node *n)
+static bool only_read(const lz_ssa_node *n)
 {
     bool ok = true;
     for (uint32_t i = 0; ok && i < n->nout; i++)
-        ok = !lz_type_is_mutable(n->out[i]->type) || lz_ir_only_read(n->out[i]);
+        ok = !lz_type_is_mutable(n->out[i]->type) || lz_ssa_only_read(n->out[i]);
     return ok;
 }
 
 /* ---- the walk ---- */
 
-static entry *find(const cse *c, const lz_ir_node *n, uint64_t hash)
+static uint64_t hash_of(const void *item)
 {
-    for (uint32_t i = c->buckets[hash & c->mask]; i; i = c->entries.data[i - 1].next) {
-        entry *e = &c->entries.data[i - 1];
-        if (e->hash == hash && same_node(e->node, n))
-            return e;
-    }
-    return NULL;
+    return ((const entry *)item)->hash;
 }
 
-static lz_err *add(cse *c, lz_ir_node *n, uint64_t hash)
+static const lz_hash_kind entry_kind = { offsetof(entry, link), hash_of };
+
+static bool same_entry(const void *item, const void *key)
 {
-    uint32_t *bucket = &c->buckets[hash & c->mask];
-    entry e = { .node = n, .hash = hash, .next = *bucket, .only_read = only_read(n) };
+    const entry *e = item, *like = key;
+    return e->hash == like->hash && same_node(e->node, like->node);
+}
+
+static entry *find(const cse *c, lz_ssa_node *n, uint64_t hash)
+{
+    const entry like = { .node = n, .hash = hash };
+    return lz_hash_table_find(&c->table, &entry_kind, hash, same_entry, &like);
+}
+
+static lz_err *add(cse *c, lz_ssa_node *n, uint64_t hash)
+{
+    entry *e;
+    LZ_TRY(lz_hash_table_reserve(&c->table, &entry_kind));
+    LZ_TRY(lz_arena_new(&c->arena, &e, 1));
     LZ_TRY(lz_vec_push(&c->entries, e));
-    *bucket = (uint32_t)c->entries.len;
+    *e = (entry){ .node = n, .hash = hash, .only_read = only_read(n) };
+    lz_hash_table_add(&c->table, &entry_kind, hash, e);
     return NULL;
 }
 
-/* What was found in a block is out of sight behind it. */
+/* Removes the entries of a block that ends: its values are not visible after it. */
 static void leave(cse *c)
 {
+    assert(c->scopes.len > 0 && c->scopes.data[c->scopes.len - 1] <= c->entries.len);
     size_t begin = c->scopes.data[--c->scopes.len];
-    while (c->entries.len > begin) {
-        const entry *e = &c->entries.data[--c->entries.len];
-        c->buckets[e->hash & c->mask] = e->next;
-    }
+    while (c->entries.len > begin)
+        lz_hash_table_remove(&c->table, &entry_kind, c->entries.data[--c->entries.len]);
 }
 
-static lz_err *visit(cse *c, lz_ir_node *n)
+static lz_err *visit(cse *c, lz_ssa_node *n)
 {
     if (!is_candidate(c, n))
         return NULL;
@@ -127,9 +135,10 @@ static lz_err *visit(cse *c, lz_ir_node *n)
     if (!harmless && !earlier->only_read)
         return NULL;
     earlier->only_read = earlier->only_read && harmless;
+    assert(lz_ssa_within(n->block, earlier->node->block)); /* the earlier value is visible here */
     for (uint32_t i = 0; i < n->nout; i++)
-        lz_ir_replace(n->out[i], earlier->node->out[i]);
-    lz_ir_erase(n);
+        lz_ssa_replace(n->out[i], earlier->node->out[i]);
+    lz_ssa_erase(n);
     return NULL;
 }
 
@@ -138,8 +147,8 @@ static lz_err *enter(cse *c)
     return lz_vec_push(&c->scopes, c->entries.len);
 }
 
-/* The end of a block; the next one of the same node begins, if there is one. */
-static lz_err *end_block(cse *c, const lz_ir_block *b)
+/* Ends a block; enters the next one of the same node, if there is one. */
+static lz_err *end_block(cse *c, const lz_ssa_block *b)
 {
     leave(c);
     return b->owner && b->index + 1 < b->owner->nblocks ? enter(c) : NULL;
@@ -148,8 +157,8 @@ static lz_err *end_block(cse *c, const lz_ir_block *b)
 static lz_err *walk(cse *c, const lz_graph *g)
 {
     LZ_TRY(enter(c));
-    for (lz_ir_node *n = lz_ir_first(g->block), *next; n; n = next) {
-        next = lz_ir_next(n);
+    for (lz_ssa_node *n = lz_ssa_first(g->block), *next; n; n = next) {
+        next = lz_ssa_next(n);
         if (n->nblocks)
             LZ_TRY(enter(c));
         else if (n->next)
@@ -160,25 +169,15 @@ static lz_err *walk(cse *c, const lz_graph *g)
     return NULL;
 }
 
-static lz_err *make_buckets(cse *c, size_t nodes)
-{
-    size_t n = 16;
-    while (n < 2 * nodes)
-        n *= 2;
-    c->mask = n - 1;
-    c->buckets = lz_mem_zalloc(n, sizeof *c->buckets);
-    return c->buckets ? NULL : lz_err_oom();
-}
-
 lz_err *lz_pass_cse(lz_graph *g)
 {
     cse c = { 0 };
-    LZ_TRY(lz_alias_init(&c.alias, g));
-    lz_err *e = make_buckets(&c, lz_graph_count(g));
-    e = e ? e : walk(&c, g);
-    lz_alias_deinit(&c.alias);
+    LZ_TRY(lz_alias_sets_init(&c.alias, g));
+    lz_err *e = walk(&c, g);
+    lz_alias_sets_deinit(&c.alias);
     lz_vec_deinit(&c.entries);
     lz_vec_deinit(&c.scopes);
-    lz_mem_free(c.buckets);
+    lz_hash_table_deinit(&c.table);
+    lz_arena_deinit(&c.arena);
     return e;
 }

@@ -1,20 +1,12 @@
 #include "pass/pass.h"
 
 const lz_pass lz_passes[LZ_PASSES] = {
-    { "constprop", "computes what depends on constants alone", "any graph; keeps the order of effects",
+    { "constprop", "computes nodes whose operands are constants", "any graph; preserves the order of effects",
       lz_pass_constprop },
-    { "cse", "computes equal things once", "any graph; keeps effects, and what is written apart",
+    { "cse", "merges equal nodes", "any graph; preserves effects, and values that are written separately",
       lz_pass_cse },
-    { "dce", "takes out what nobody asks for", "any graph; keeps effects and draws of random numbers",
-      lz_pass_dce },
-    { "peephole", "replaces small patterns by simpler ones", "any graph; keeps every bit of every result",
+    { "dce", "removes nodes whose results are unused",
+      "any graph; preserves effects and draws of random numbers", lz_pass_dce },
+    { "peephole", "replaces small patterns by simpler ones", "any graph; preserves every bit of every result",
       lz_pass_peephole },
 };
-
-const lz_pass *lz_pass_find(lz_str name)
-{
-    for (size_t i = 0; i < LZ_PASSES; i++)
-        if (lz_str_is(name, lz_passes[i].name))
-            return &lz_passes[i];
-    return NULL;
-}

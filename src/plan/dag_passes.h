@@ -4,18 +4,24 @@
 
 #include "lower/views.h"
 
-/* The gather as a computation on gathered elements; *out NULL: it had better be a gather. */
-LZ_MUST_USE lz_err *lz_gather_operands(lz_lower *b, const lz_ln *data, const lz_ln *index, int64_t dim,
-                                       const lz_ln **out);
+/* Replaces a gather of a computed node by the computation on gathered operands. *out NULL: a gather is
+ * cheaper.
+ */
+LZ_MUST_USE lz_err *lz_gather_operands(lz_lower *b, const lz_low_node *data, const lz_low_node *index,
+                                       int64_t dim, const lz_low_node **out);
 
-/* Products that are only looked at transposed are made transposed; the DAG becomes another one in the
+/* Computes matrix products transposed where all users read them transposed. *dag becomes a new DAG in the
  * same arena. */
-LZ_MUST_USE lz_err *lz_turn_products(lz_lower *dag, const lz_ln **outputs, size_t n);
+LZ_MUST_USE lz_err *lz_transpose_products(lz_lower *dag, const lz_low_node **outputs, size_t n);
 
-/* The pass "views" (pass_views.c): another DAG in the same arena, without what nobody
- * needs, where views stand as near to inputs as they can. moved: what the outputs are
- * there; one that was no input does not become one. */
-LZ_MUST_USE lz_err *lz_move_views(const lz_lower *dag, const lz_ln *const *outputs, size_t n, lz_lower *out,
-                                  const lz_ln **moved);
+/* Copies inputs that short reductions read across and many times into an order that vectors can read. *dag
+ * becomes a new DAG in the same arena. */
+LZ_MUST_USE lz_err *lz_turn_inputs(lz_lower *dag, const lz_low_node **outputs, size_t n);
+
+/* The pass "views" (pass_views.c): a new DAG in the same arena, without unused nodes, in which views are as
+ * near to the inputs as possible. moved: the outputs in the new DAG. An output that was no input does not
+ * become an input. */
+LZ_MUST_USE lz_err *lz_move_views(const lz_lower *dag, const lz_low_node *const *outputs, size_t n,
+                                  lz_lower *out, const lz_low_node **moved);
 
 #endif

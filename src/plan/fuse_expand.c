@@ -8,27 +8,27 @@ static lz_group *group_of(lz_fused *f, uint32_t step)
     return f->steps.data[step].group;
 }
 
-static lz_gitem *item_of(lz_fused *f, uint32_t step, uint32_t item)
+static lz_group_item *item_of(lz_fused *f, uint32_t step, uint32_t item)
 {
     return &group_of(f, step)->items.data[item];
 }
 
 /* ---- demands ---- */
 
-static bool is_place(const lz_group *g, const lz_gitem *it, const int64_t *rows, uint32_t mask)
+static bool is_place(const lz_group *g, const lz_group_item *it, const int64_t *rows, uint32_t mask)
 {
     size_t n = (size_t)(it->node->ndim * lz_group_width(g));
     return it->mask == mask && (n == 0 || !memcmp(it->rows, rows, n * sizeof *rows));
 }
 
-/* The newest demands are looked at; one that is made twice costs little, for the kernel
- * shares what is equal. */
-lz_err *lz_fuse_demand(lz_fused *f, uint32_t step, const lz_ln *n, int64_t *rows, uint32_t mask,
+/* Searches only the newest demands for an equal one. A missed duplicate costs little, because the kernel
+ * computes equal values once. */
+lz_err *lz_fuse_demand(lz_fused *f, uint32_t step, const lz_low_node *n, int64_t *rows, uint32_t mask,
                        uint32_t *item)
 {
     enum { LOOKED_AT = 64 };
     struct lz_fuse_lists *l = f->lists;
-    lz_fnode *s = lz_fnode_of(f, n);
+    lz_fused_node *s = lz_fused_node_of(f, n);
     lz_group *g = group_of(f, step);
     int left = LOOKED_AT;
     for (uint32_t d = s->demand; d && left-- > 0; d = l->demands.data[d - 1].next) {
@@ -36,24 +36,26 @@ lz_err *lz_fuse_demand(lz_fused *f, uint32_t step, const lz_ln *n, int64_t *rows
         if (l->demands.data[d - 1].step == step && is_place(g, &g->items.data[*item], rows, mask))
             return NULL;
     }
-    LZ_TRY(lz_group_push(g, &(lz_gitem){ .node = n, .rows = rows, .mask = mask }, item));
-    LZ_TRY(lz_vec_push(&l->demands, (lz_demand){ step, *item, s->demand }));
+    LZ_TRY(lz_group_push(g, &(lz_group_item){ .node = n, .rows = rows, .mask = mask }, item));
+    LZ_TRY(lz_vec_push(&l->demands, (lz_fuse_demand_item){ step, *item, s->demand }));
     s->demand = (uint32_t)l->demands.len;
     return NULL;
 }
 
-/* Input i of the item is n at this place; item pointers do not survive this. */
-static lz_err *take(lz_fused *f, uint32_t step, uint32_t item, const lz_ln *n, int64_t *rows, uint32_t mask)
+/* Makes n, at these indices, the next input of the item. May move the items: pointers to items become
+ * invalid. */
+static lz_err *take(lz_fused *f, uint32_t step, uint32_t item, const lz_low_node *n, int64_t *rows,
+                    uint32_t mask)
 {
     uint32_t in;
     LZ_TRY(lz_fuse_demand(f, step, n, rows, mask, &in));
-    lz_gitem *it = item_of(f, step, item);
+    lz_group_item *it = item_of(f, step, item);
     it->in_mask[it->nin] = mask;
     it->in[it->nin++] = in;
     return NULL;
 }
 
-/* ---- each kind ---- */
+/* ---- expanding an item, by kind of node ---- */
 
 static lz_err *expand_nothing(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
 {
@@ -64,7 +66,7 @@ static lz_err *expand_nothing(lz_fused *f, uint32_t step, uint32_t item, bool *o
 
 static lz_err *expand_map(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
 {
-    lz_gitem it = *item_of(f, step, item);
+    lz_group_item it = *item_of(f, step, item);
     *ok = true;
     for (int i = 0; i < it.node->nin; i++)
         LZ_TRY(take(f, step, item, it.node->in[i], it.rows, it.mask));
@@ -74,9 +76,9 @@ static lz_err *expand_map(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
 static lz_err *expand_index(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
 {
     lz_group *g = group_of(f, step);
-    lz_gitem it = *item_of(f, step, item);
-    const lz_ln *n = it.node, *x = n->in[0];
-    const lz_lindex *a = n->attr;
+    lz_group_item it = *item_of(f, step, item);
+    const lz_low_node *n = it.node, *x = n->in[0];
+    const lz_low_index_attr *a = n->attr;
     const int64_t *map = a->v + x->ndim;
     int64_t *rows;
     uint32_t mask = it.mask;
@@ -94,16 +96,16 @@ static lz_err *expand_index(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
     return n->nin > 1 ? take(f, step, item, n->in[1], NULL, it.mask) : NULL;
 }
 
-/* A reshape whose place is not affine in the loops: where an input lies so that it is a view, that is read.
- */
+/* A reshape whose indices are not affine in the loops. If the reshape of an input is a strided view of
+ * that input, the group loads the view. */
 static lz_err *load_view(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
 {
-    lz_gview view;
+    lz_group_view view;
     LZ_TRY(lz_view_resolve(f->arena, item_of(f, step, item)->node, &view));
-    *ok = view.base->kind == LZ_L_INPUT;
+    *ok = view.base->kind == LZ_LOW_INPUT;
     if (!*ok)
         return NULL;
-    lz_gitem *it = item_of(f, step, item);
+    lz_group_item *it = item_of(f, step, item);
     it->load = true;
     it->view = view;
     group_of(f, step)->n_loads++;
@@ -113,14 +115,14 @@ static lz_err *load_view(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
 static lz_err *expand_reshape(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
 {
     lz_group *g = group_of(f, step);
-    const lz_ln *x = item_of(f, step, item)->node->in[0];
+    const lz_low_node *x = item_of(f, step, item)->node->in[0];
     int64_t strides[LZ_MAX_DIMS], *rows = NULL, number[1 + LZ_GROUP_LOOPS];
-    lz_gview dense = { .strides = strides };
+    lz_group_view dense = { .strides = strides };
     bool again = true;
-    lz_row_major(lz_ln_sizes(item_of(f, step, item)->node), strides);
+    lz_row_major(lz_low_node_sizes(item_of(f, step, item)->node), strides);
     while (again) {
         lz_item_address(g, item_of(f, step, item), &dense, number);
-        LZ_TRY(lz_group_unravel(g, number, lz_ln_sizes(x), &rows, &again));
+        LZ_TRY(lz_group_unravel(g, number, lz_low_node_sizes(x), &rows, &again));
     }
     if (!rows)
         return load_view(f, step, item, ok);
@@ -128,20 +130,20 @@ static lz_err *expand_reshape(lz_fused *f, uint32_t step, uint32_t item, bool *o
     return take(f, step, item, x, rows, item_of(f, step, item)->mask);
 }
 
-/* ---- how what is reduced lies in memory ---- */
+/* ---- memory order of a reduction's operand ---- */
 
-/* The strides of a view of something in memory, in the dimensions of the view. */
-static void strides_of(const lz_ln *n, int64_t *strides)
+/* The strides of a node in memory, or of a view of one, in the dimensions of the view. */
+static void strides_of(const lz_low_node *n, int64_t *strides)
 {
-    const lz_ln *x = n->kind == LZ_L_INDEX ? n->in[0] : n;
+    const lz_low_node *x = n->kind == LZ_LOW_INDEX ? n->in[0] : n;
     int64_t below[LZ_MAX_DIMS];
-    lz_row_major(lz_ln_sizes(x), below);
-    if (x->kind == LZ_L_INPUT)
-        memcpy(below, ((const lz_linput *)x->attr)->strides, x->ndim * sizeof *below);
+    lz_row_major(lz_low_node_sizes(x), below);
+    if (x->kind == LZ_LOW_INPUT)
+        memcpy(below, ((const lz_low_input_attr *)x->attr)->strides, x->ndim * sizeof *below);
     memcpy(strides, below, n->ndim * sizeof *below);
-    if (n->kind != LZ_L_INDEX)
+    if (n->kind != LZ_LOW_INDEX)
         return;
-    const int64_t *map = ((const lz_lindex *)n->attr)->v + x->ndim;
+    const int64_t *map = ((const lz_low_index_attr *)n->attr)->v + x->ndim;
     for (int64_t c = 0; c < n->ndim; c++) {
         strides[c] = 0;
         for (int64_t r = 0; r < x->ndim; r++)
@@ -149,8 +151,8 @@ static void strides_of(const lz_ln *n, int64_t *strides)
     }
 }
 
-/* The dimension along which elements lie side by side; -1: none. *whole: no dimension stands still. */
-static int64_t contiguous_dim(const lz_ln *n, const int64_t *strides, bool *whole)
+/* The dimension whose stride is 1 element; -1: none. *whole: no dimension has stride 0. */
+static int64_t contiguous_dim(const lz_low_node *n, const int64_t *strides, bool *whole)
 {
     int64_t dim = -1;
     *whole = true;
@@ -163,20 +165,20 @@ static int64_t contiguous_dim(const lz_ln *n, const int64_t *strides, bool *whol
     return dim;
 }
 
-/* Strides of what x is computed from, element by element, if all of it that has as many elements as x
- * lies side by side along one dimension. */
-static bool find_strides(const lz_ln *x, int64_t *strides)
+/* The strides of the inputs that x is computed from element by element, if all inputs with as many
+ * elements as x are contiguous along the same dimension. */
+static bool find_strides(const lz_low_node *x, int64_t *strides)
 {
     enum { NEAR = 16 };
-    const lz_ln *stack[NEAR * 3] = { x };
+    const lz_low_node *stack[NEAR * 3] = { x };
     int64_t mine[LZ_MAX_DIMS], dim = -1;
     int k = 1;
     for (int seen = 0; k > 0; seen++) {
-        const lz_ln *n = stack[--k];
+        const lz_low_node *n = stack[--k];
         bool whole;
         if (seen == NEAR || n->numel == 0)
             return false;
-        if (n->kind == LZ_L_MAP || n->kind == LZ_L_CAST) {
+        if (n->kind == LZ_LOW_MAP || n->kind == LZ_LOW_CAST) {
             for (int i = 0; i < n->nin; i++)
                 stack[k++] = n->in[i];
             continue;
@@ -195,7 +197,7 @@ static bool find_strides(const lz_ln *x, int64_t *strides)
 
 /* ---- reductions ---- */
 
-static lz_shape sizes_of(const lz_ln *x, const lz_shape *order)
+static lz_shape sizes_of(const lz_low_node *x, const lz_shape *order)
 {
     lz_shape s = { .n = order->n };
     for (int64_t i = 0; i < order->n; i++)
@@ -203,8 +205,9 @@ static lz_shape sizes_of(const lz_ln *x, const lz_shape *order)
     return s;
 }
 
-/* The reduced dimensions; by_memory: those with the longest steps first, where all that is read agrees. */
-static lz_shape order_of(const lz_ln *x, uint64_t dims, bool by_memory)
+/* The reduced dimensions, in their order. by_memory: sorted by stride, the longest first, if all inputs
+ * agree on the strides. */
+static lz_shape order_of(const lz_low_node *x, uint64_t dims, bool by_memory)
 {
     int64_t strides[LZ_MAX_DIMS];
     lz_shape order = { 0 };
@@ -221,8 +224,8 @@ static lz_shape order_of(const lz_ln *x, uint64_t dims, bool by_memory)
     return order;
 }
 
-/* The last dimension of more than one step among `dims`; -1: none. */
-static int64_t last_of(const lz_ln *x, uint64_t dims)
+/* The last one of the dimensions `dims` whose size is not 1; -1: none. */
+static int64_t last_of(const lz_low_node *x, uint64_t dims)
 {
     int64_t last = x->ndim - 1;
     while (last >= 0 && (x->sizes[last] == 1 || !(dims >> last & 1)))
@@ -230,9 +233,10 @@ static int64_t last_of(const lz_ln *x, uint64_t dims)
     return last;
 }
 
-/* The dimension along which what is read lies side by side is not reduced, or the rows are short. Where
- * this is not known, or would not be the innermost loop, it is the last dimension that counts. */
-bool lz_wants_columns(const lz_ln *x, uint64_t dims, int64_t steps)
+/* True if the contiguous dimension of the inputs is not reduced, or if the rows are short. If the
+ * contiguous dimension is unknown or would not be the innermost loop, the last dimension counts as
+ * contiguous. */
+bool lz_wants_columns(const lz_low_node *x, uint64_t dims, int64_t steps)
 {
     enum { SHORT_ROW = 16 };
     int64_t strides[LZ_MAX_DIMS], last = last_of(x, UINT64_MAX), kept = last_of(x, ~dims);
@@ -244,14 +248,14 @@ bool lz_wants_columns(const lz_ln *x, uint64_t dims, int64_t steps)
     return x->numel > steps && (!inner || steps <= SHORT_ROW);
 }
 
-static bool has_order(const lz_ln *n)
+static bool has_order(const lz_low_node *n)
 {
-    return n->op == LZ_K_RARGMAX || n->op == LZ_K_RARGMIN;
+    return n->op == LZ_KERNEL_RARGMAX || n->op == LZ_KERNEL_RARGMIN;
 }
 
-/* Which loops the reduction at this place runs over: those it does not depend on, or new
- * ones. false: none that would do. */
-static lz_err *find_row(lz_group *g, const lz_gitem *it, const lz_shape *reduced, bool *ok)
+/* Finds the loops of the group that the reduction at this item runs over: the loops that the item does not
+ * depend on, or new loops. *ok false: no suitable loops. */
+static lz_err *find_row(lz_group *g, const lz_group_item *it, const lz_shape *reduced, bool *ok)
 {
     uint64_t used = lz_rows_loops(g, it->rows, it->node->ndim), rest = lz_group_live(g) & ~used;
     int64_t n, *rows;
@@ -273,7 +277,7 @@ static lz_err *find_row(lz_group *g, const lz_gitem *it, const lz_shape *reduced
     return NULL;
 }
 
-/* The number of an element in the row. */
+/* The expression for the row-major number of an element in the row. */
 static void row_number(const lz_group *g, int64_t *number)
 {
     int64_t stride = 1;
@@ -288,15 +292,15 @@ static void row_number(const lz_group *g, int64_t *number)
 static lz_err *expand_reduce(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
 {
     lz_group *g = group_of(f, step);
-    const lz_ln *n = item_of(f, step, item)->node, *x = n->in[0];
-    uint64_t dims = ((const lz_lreduce *)n->attr)->dims, live = lz_group_live(g);
+    const lz_low_node *n = item_of(f, step, item)->node, *x = n->in[0];
+    uint64_t dims = ((const lz_low_reduce_attr *)n->attr)->dims, live = lz_group_live(g);
     bool fresh = !g->row_known && !(live & ~lz_rows_loops(g, item_of(f, step, item)->rows, n->ndim));
     lz_shape order = order_of(x, dims, fresh && !has_order(n)), reduced = sizes_of(x, &order);
     int64_t number[1 + LZ_GROUP_LOOPS], *inner = NULL, *rows;
     int64_t steps = n->numel > 0 ? x->numel / n->numel : 0;
     bool again = true, columns = lz_wants_columns(x, dims, steps);
     *ok = item_of(f, step, item)->mask == 0 && (!g->row_known || g->columns == columns);
-    if (x->numel == 0) { /* nothing is added up */
+    if (x->numel == 0) { /* an empty sum */
         *ok = item_of(f, step, item)->mask == 0;
         return NULL;
     }
@@ -326,12 +330,12 @@ static lz_err *expand_reduce(lz_fused *f, uint32_t step, uint32_t item, bool *ok
     return take(f, step, item, x, rows, 0);
 }
 
-/* The row must be the loop along the scanned dimension, and all of it. */
+/* A scan requires that the row of the group is exactly the loop along the scanned dimension. */
 static lz_err *expand_scan(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
 {
     lz_group *g = group_of(f, step);
-    lz_gitem it = *item_of(f, step, item);
-    int64_t dim = ((const lz_ldim *)it.node->attr)->dim, width = lz_group_width(g);
+    lz_group_item it = *item_of(f, step, item);
+    int64_t dim = ((const lz_low_dim_attr *)it.node->attr)->dim, width = lz_group_width(g);
     const int64_t *row = it.rows + dim * width;
     uint64_t along = lz_rows_loops(g, row, 1), others = 0;
     int l = along ? __builtin_ctzll(along) : 0;
@@ -355,8 +359,8 @@ static lz_err *expand_scan(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
 
 static lz_err *expand_gather(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
 {
-    lz_gview view;
-    lz_gitem it = *item_of(f, step, item);
+    lz_group_view view;
+    lz_group_item it = *item_of(f, step, item);
     *ok = true;
     LZ_TRY(lz_fuse_resolve(f, step, it.node->in[0], &view));
     item_of(f, step, item)->view = view;
@@ -367,12 +371,12 @@ static lz_err *expand_gather(lz_fused *f, uint32_t step, uint32_t item, bool *ok
 static lz_err *expand_cat(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
 {
     lz_group *g = group_of(f, step);
-    lz_gitem it = *item_of(f, step, item);
-    int64_t dim = ((const lz_ldim *)it.node->attr)->dim, start = 0, width = lz_group_width(g);
+    lz_group_item it = *item_of(f, step, item);
+    int64_t dim = ((const lz_low_dim_attr *)it.node->attr)->dim, start = 0, width = lz_group_width(g);
     uint32_t mask;
     *ok = it.node->nin <= LZ_ITEM_INPUTS;
     for (int i = 0; *ok && i < it.node->nin; i++) {
-        const lz_ln *part = it.node->in[i];
+        const lz_low_node *part = it.node->in[i];
         int64_t *rows;
         LZ_TRY(lz_group_rows(g, part->ndim, &rows));
         memcpy(rows, it.rows, (size_t)(part->ndim * width) * sizeof *rows);
@@ -392,13 +396,13 @@ static lz_err *expand_never(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
 }
 
 typedef lz_err *expand_fn(lz_fused *f, uint32_t step, uint32_t item, bool *ok);
-static expand_fn *const expanders[LZ_L_KINDS] = {
-    [LZ_L_INPUT] = expand_never,     [LZ_L_SCALAR] = expand_nothing, [LZ_L_CONST] = expand_nothing,
-    [LZ_L_IOTA] = expand_nothing,    [LZ_L_MAP] = expand_map,        [LZ_L_CAST] = expand_map,
-    [LZ_L_PHILOX] = expand_map,      [LZ_L_CHECK] = expand_map,      [LZ_L_INDEX] = expand_index,
-    [LZ_L_RESHAPE] = expand_reshape, [LZ_L_REDUCE] = expand_reduce,  [LZ_L_SCAN] = expand_scan,
-    [LZ_L_GATHER] = expand_gather,   [LZ_L_CAT] = expand_cat,        [LZ_L_UPDATE] = expand_never,
-    [LZ_L_CALL] = expand_never,      [LZ_L_BUFFER] = expand_never,
+static expand_fn *const expanders[LZ_LOW_KINDS] = {
+    [LZ_LOW_INPUT] = expand_never,     [LZ_LOW_SCALAR] = expand_nothing, [LZ_LOW_CONST] = expand_nothing,
+    [LZ_LOW_IOTA] = expand_nothing,    [LZ_LOW_MAP] = expand_map,        [LZ_LOW_CAST] = expand_map,
+    [LZ_LOW_PHILOX] = expand_map,      [LZ_LOW_CHECK] = expand_map,      [LZ_LOW_INDEX] = expand_index,
+    [LZ_LOW_RESHAPE] = expand_reshape, [LZ_LOW_REDUCE] = expand_reduce,  [LZ_LOW_SCAN] = expand_scan,
+    [LZ_LOW_GATHER] = expand_gather,   [LZ_LOW_CAT] = expand_cat,        [LZ_LOW_UPDATE] = expand_never,
+    [LZ_LOW_CALL] = expand_never,      [LZ_LOW_BUFFER] = expand_never,
 };
 
 lz_err *lz_fuse_expand(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
@@ -406,11 +410,11 @@ lz_err *lz_fuse_expand(lz_fused *f, uint32_t step, uint32_t item, bool *ok)
     return expanders[item_of(f, step, item)->node->kind](f, step, item, ok);
 }
 
-/* ---- what kernels that do not fuse read ---- */
+/* ---- operands of calls ---- */
 
-lz_err *lz_fuse_resolve(lz_fused *f, uint32_t step, const lz_ln *n, lz_gview *out)
+lz_err *lz_fuse_resolve(lz_fused *f, uint32_t step, const lz_low_node *n, lz_group_view *out)
 {
     LZ_TRY(f->separate ? lz_dense_view(f->arena, n, out) : lz_view_resolve(f->arena, n, out));
-    lz_fnode_of(f, out->base)->must = true;
+    lz_fused_node_of(f, out->base)->must = true;
     return lz_fuse_reads(f, step, out->base);
 }

@@ -4,9 +4,9 @@
 #include "plan/fuse_impl.h"
 #include <string.h>
 
-/* ---- who reads what ---- */
+/* ---- reads of a step ---- */
 
-bool lz_step_reads(const lz_step *s, lz_read_fn *fn, void *user)
+bool lz_fused_step_reads(const lz_fused_step *s, lz_read_fn *fn, void *user)
 {
     if (s->call) {
         for (int i = 0; i < s->call->node->nin; i++)
@@ -15,7 +15,7 @@ bool lz_step_reads(const lz_step *s, lz_read_fn *fn, void *user)
         return true;
     }
     for (size_t i = 0; i < s->group->items.len; i++) {
-        const lz_gitem *it = &s->group->items.data[i];
+        const lz_group_item *it = &s->group->items.data[i];
         if (it->view.base && !fn(user, it->view.base))
             return false;
     }
@@ -27,14 +27,14 @@ bool lz_step_reads(const lz_step *s, lz_read_fn *fn, void *user)
 typedef struct sorter {
     lz_fused *f;
     bool *done;
-    uint32_t *left; /* by node: 1 + index of its first writer that may not be done */
+    uint32_t *left; /* by node: 1 + index of its first writer that may be unfinished */
     uint32_t step;
     bool pushed;
 } sorter;
 
-/* Depth first, in the order of the steps reversed: the last made is the first needed. Writers that
- * are done are not looked at again: the list of those that are left begins behind them. */
-static bool find_unfinished(void *user, const lz_ln *base)
+/* Finds a writer of `base` that is not in the order yet. Skips finished writers for good: `left` begins
+ * behind them. */
+static bool find_unfinished(void *user, const lz_low_node *base)
 {
     sorter *s = user;
     struct lz_fuse_lists *l = s->f->lists;
@@ -59,19 +59,19 @@ static lz_err *place(sorter *s, uint32_t root)
     l->stack.data[l->stack.len++] = root;
     while (l->stack.len > 0) {
         s->step = l->stack.data[l->stack.len - 1];
-        const lz_step *t = &s->f->steps.data[s->step];
+        const lz_fused_step *t = &s->f->steps.data[s->step];
         s->pushed = false;
         if (s->done[s->step]) {
             l->stack.len--;
             continue;
         }
         if (l->stack.len > s->f->steps.len)
-            return lz_errf(LZ_ERR_INTERNAL, "groups wait for each other");
+            return lz_errf(LZ_ERR_INTERNAL, "the steps of the plan depend on each other in a circle");
         if (t->after != LZ_NO_STEP && !s->done[t->after]) {
             l->stack.data[l->stack.len++] = t->after;
             continue;
         }
-        lz_step_reads(t, find_unfinished, s);
+        lz_fused_step_reads(t, find_unfinished, s);
         if (s->pushed)
             continue;
         l->stack.len--;

@@ -1,19 +1,19 @@
-/* Which steps have to run before which. Searches go from a step to what it reads, and leave out all
- * steps whose place is before those that they look for. Where a search finds that two steps can
- * change places, they do. */
+/* Finds out which steps must run before which. A search starts at a step and visits the steps that write
+ * what it reads, and so on. The search skips every step that stands before all wanted steps in the order.
+ * If a search shows that two steps can change places, the order is updated. */
 #include "plan/fuse_impl.h"
 #include <stdlib.h>
 
 uint32_t lz_fuse_step(lz_fused *f, uint32_t step)
 {
-    lz_step *all = f->steps.data;
+    lz_fused_step *all = f->steps.data;
     for (uint32_t up; (up = all[step].into) != LZ_NO_STEP; step = up)
         all[step].into = all[up].into != LZ_NO_STEP ? all[up].into : up;
     return step;
 }
 
-/* Nothing that a new step reads has been written yet: it can be the first. */
-lz_err *lz_fuse_add_step(lz_fused *f, lz_step s, uint32_t *out)
+/* A new step stands first: no step that writes its operands exists yet. */
+lz_err *lz_fuse_add_step(lz_fused *f, lz_fused_step s, uint32_t *out)
 {
     s.after = s.into = LZ_NO_STEP;
     LZ_TRY(lz_order_add_first(&f->lists->places, &s.place));
@@ -25,11 +25,11 @@ lz_err *lz_fuse_add_step(lz_fused *f, lz_step s, uint32_t *out)
 
 typedef struct search {
     lz_fused *f;
-    uint32_t first; /* the first of those that are wanted */
-    size_t left;    /* what may still be looked at */
+    uint32_t first; /* the first wanted step in the order */
+    size_t left;    /* how many more steps the search may visit */
     lz_err *error;
     bool found;
-    bool direct; /* what is met now is met again if others lead to it */
+    bool direct; /* steps met now may be met again through other steps */
 } search;
 
 static search begin(lz_fused *f)
@@ -52,7 +52,7 @@ static void want(search *s, uint32_t step)
     s->first = s->first == LZ_NO_STEP || is_before(s->f, step, s->first) ? step : s->first;
 }
 
-/* Gives up as if something had been found. */
+/* Counts a visit. When the limit is reached the search ends as if it had found a wanted step. */
 static bool spend(search *s)
 {
     s->f->lists->met++;
@@ -64,7 +64,7 @@ static bool spend(search *s)
 static bool meet_step(search *s, uint32_t step)
 {
     struct lz_fuse_lists *l = s->f->lists;
-    lz_step *t = &s->f->steps.data[step];
+    lz_fused_step *t = &s->f->steps.data[step];
     if (t->seen == l->stamp || is_before(s->f, step, s->first))
         return true;
     t->seen = l->stamp;
@@ -75,11 +75,11 @@ static bool meet_step(search *s, uint32_t step)
     return !s->found && !s->error;
 }
 
-static bool meet_writers(void *user, const lz_ln *base)
+static bool meet_writers(void *user, const lz_low_node *base)
 {
     search *s = user;
     const struct lz_fuse_lists *l = s->f->lists;
-    lz_fnode *n = &s->f->nodes[lz_fused_owner(s->f, base)->id];
+    lz_fused_node *n = &s->f->nodes[lz_fused_owner(s->f, base)->id];
     bool early =
         n->writers_end && lz_order_less(&l->places, n->writers_end - 1, s->f->steps.data[s->first].place);
     if (n->seen == l->stamp || early)
@@ -91,13 +91,13 @@ static bool meet_writers(void *user, const lz_ln *base)
     return true;
 }
 
-static bool meet_earlier(search *s, const lz_step *t)
+static bool meet_earlier(search *s, const lz_fused_step *t)
 {
     bool go = t->after == LZ_NO_STEP || meet_step(s, lz_fuse_step(s->f, t->after));
-    return go && lz_step_reads(t, meet_writers, s);
+    return go && lz_fused_step_reads(t, meet_writers, s);
 }
 
-/* Follows what is on the stack until something wanted is found. */
+/* Visits the steps on the stack until it finds a wanted step. */
 static lz_err *search_all(search *s)
 {
     struct lz_fuse_lists *l = s->f->lists;
@@ -120,7 +120,7 @@ static int by_label(const void *a, const void *b)
     return (x->label > y->label) - (x->label < y->label);
 }
 
-/* All that the search met comes to stand in front of `at`, in the order that it had. */
+/* Moves all steps that the search met directly before `at`, in the order that they had. */
 static lz_err *move_seen_before(lz_fused *f, uint32_t at)
 {
     struct lz_fuse_lists *l = f->lists;
@@ -140,14 +140,14 @@ static lz_err *move_seen_before(lz_fused *f, uint32_t at)
 
 /* ---- questions ---- */
 
-lz_err *lz_fuse_can_write_first(lz_fused *f, const lz_ln *n, uint32_t host, bool *ok)
+lz_err *lz_fuse_can_write_first(lz_fused *f, const lz_low_node *n, uint32_t host, bool *ok)
 {
     const struct lz_fuse_lists *l = f->lists;
     search s = begin(f);
-    for (uint32_t d = lz_fnode_of(f, n)->demand; d; d = l->demands.data[d - 1].next)
+    for (uint32_t d = lz_fused_node_of(f, n)->demand; d; d = l->demands.data[d - 1].next)
         if (l->demands.data[d - 1].step != host)
             want(&s, l->demands.data[d - 1].step);
-    for (uint32_t r = lz_fnode_of(f, n)->reader; r; r = l->readers.data[r - 1].next)
+    for (uint32_t r = lz_fused_node_of(f, n)->reader; r; r = l->readers.data[r - 1].next)
         want(&s, l->readers.data[r - 1].step);
     *ok = s.first == LZ_NO_STEP || is_before(f, host, s.first);
     if (*ok)
@@ -175,7 +175,8 @@ lz_err *lz_fuse_can_join(lz_fused *f, uint32_t a, uint32_t b, bool direct, bool 
     want(&s, early);
     s.direct = direct;
     if (direct)
-        f->steps.data[early].seen = f->lists->stamp; /* passes unnoticed */
+        f->steps.data[early].seen =
+            f->lists->stamp; /* so that the search does not report the direct dependence */
     bool go = meet_earlier(&s, &f->steps.data[late]);
     s.direct = false;
     if (direct)

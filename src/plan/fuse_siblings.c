@@ -1,5 +1,4 @@
-/* Groups over the same loops that share something they load, or of which one takes what the
- * other stores, become one. */
+/* Merges groups over the same loops if they load a common buffer, or if one loads what the other stores. */
 #include "core/shape.h"
 #include "plan/fuse_impl.h"
 #include <string.h>
@@ -11,17 +10,17 @@ static bool same_loops(const lz_group *a, const lz_group *b)
     return loops && (!a->row_known || !b->row_known || (a->row == b->row && a->columns == b->columns));
 }
 
-static bool is_among(void *user, const lz_ln *base)
+static bool is_among(void *user, const lz_low_node *base)
 {
-    const lz_ln *wanted = *(const lz_ln *const *)user;
+    const lz_low_node *wanted = *(const lz_low_node *const *)user;
     return wanted != base; /* found: stop */
 }
 
-static bool shares_load(const lz_step *a, const lz_step *b)
+static bool shares_load(const lz_fused_step *a, const lz_fused_step *b)
 {
     for (size_t i = 0; i < a->group->items.len; i++) {
-        const lz_ln *base = a->group->items.data[i].view.base;
-        if (base && base->numel > 1 && !lz_step_reads(b, is_among, &base))
+        const lz_low_node *base = a->group->items.data[i].view.base;
+        if (base && base->numel > 1 && !lz_fused_step_reads(b, is_among, &base))
             return true;
     }
     return false;
@@ -41,7 +40,7 @@ static lz_err *append(lz_group *a, lz_group *b)
     LZ_TRY(lz_vec_reserve(&a->masks, b->masks.len));
     LZ_TRY(lz_vec_reserve(&a->stores, b->stores.len));
     for (size_t i = 0; i < b->items.len; i++) {
-        lz_gitem it = b->items.data[i];
+        lz_group_item it = b->items.data[i];
         it.mask += it.mask ? masks : 0;
         for (int k = 0; k < it.nin; k++) {
             it.in[k] += items;
@@ -50,12 +49,12 @@ static lz_err *append(lz_group *a, lz_group *b)
         a->items.data[a->items.len++] = it;
     }
     for (size_t i = 1; i < b->masks.len; i++) {
-        lz_gmask m = b->masks.data[i];
+        lz_group_condition m = b->masks.data[i];
         m.parent += m.parent ? masks : 0;
         a->masks.data[a->masks.len++] = m;
     }
     for (size_t i = 0; i < b->stores.len; i++) {
-        lz_gstore s = b->stores.data[i];
+        lz_group_store s = b->stores.data[i];
         s.item += items;
         a->stores.data[a->stores.len++] = s;
     }
@@ -68,14 +67,15 @@ static lz_err *append(lz_group *a, lz_group *b)
     return NULL;
 }
 
-/* ---- a group that takes what another one stores ---- */
+/* ---- a group that loads what another group stores ---- */
 
-/* The item of g that stores all of `base` where `it` of the group h loads it; NULL: none. */
-static const lz_gstore *stored_at(const lz_group *g, const lz_group *h, const lz_gitem *it)
+/* The store of g that writes all of `base` at the addresses where item `it` of group h loads it; NULL:
+ * none. */
+static const lz_group_store *stored_at(const lz_group *g, const lz_group *h, const lz_group_item *it)
 {
     int64_t row[1 + LZ_GROUP_LOOPS];
     for (size_t i = 0; i < g->stores.len; i++) {
-        const lz_gstore *s = &g->stores.data[i];
+        const lz_group_store *s = &g->stores.data[i];
         if (s->start || s->target != it->view.base || g->items.data[s->item].node != s->target || it->mask
             || !it->load)
             continue;
@@ -89,10 +89,10 @@ static const lz_gstore *stored_at(const lz_group *g, const lz_group *h, const lz
     return NULL;
 }
 
-static bool writes(const lz_fused *f, uint32_t step, const lz_ln *base)
+static bool writes(const lz_fused *f, uint32_t step, const lz_low_node *base)
 {
     const lz_group *g = f->steps.data[step].group;
-    const lz_ln *owner = lz_fused_owner(f, base);
+    const lz_low_node *owner = lz_fused_owner(f, base);
     for (size_t i = 0; i < g->stores.len; i++)
         if (g->stores.data[i].target == owner)
             return true;
@@ -108,14 +108,14 @@ static bool reads_from(const lz_fused *f, uint32_t from, uint32_t to)
     return false;
 }
 
-/* Whatever `to` reads of what `from` writes, it reads at the place where it is stored; and
- * nobody comes in between. */
+/* *ok: every element that `to` reads from a buffer that `from` writes is read in the same iteration that
+ * stores it, and no step has to run between the two. */
 static lz_err *can_take(lz_fused *f, uint32_t from, uint32_t to, bool *ok)
 {
     const lz_group *g = f->steps.data[from].group, *h = f->steps.data[to].group;
     *ok = true;
     for (size_t i = 0; *ok && i < h->items.len; i++) {
-        const lz_gitem *it = &h->items.data[i];
+        const lz_group_item *it = &h->items.data[i];
         *ok = !it->view.base || !writes(f, from, it->view.base) || stored_at(g, h, it);
     }
     return *ok ? lz_fuse_can_join(f, from, to, true, ok) : NULL;
@@ -129,26 +129,28 @@ static void redirect(lz_group *g, uint32_t from, uint32_t to)
                 g->items.data[i].in[k] = to;
 }
 
-/* Loads of what the group itself stores become what is stored. */
+/* Replaces loads of a buffer that the group itself stores by the stored item. */
 static void take_stored(lz_group *g)
 {
     for (uint32_t i = 0; i < g->items.len; i++) {
-        const lz_gstore *s = g->items.data[i].load ? stored_at(g, g, &g->items.data[i]) : NULL;
+        const lz_group_store *s = g->items.data[i].load ? stored_at(g, g, &g->items.data[i]) : NULL;
         if (!s || s->item == i)
             continue;
         redirect(g, i, s->item);
-        g->items.data[i] = g->items.data[s->item]; /* nobody's; the kernel has it once */
+        g->items.data[i] =
+            g->items
+                .data[s->item]; /* no item uses this one any more; equal items give one value of the kernel */
     }
 }
 
-/* A store that only the group itself would have read. */
+/* Removes stores that only the group itself would have read. */
 static void drop_stores(lz_fused *f, uint32_t step)
 {
     lz_group *g = f->steps.data[step].group;
     const struct lz_fuse_lists *l = f->lists;
     size_t kept = 0;
     for (size_t i = 0; i < g->stores.len; i++) {
-        const lz_ln *t = g->stores.data[i].target;
+        const lz_low_node *t = g->stores.data[i].target;
         bool wanted = f->nodes[t->id].must || g->items.data[g->stores.data[i].item].node != t;
         for (uint32_t r = f->nodes[t->id].reader; r && !wanted; r = l->readers.data[r - 1].next)
             wanted = lz_fuse_step(f, l->readers.data[r - 1].step) != step;
@@ -162,7 +164,7 @@ static void drop_stores(lz_fused *f, uint32_t step)
 
 /* ---- a group without rows beside one with rows ---- */
 
-/* The loops of h are those of g that its reductions do not run over. */
+/* Whether the loops of h are the loops of g without the row. */
 static bool fits_outside(const lz_group *g, const lz_group *h)
 {
     int k = 0;
@@ -173,7 +175,7 @@ static bool fits_outside(const lz_group *g, const lz_group *h)
     return fits && k == h->n_loops;
 }
 
-/* n rows of h as rows of g, whose row loops they do not depend on. */
+/* Rewrites n index expressions of h for the loops of g; the factors of the row's loops are 0. */
 static lz_err *spread_rows(lz_group *g, const lz_group *h, int64_t n, int64_t **rows)
 {
     int64_t *wide;
@@ -197,24 +199,24 @@ static lz_err *spread_all(lz_group *g, const lz_group *h, lz_group *out)
     LZ_TRY(lz_vec_reserve(&out->masks, h->masks.len));
     LZ_TRY(lz_vec_reserve(&out->stores, h->stores.len));
     for (size_t i = 0; i < h->items.len; i++) {
-        lz_gitem it = h->items.data[i];
+        lz_group_item it = h->items.data[i];
         LZ_TRY(spread_rows(g, h, it.node->ndim, &it.rows));
         out->items.data[out->items.len++] = it;
     }
     for (size_t i = 1; i < h->masks.len; i++) {
-        lz_gmask m = h->masks.data[i];
+        lz_group_condition m = h->masks.data[i];
         LZ_TRY(spread_rows(g, h, 1, &m.row));
         out->masks.data[out->masks.len++] = m;
     }
     for (size_t i = 0; i < h->stores.len; i++) {
-        lz_gstore s = h->stores.data[i];
+        lz_group_store s = h->stores.data[i];
         LZ_TRY(spread_rows(g, h, 1, &s.row));
         out->stores.data[out->stores.len++] = s;
     }
     return NULL;
 }
 
-/* h over the loops of g, in *out. */
+/* *out: the group h over the loops of g. */
 static lz_err *spread(lz_group *g, const lz_group *h, lz_group **out)
 {
     lz_group *w;
@@ -233,7 +235,8 @@ static lz_err *spread(lz_group *g, const lz_group *h, lz_group **out)
 
 /* ---- merging ---- */
 
-/* One takes what the other stores, or both load the same and neither waits for the other. */
+/* *ok: one group loads what the other stores (*taken), or both load a common buffer and neither depends on
+ * the other. */
 static lz_err *belong_together(lz_fused *f, uint32_t a, uint32_t b, bool *taken, bool *ok)
 {
     bool ab = reads_from(f, a, b);
@@ -257,7 +260,7 @@ static lz_err *merge(lz_fused *f, uint32_t a, uint32_t b, bool taken)
     return NULL;
 }
 
-/* Groups over the same loops. */
+/* Merges two groups over the same loops if that is allowed and useful. */
 static lz_err *try_merge(lz_fused *f, uint32_t a, uint32_t b, bool *merged)
 {
     bool taken;
@@ -268,7 +271,8 @@ static lz_err *try_merge(lz_fused *f, uint32_t a, uint32_t b, bool *merged)
     return *merged ? merge(f, a, b, taken) : NULL;
 }
 
-/* `inner` goes without the row loops of the other; worth it if one takes what the other stores. */
+/* Merges a group `inner` that lacks the row loops of the other group. Only useful if one group loads what
+ * the other stores. */
 static lz_err *try_outside(lz_fused *f, uint32_t a, uint32_t b, uint32_t inner, bool *merged)
 {
     lz_group *own = f->steps.data[inner].group, *wide;
@@ -295,12 +299,12 @@ static lz_err *try_pair(lz_fused *f, uint32_t a, uint32_t b, int *left, bool *me
     return outside || inside ? try_outside(f, a, b, outside ? b : a, merged) : NULL;
 }
 
-static bool can_move(const lz_step *s)
+static bool can_move(const lz_fused_step *s)
 {
     return s->group && !s->group->merged && !s->waited_for && s->after == LZ_NO_STEP;
 }
 
-/* From here on nobody has to ask what a step is part of. */
+/* Replaces merged steps in the lists, so that later passes need not follow `into`. */
 static void name_final_steps(lz_fused *f)
 {
     struct lz_fuse_lists *l = f->lists;
@@ -310,8 +314,8 @@ static void name_final_steps(lz_fused *f)
         l->readers.data[i].step = lz_fuse_step(f, l->readers.data[i].step);
 }
 
-/* Each group is compared with the last few over such loops; what has taken one is compared
- * anew. */
+/* Compares each group with the nearest earlier groups over the same loops. After a merge the search starts
+ * again from the merged group. */
 lz_err *lz_fuse_siblings(lz_fused *f)
 {
     enum { NEAR = 8, BACK = 256 };

@@ -1,12 +1,13 @@
 #include "plan/group.h"
 #include "core/shape.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 lz_err *lz_group_init(lz_group *g, lz_arena *arena)
 {
     *g = (lz_group){ .arena = arena };
-    return lz_vec_push(&g->masks, (lz_gmask){ 0 });
+    return lz_vec_push(&g->masks, (lz_group_condition){ 0 });
 }
 
 void lz_group_deinit(lz_group *g)
@@ -16,10 +17,10 @@ void lz_group_deinit(lz_group *g)
     lz_vec_deinit(&g->stores);
 }
 
-/* ---- rows ---- */
+/* ---- index expressions ---- */
 
-/* Products and sums of indices that are never out of range do not overflow; those of
- * empty tensors may, and mean nothing. */
+/* Index arithmetic does not overflow for indices within range. Indices of empty tensors may overflow, and
+ * their value is never used. */
 static int64_t mul_add(int64_t a, int64_t f, int64_t b)
 {
     return (int64_t)((uint64_t)a + (uint64_t)f * (uint64_t)b);
@@ -98,7 +99,7 @@ static lz_err *widen_rows(lz_group *g, int64_t n, int64_t old_width, int64_t **r
     return NULL;
 }
 
-/* All rows get zeros for loops that have come since they had old_width numbers. */
+/* Widens all rows, which had old_width numbers, by zeros for the loops that have been added. */
 static lz_err *widen(lz_group *g, int64_t old_width)
 {
     for (size_t i = 0; i < g->items.len; i++)
@@ -128,7 +129,8 @@ lz_err *lz_group_add_loops(lz_group *g, lz_ints sizes, int64_t **rows)
     return NULL;
 }
 
-/* Loop l becomes two: the inner one of `inner` steps stands right behind it. */
+/* Replaces loop l by two loops in an index expression: an outer one, and behind it an inner one of `inner`
+ * steps. */
 static void split_row(const lz_group *g, int l, int64_t inner, int64_t *row)
 {
     memmove(row + 1 + l + 2, row + 1 + l + 1, (size_t)(g->n_loops - l - 2) * sizeof *row);
@@ -142,6 +144,7 @@ static lz_err *split_loop(lz_group *g, int l, int64_t inner)
     uint64_t below = (UINT64_C(1) << (l + 1)) - 1;
     if (g->n_loops == LZ_GROUP_LOOPS)
         return lz_errf(LZ_ERR_LIMIT, "more than %d loops", LZ_GROUP_LOOPS);
+    assert(l >= 0 && l < g->n_loops && inner > 0 && g->extents[l] % inner == 0);
     memmove(&g->extents[l + 1], &g->extents[l], (size_t)(g->n_loops - l) * sizeof *g->extents);
     g->extents[l] /= inner;
     g->extents[l + 1] = inner;
@@ -160,7 +163,7 @@ static lz_err *split_loop(lz_group *g, int l, int64_t inner)
 
 /* ---- division ---- */
 
-/* The loop whose inner part would have to be a loop of its own, and its steps. */
+/* Finds a loop whose split would make `row` divisible by size. *inner: the steps of the new inner loop. */
 static bool find_split(const lz_group *g, const int64_t *row, int64_t size, int *loop, int64_t *inner)
 {
     for (int l = 0; l < g->n_loops; l++) {
@@ -174,8 +177,8 @@ static bool find_split(const lz_group *g, const int64_t *row, int64_t size, int 
     return false;
 }
 
-/* q = row / size, r = row % size, if both are affine: the terms that size divides make
- * the one, and the others must stay below size. */
+/* q = row / size, r = row % size. True if both are affine: the terms that size divides form q, and the
+ * remaining terms stay below size. */
 static bool divide(const lz_group *g, const int64_t *row, int64_t size, int64_t *q, int64_t *r)
 {
     int64_t low, high;
@@ -206,7 +209,7 @@ lz_err *lz_group_unravel(lz_group *g, const int64_t *row, lz_ints sizes, int64_t
             return NULL;
         if (divide(g, q, sizes.v[d], q, rows + d * width))
             continue;
-        /* q has been overwritten, the sum is what it was */
+        /* divide has overwritten q: restore the sum */
         for (int64_t i = 0; i < width; i++)
             q[i] = mul_add(rows[d * width + i], sizes.v[d], q[i]);
         *again = g->n_loops < LZ_GROUP_LOOPS && find_split(g, q, sizes.v[d], &loop, &inner);
@@ -225,7 +228,7 @@ bool lz_row_within(const lz_group *g, const int64_t *row, int64_t size)
     return (low >= 0 && high < size) || lz_group_steps(g, UINT64_MAX) == 0;
 }
 
-void lz_mask_sides(const lz_group *g, lz_gmask *m)
+void lz_mask_sides(const lz_group *g, lz_group_condition *m)
 {
     int64_t low, high;
     range_of(g, m->row, &low, &high);
@@ -235,14 +238,15 @@ void lz_mask_sides(const lz_group *g, lz_gmask *m)
 
 lz_err *lz_group_mask(lz_group *g, uint32_t parent, const int64_t *row, int64_t size, uint32_t *out)
 {
-    lz_gmask m = { .parent = parent, .size = size, .row = (int64_t *)row };
+    assert(parent < g->masks.len);
+    lz_group_condition m = { .parent = parent, .size = size, .row = (int64_t *)row };
     size_t bytes = (size_t)lz_group_width(g) * sizeof *row;
     lz_mask_sides(g, &m);
     *out = parent;
     if (!m.low && !m.high)
         return NULL;
     for (uint32_t i = 1; i < g->masks.len; i++) {
-        const lz_gmask *k = &g->masks.data[i];
+        const lz_group_condition *k = &g->masks.data[i];
         *out = i;
         if (k->parent == parent && k->size == size && !memcmp(k->row, row, bytes))
             return NULL;
@@ -255,15 +259,17 @@ lz_err *lz_group_mask(lz_group *g, uint32_t parent, const int64_t *row, int64_t 
 
 /* ---- items ---- */
 
-lz_err *lz_group_push(lz_group *g, const lz_gitem *item, uint32_t *out)
+lz_err *lz_group_push(lz_group *g, const lz_group_item *item, uint32_t *out)
 {
+    assert(item->nin <= LZ_ITEM_INPUTS && item->mask < g->masks.len);
     *out = (uint32_t)g->items.len;
     return lz_vec_push(&g->items, *item);
 }
 
-void lz_item_address(const lz_group *g, const lz_gitem *item, const lz_gview *v,
+void lz_item_address(const lz_group *g, const lz_group_item *item, const lz_group_view *v,
                      int64_t row[1 + LZ_GROUP_LOOPS])
 {
+    assert(item->rows || !item->node->ndim);
     memset(row, 0, (size_t)lz_group_width(g) * sizeof *row);
     row[0] = v->offset;
     for (int64_t d = 0; d < item->node->ndim; d++)
@@ -301,8 +307,9 @@ size_t lz_group_rules(const lz_group *g, size_t n)
 {
     size_t found = 0;
     for (size_t i = 0; i < n; i++) {
-        const lz_gitem *it = &g->items.data[i];
-        found += !it->load && it->node->kind == LZ_L_CHECK && ((const lz_lcheck *)it->node->attr)->rule[0];
+        const lz_group_item *it = &g->items.data[i];
+        found += !it->load && it->node->kind == LZ_LOW_CHECK
+                 && ((const lz_low_check_attr *)it->node->attr)->rule[0];
     }
     return found;
 }

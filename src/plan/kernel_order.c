@@ -4,20 +4,20 @@
 #include <string.h>
 
 typedef struct frame {
-    uint32_t item, next; /* next: of its inputs */
+    uint32_t item, next; /* next: the input to visit next */
 } frame;
 
 typedef struct walker {
     const lz_group *g;
-    lz_eorder *out;
+    lz_kernel_order *out;
     bool *met, *mask_met;
     frame *stack;
-    uint64_t *hashes; /* of items: of all that is computed for them */
+    uint64_t *hashes; /* by item: hash of everything that the item is computed from */
 } walker;
 
 /* ---- walks ---- */
 
-/* A mask, behind its parents. */
+/* Appends a mask after its parents. */
 static void meet_mask(walker *w, uint32_t mask)
 {
     uint32_t chain[LZ_GROUP_MASKS + 1];
@@ -32,14 +32,14 @@ static void meet_mask(walker *w, uint32_t mask)
 
 static void leave(walker *w, uint32_t item)
 {
-    const lz_gitem *it = &w->g->items.data[item];
+    const lz_group_item *it = &w->g->items.data[item];
     meet_mask(w, it->mask);
     for (int k = 0; k < it->nin; k++)
         meet_mask(w, it->in_mask[k]);
     w->out->items[w->out->n_items++] = item;
 }
 
-/* All that the item needs, and the item behind it. */
+/* Appends all items that the root needs, then the root. */
 static void walk(walker *w, uint32_t root)
 {
     size_t depth = 0;
@@ -49,7 +49,7 @@ static void walk(walker *w, uint32_t root)
     w->stack[depth++] = (frame){ root, 0 };
     while (depth > 0) {
         frame *f = &w->stack[depth - 1];
-        const lz_gitem *it = &w->g->items.data[f->item];
+        const lz_group_item *it = &w->g->items.data[f->item];
         if (f->next == it->nin) {
             leave(w, f->item);
             depth--;
@@ -72,28 +72,29 @@ static void walk_all(walker *w)
         walk(w, w->g->stores.data[w->out->stores[i]].item);
 }
 
-/* ---- what is computed ---- */
+/* ---- hashes of the computation ---- */
 
-/* The loops along which it is loaded. */
-static uint64_t loops_of(const lz_group *g, const lz_gitem *it)
+/* The loops along which the item's index varies. */
+static uint64_t loops_of(const lz_group *g, const lz_group_item *it)
 {
     return it->rows ? lz_rows_loops(g, it->rows, it->node->ndim) : 0;
 }
 
-static bool only_moves(const lz_gitem *it)
+static bool only_moves(const lz_group_item *it)
 {
-    return !it->load && it->nin == 1 && (it->node->kind == LZ_L_INDEX || it->node->kind == LZ_L_RESHAPE);
+    return !it->load && it->nin == 1 && (it->node->kind == LZ_LOW_INDEX || it->node->kind == LZ_LOW_RESHAPE);
 }
 
 static uint64_t hash_of(const walker *w, uint32_t item)
 {
-    const lz_gitem *it = &w->g->items.data[item];
-    const lz_ln *n = it->node;
+    const lz_group_item *it = &w->g->items.data[item];
+    const lz_low_node *n = it->node;
     if (only_moves(it))
         return w->hashes[it->in[0]];
-    uint64_t parts[5 + LZ_ITEM_INPUTS] = { it->load ? LZ_L_INPUT : n->kind, it->load ? 0 : n->op,
+    uint64_t parts[5 + LZ_ITEM_INPUTS] = { it->load ? LZ_LOW_INPUT : n->kind, it->load ? 0 : n->op,
                                            (uint64_t)n->dtype, it->load ? loops_of(w->g, it) : 0 };
-    bool fixed = n->kind == LZ_L_CONST && !n->op && !it->load; /* what sizes tell is an argument */
+    bool fixed = n->kind == LZ_LOW_CONST && !n->op
+                 && !it->load; /* a constant that depends on sizes becomes an argument of the kernel */
     parts[4] = fixed ? lz_hash64(n->attr, n->attr_size) : 0;
     for (int k = 0; k < it->nin; k++)
         parts[5 + k] = w->hashes[it->in[k]];
@@ -129,7 +130,7 @@ static lz_err *sort_stores(walker *w, lz_arena *arena)
     return NULL;
 }
 
-lz_err *lz_emit_order(const lz_group *g, lz_arena *arena, lz_eorder *out)
+lz_err *lz_kernel_order_find(const lz_group *g, lz_arena *arena, lz_kernel_order *out)
 {
     walker w = { .g = g, .out = out };
     LZ_TRY(lz_arena_new(arena, &out->items, g->items.len + 1));

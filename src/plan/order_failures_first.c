@@ -1,85 +1,77 @@
-/* Launches that write over inputs come behind those that can fail. A run that fails must leave its
- * inputs as they were, so memory that was given away may be written only when nothing can go wrong
- * any more; in a training step that is the update of the parameters. */
+/* Orders launches so that those that write over inputs run after those that can fail. A run that fails
+ * must leave its inputs unchanged, so donated memory may be written only when no launch can fail any more.
+ * In a training step these late launches are the updates of the parameters. */
 #include "plan/fuse_impl.h"
 
-/* Matrix products run in memory that the plan takes beforehand; scatter needs none, and can fail where it
- * checks its index. Others take their own. */
-static bool can_fail(const lz_gcall *c)
+/* A matrix product and attention use memory that the plan takes before the first launch, so they cannot fail.
+ * scatter needs no memory, and fails only if it checks its index. Other calls allocate memory. */
+static bool can_fail(const lz_fused_call *c)
 {
     const int64_t *params = c->node->attr;
-    return c->node->op == LZ_CALL_SCATTER ? params[2] != 0 : c->node->op != LZ_CALL_MATMUL;
+    bool has_memory = c->node->op == LZ_CALL_MATMUL || c->node->op == LZ_CALL_ATTENTION
+                      || c->node->op == LZ_CALL_ATTENTION_BACKWARD;
+    return c->node->op == LZ_CALL_SCATTER ? params[2] != 0 : !has_memory;
 }
 
-const lz_ln *lz_step_risk(const lz_step *s)
+const lz_low_node *lz_fused_step_risk(const lz_fused_step *s)
 {
     if (s->call)
         return can_fail(s->call) ? s->call->node : NULL;
     for (size_t i = 0; i < s->group->items.len; i++) {
-        const lz_ln *n = s->group->items.data[i].node;
-        bool divides = n->kind == LZ_L_MAP && lz_dtype_is_whole((lz_dtype)n->dtype)
-                       && (n->op == LZ_K_IDIV || n->op == LZ_K_IDIV_FLOOR || n->op == LZ_K_FMOD
-                           || n->op == LZ_K_REMAINDER);
-        if (n->kind == LZ_L_CHECK || divides)
+        const lz_low_node *n = s->group->items.data[i].node;
+        bool divides = n->kind == LZ_LOW_MAP && lz_dtype_is_whole((lz_dtype)n->dtype)
+                       && (n->op == LZ_KERNEL_IDIV || n->op == LZ_KERNEL_IDIV_FLOOR || n->op == LZ_KERNEL_FMOD
+                           || n->op == LZ_KERNEL_REMAINDER);
+        if (n->kind == LZ_LOW_CHECK || divides)
             return n;
     }
     return NULL;
 }
 
-/* Places are those in the order as it was. */
+/* A place is an index into the order before sorting. */
 typedef struct sorter {
     lz_fused *f;
-    bool *early;         /* by step: it can fail, or something that can waits for it */
-    uint32_t *when;      /* by step: the place that it has, or the one that it follows */
-    uint32_t *read;      /* 1 + the last place where an input is read; open addressing by slot */
-    const lz_ln **input; /* any node of that slot */
-    size_t slots;
-    uint32_t at, last; /* of the step at hand; the last one that can fail, or 0 */
+    bool *early;         /* by step: the step can fail, or a step that can fail depends on it */
+    uint32_t *when;      /* by step: its own place, or the later place after which it has to run */
+    lz_hash_table reads; /* read_input of each input, by slot */
+    uint32_t at, last;   /* place of the current step; place of the last step that can fail, or 0 */
 } sorter;
 
-/* ---- who reads inputs last ---- */
+typedef struct read_input {
+    lz_hash_entry slot;
+    uint32_t last; /* 1 + the place of the last step that reads the input */
+} read_input;
 
-static int64_t slot_of(const lz_ln *input)
+/* ---- last readers of inputs ---- */
+
+static uint64_t slot_of(const lz_low_node *input)
 {
-    return ((const lz_linput *)input->attr)->slot;
+    return (uint64_t)((const lz_low_input_attr *)input->attr)->slot;
 }
 
-static size_t find_slot(const sorter *s, const lz_ln *input)
-{
-    size_t at = (size_t)((uint64_t)slot_of(input) * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (s->slots - 1);
-    while (s->input[at] && slot_of(s->input[at]) != slot_of(input))
-        at = (at + 1) & (s->slots - 1);
-    return at;
-}
-
-static bool note_read(void *user, const lz_ln *base)
+static bool note_read(void *user, const lz_low_node *base)
 {
     sorter *s = user;
-    if (base->kind != LZ_L_INPUT)
-        return true;
-    size_t at = find_slot(s, base);
-    s->input[at] = base;
-    s->read[at] = s->at + 1;
+    if (base->kind == LZ_LOW_INPUT)
+        ((read_input *)lz_hash_table_get(&s->reads, slot_of(base)))->last = s->at + 1;
     return true;
 }
 
 static lz_err *find_reads(sorter *s)
 {
-    size_t n = 1;
-    for (uint32_t i = 0; i < s->f->dag->n_nodes; i++)
-        n += s->f->dag->nodes[i]->kind == LZ_L_INPUT;
-    for (s->slots = 2; s->slots < 2 * n;)
-        s->slots *= 2;
-    LZ_TRY(lz_arena_new(s->f->arena, &s->read, s->slots));
-    LZ_TRY(lz_arena_new(s->f->arena, &s->input, s->slots));
+    const lz_lower *dag = s->f->dag;
+    read_input *x;
+    for (uint32_t i = 0; i < dag->n_nodes; i++)
+        if (dag->nodes[i]->kind == LZ_LOW_INPUT)
+            LZ_TRY(lz_hash_table_entry(&s->reads, s->f->arena, slot_of(dag->nodes[i]), &x));
     for (s->at = 0; s->at < s->f->order.len; s->at++)
-        lz_step_reads(&s->f->steps.data[s->f->order.data[s->at]], note_read, s);
+        lz_fused_step_reads(&s->f->steps.data[s->f->order.data[s->at]], note_read, s);
     return NULL;
 }
 
 /* ---- updates ---- */
 
-static bool is_read(const lz_group *g, size_t before, const lz_ln *base)
+static bool is_read(const lz_group *g, size_t before, const lz_low_node *base)
 {
     for (size_t i = 0; i < before; i++)
         if (g->items.data[i].view.base == base)
@@ -87,27 +79,27 @@ static bool is_read(const lz_group *g, size_t before, const lz_ln *base)
     return false;
 }
 
-/* Whether a store may take this input's place. */
-static bool is_replaced(const lz_fused *f, const lz_group *g, const lz_ln *base)
+/* Whether a store of the group may use the memory of this input. */
+static bool is_replaced(const lz_fused *f, const lz_group *g, const lz_low_node *base)
 {
-    for (size_t k = 0; base->kind == LZ_L_INPUT && k < g->stores.len; k++) {
-        const lz_ln *to = g->stores.data[k].target;
-        if (f->nodes[to->id].must && lz_ln_bytes(to) == lz_ln_bytes(base))
+    for (size_t k = 0; base->kind == LZ_LOW_INPUT && k < g->stores.len; k++) {
+        const lz_low_node *to = g->stores.data[k].target;
+        if (f->nodes[to->id].must && lz_low_node_bytes(to) == lz_low_node_bytes(base))
             return true;
     }
     return false;
 }
 
-/* Where an update would have to wait until inputs may be written over: no reader of the old
- * elements may come behind it. */
+/* *place: where an update would have to run so that its inputs may be overwritten: after the last step
+ * that can fail, and after the last reader of the old elements. */
 static lz_err *wish(sorter *s, const lz_group *g, uint32_t *place)
 {
     *place = s->last;
     for (size_t i = 0; i < g->items.len; i++) {
-        const lz_ln *base = g->items.data[i].view.base;
+        const lz_low_node *base = g->items.data[i].view.base;
         if (!base || is_read(g, i, base) || !is_replaced(s->f, g, base))
             continue;
-        uint32_t last = s->read[find_slot(s, base)] - 1;
+        uint32_t last = ((const read_input *)lz_hash_table_get(&s->reads, slot_of(base)))->last - 1;
         bool needs_it = true;
         if (last > s->at)
             LZ_TRY(lz_fuse_reaches(s->f, s->f->order.data[s->at], s->f->order.data[last], &needs_it));
@@ -116,23 +108,24 @@ static lz_err *wish(sorter *s, const lz_group *g, uint32_t *place)
     return NULL;
 }
 
-/* What has to be kept for it meanwhile, inputs aside, is no more than what it saves. */
-static bool is_update(const lz_fused *f, const lz_step *s)
+/* Whether delaying the step costs no more memory than it saves: the operands that have to be kept for the
+ * step, apart from inputs, are no larger than the inputs that it may overwrite. */
+static bool is_update(const lz_fused *f, const lz_fused_step *s)
 {
     int64_t kept = 0, saved = 0;
     for (size_t i = 0; s->group && i < s->group->items.len; i++) {
-        const lz_ln *base = s->group->items.data[i].view.base;
+        const lz_low_node *base = s->group->items.data[i].view.base;
         if (!base || is_read(s->group, i, base))
             continue;
-        kept += base->kind != LZ_L_INPUT ? lz_ln_bytes(base) : 0;
-        saved += is_replaced(f, s->group, base) ? lz_ln_bytes(base) : 0;
+        kept += base->kind != LZ_LOW_INPUT ? lz_low_node_bytes(base) : 0;
+        saved += is_replaced(f, s->group, base) ? lz_low_node_bytes(base) : 0;
     }
     return saved > 0 && kept <= saved;
 }
 
 /* ---- the order ---- */
 
-static bool mark_writers(void *user, const lz_ln *base)
+static bool mark_writers(void *user, const lz_low_node *base)
 {
     sorter *s = user;
     const struct lz_fuse_lists *l = s->f->lists;
@@ -141,7 +134,7 @@ static bool mark_writers(void *user, const lz_ln *base)
     return true;
 }
 
-static bool wait_for_writers(void *user, const lz_ln *base)
+static bool wait_for_writers(void *user, const lz_low_node *base)
 {
     sorter *s = user;
     const struct lz_fuse_lists *l = s->f->lists;
@@ -154,18 +147,18 @@ static bool wait_for_writers(void *user, const lz_ln *base)
     return true;
 }
 
-/* Users come before what they use. */
+/* Visits users before the steps that they depend on. */
 static void find_early(sorter *s)
 {
     for (size_t i = s->f->order.len; i-- > 0;) {
         uint32_t at = s->f->order.data[i];
-        const lz_step *t = &s->f->steps.data[at];
-        bool risky = lz_step_risk(t) != NULL;
+        const lz_fused_step *t = &s->f->steps.data[at];
+        bool risky = lz_fused_step_risk(t) != NULL;
         s->last = risky && !s->last ? (uint32_t)i : s->last;
         s->early[at] = s->early[at] || risky;
         if (!s->early[at])
             continue;
-        lz_step_reads(t, mark_writers, s);
+        lz_fused_step_reads(t, mark_writers, s);
         if (t->after != LZ_NO_STEP)
             s->early[t->after] = true;
     }
@@ -175,11 +168,11 @@ static lz_err *find_when(sorter *s)
 {
     for (s->at = 0; s->at < s->f->order.len; s->at++) {
         uint32_t step = s->f->order.data[s->at], place = 0;
-        const lz_step *t = &s->f->steps.data[step];
+        const lz_fused_step *t = &s->f->steps.data[step];
         s->when[step] = s->at;
         if (s->early[step])
             continue;
-        lz_step_reads(t, wait_for_writers, s);
+        lz_fused_step_reads(t, wait_for_writers, s);
         if (t->after != LZ_NO_STEP && s->when[t->after] > s->when[step])
             s->when[step] = s->when[t->after];
         if (is_update(s->f, t))
@@ -189,7 +182,7 @@ static lz_err *find_when(sorter *s)
     return NULL;
 }
 
-/* Those that wait follow, in the order that they had. */
+/* Delayed steps follow the step that they wait for, in the order that they had. */
 static lz_err *sort(const sorter *s)
 {
     lz_fused *f = s->f;
@@ -216,13 +209,15 @@ static lz_err *sort(const sorter *s)
     return NULL;
 }
 
-lz_err *lz_fuse_put_late(lz_fused *f)
+lz_err *lz_fuse_order_overwrites_last(lz_fused *f)
 {
     sorter s = { .f = f };
     LZ_TRY(lz_arena_new(f->arena, &s.early, f->steps.len + 1));
     LZ_TRY(lz_arena_new(f->arena, &s.when, f->steps.len + 1));
-    LZ_TRY(find_reads(&s));
+    lz_err *e = find_reads(&s);
     find_early(&s);
-    LZ_TRY(find_when(&s));
-    return sort(&s);
+    e = e ? e : find_when(&s);
+    e = e ? e : sort(&s);
+    lz_hash_table_deinit(&s.reads);
+    return e;
 }

@@ -1,7 +1,8 @@
-/* Steps that free more memory than they take run as soon as they can. Nobody waits for the gradient
- * of a weight: where it comes last, the gradients and activations of all layers are kept for it.
- * Requires an order of all steps, and keeps it otherwise; what follows a matrix product
- * in it stays behind that (plan_tail.c). */
+/* Runs steps that free more memory than they take as early as possible. No step waits for the gradient of
+ * a weight: if the gradient is computed last, the gradients and activations of all layers are kept in
+ * memory until then. Requires an order of all steps, and otherwise keeps this order. A step that follows a
+ * matrix product and reads only the product stays directly behind it, because the two may run as one
+ * (plan_tail.c). */
 #include "plan/fuse_impl.h"
 
 typedef struct edge {
@@ -9,15 +10,16 @@ typedef struct edge {
 } edge;
 
 typedef struct buffer {
-    uint32_t readers, left; /* 1 + the first edge; those that have not run */
-    uint32_t unwritten;     /* writers that have not run */
-    uint32_t look;          /* the last that met it */
-    bool kept, made;        /* it is an output; someone wrote it */
+    uint32_t readers, left; /* 1 + the first edge to a reader; number of readers that have not run */
+    uint32_t unwritten;     /* number of writers that have not run */
+    uint32_t look;          /* stamp of the last visit: see sorter.look */
+    bool kept, made;        /* the buffer is an output; some writer has run */
 } buffer;
 
-/* A step waits for buffers, not for each of their writers: many may read what many write. */
+/* A step waits for buffers, not for each writer of a buffer: many steps may read what many steps write. */
 typedef struct waiter {
-    uint32_t users, left; /* 1 + the first edge to a step that is `after` it; how many it waits for */
+    uint32_t users, left; /* 1 + the first edge to a step that is `after` this one; number of buffers and
+                             steps that this one waits for */
     bool done;
 } waiter;
 
@@ -26,14 +28,14 @@ typedef struct sorter {
     buffer *buffers; /* by id of the owner */
     waiter *waiters; /* by step */
     LZ_VEC(edge) edges;
-    LZ_VEC(uint32_t) asked; /* steps that may bring something now, the next one last */
-    LZ_VEC(uint32_t) order; /* the new one */
-    uint32_t step, look;    /* at hand */
+    LZ_VEC(uint32_t) asked; /* steps that may free memory now; the last one is tried next */
+    LZ_VEC(uint32_t) order; /* the new order */
+    uint32_t step, look;    /* the current step; stamp of the current visit */
     int64_t gain;
     lz_err *error;
 } sorter;
 
-/* ---- who waits for whom ---- */
+/* ---- dependences ---- */
 
 static lz_err *add_edge(sorter *s, uint32_t *first, uint32_t step)
 {
@@ -42,18 +44,18 @@ static lz_err *add_edge(sorter *s, uint32_t *first, uint32_t step)
     return NULL;
 }
 
-/* The buffer of what is read; NULL: it is an input, or was met in this look. */
-static buffer *meet(sorter *s, const lz_ln *base)
+/* The buffer that a step reads. NULL: an input, or a buffer that this visit has met already. */
+static buffer *meet(sorter *s, const lz_low_node *base)
 {
-    const lz_ln *owner = lz_fused_owner(s->f, base);
+    const lz_low_node *owner = lz_fused_owner(s->f, base);
     buffer *b = &s->buffers[owner->id];
-    if (owner->kind == LZ_L_INPUT || b->look == s->look)
+    if (owner->kind == LZ_LOW_INPUT || b->look == s->look)
         return NULL;
     b->look = s->look;
     return b;
 }
 
-static bool note_read(void *user, const lz_ln *base)
+static bool note_read(void *user, const lz_low_node *base)
 {
     sorter *s = user;
     buffer *b = meet(s, base);
@@ -65,7 +67,7 @@ static bool note_read(void *user, const lz_ln *base)
     return !s->error;
 }
 
-static void note_writes(sorter *s, const lz_step *t)
+static void note_writes(sorter *s, const lz_fused_step *t)
 {
     if (t->call)
         s->buffers[t->call->target->id].unwritten++;
@@ -73,16 +75,16 @@ static void note_writes(sorter *s, const lz_step *t)
         s->buffers[t->group->stores.data[i].target->id].unwritten++;
 }
 
-static lz_err *note_all(sorter *s, const lz_ln *const *outputs, size_t n)
+static lz_err *note_all(sorter *s, const lz_low_node *const *outputs, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         s->buffers[lz_fused_owner(s->f, outputs[i])->id].kept = true;
     for (size_t i = 0; i < s->f->order.len; i++) {
         s->step = s->f->order.data[i];
         s->look++;
-        const lz_step *t = &s->f->steps.data[s->step];
+        const lz_fused_step *t = &s->f->steps.data[s->step];
         note_writes(s, t);
-        lz_step_reads(t, note_read, s);
+        lz_fused_step_reads(t, note_read, s);
         LZ_TRY(s->error);
         s->waiters[s->step].left += t->after != LZ_NO_STEP;
         if (t->after != LZ_NO_STEP)
@@ -91,28 +93,28 @@ static lz_err *note_all(sorter *s, const lz_ln *const *outputs, size_t n)
     return NULL;
 }
 
-/* ---- what a step brings ---- */
+/* ---- memory that a step frees and takes ---- */
 
-static bool count_freed(void *user, const lz_ln *base)
+static bool count_freed(void *user, const lz_low_node *base)
 {
     sorter *s = user;
     const buffer *b = meet(s, base);
-    s->gain += b && b->left == 1 && !b->kept ? lz_ln_bytes(lz_fused_owner(s->f, base)) : 0;
+    s->gain += b && b->left == 1 && !b->kept ? lz_low_node_bytes(lz_fused_owner(s->f, base)) : 0;
     return true;
 }
 
-/* An output takes its memory some time, or that of an input. */
-static void count_taken(sorter *s, const lz_ln *target)
+/* An output takes memory in every order, so it does not count. */
+static void count_taken(sorter *s, const lz_low_node *target)
 {
     const buffer *b = &s->buffers[target->id];
-    s->gain -= b->made || b->kept ? 0 : lz_ln_bytes(target);
+    s->gain -= b->made || b->kept ? 0 : lz_low_node_bytes(target);
 }
 
-static bool pays(sorter *s, const lz_step *t)
+static bool pays(sorter *s, const lz_fused_step *t)
 {
     s->look++;
     s->gain = 0;
-    lz_step_reads(t, count_freed, s);
+    lz_fused_step_reads(t, count_freed, s);
     if (t->call)
         count_taken(s, t->call->target);
     for (size_t i = 0; t->group && i < t->group->stores.len; i++)
@@ -122,8 +124,8 @@ static bool pays(sorter *s, const lz_step *t)
 
 /* ---- the order ---- */
 
-/* Whoever is the last to read it is asked. */
-static bool has_read(void *user, const lz_ln *base)
+/* If one reader of the buffer is left, running that reader frees the buffer: tries it. */
+static bool has_read(void *user, const lz_low_node *base)
 {
     sorter *s = user;
     buffer *b = meet(s, base);
@@ -137,7 +139,7 @@ static bool has_read(void *user, const lz_ln *base)
     return !s->error;
 }
 
-/* Those at the other end of the edges wait for one thing less; whoever has all is asked. */
+/* The steps at the other end of the edges wait for one thing less. Tries those that wait for nothing more. */
 static lz_err *release_all(sorter *s, uint32_t first)
 {
     for (uint32_t e = first; e; e = s->edges.data[e - 1].next) {
@@ -148,7 +150,7 @@ static lz_err *release_all(sorter *s, uint32_t first)
     return NULL;
 }
 
-static lz_err *has_written(sorter *s, const lz_ln *target)
+static lz_err *has_written(sorter *s, const lz_low_node *target)
 {
     buffer *b = &s->buffers[target->id];
     b->made = true;
@@ -157,11 +159,11 @@ static lz_err *has_written(sorter *s, const lz_ln *target)
 
 static lz_err *run(sorter *s, uint32_t step)
 {
-    const lz_step *t = &s->f->steps.data[step];
+    const lz_fused_step *t = &s->f->steps.data[step];
     s->waiters[step].done = true;
     s->order.data[s->order.len++] = step;
     s->look++;
-    lz_step_reads(t, has_read, s);
+    lz_fused_step_reads(t, has_read, s);
     LZ_TRY(s->error);
     if (t->call)
         LZ_TRY(has_written(s, t->call->target));
@@ -180,20 +182,20 @@ static lz_err *run_asked(sorter *s)
     return NULL;
 }
 
-static bool is_other(void *user, const lz_ln *base)
+static bool is_other(void *user, const lz_low_node *base)
 {
-    const lz_ln *const *target = user;
+    const lz_low_node *const *target = user;
     return base != *target;
 }
 
-/* The next one may become part of this one. */
+/* Whether the next step may run as the tail of this one. */
 static bool goes_on(const lz_fused *f, size_t i)
 {
-    const lz_step *t = &f->steps.data[f->order.data[i]];
+    const lz_fused_step *t = &f->steps.data[f->order.data[i]];
     if (!t->call || i + 1 == f->order.len)
         return false;
-    const lz_ln *target = t->call->target;
-    return !lz_step_reads(&f->steps.data[f->order.data[i + 1]], is_other, &target);
+    const lz_low_node *target = t->call->target;
+    return !lz_fused_step_reads(&f->steps.data[f->order.data[i + 1]], is_other, &target);
 }
 
 static lz_err *sort(sorter *s)
@@ -212,7 +214,7 @@ static lz_err *sort(sorter *s)
     return NULL;
 }
 
-lz_err *lz_fuse_free_soon(lz_fused *f, const lz_ln *const *outputs, size_t n)
+lz_err *lz_fuse_order_for_memory(lz_fused *f, const lz_low_node *const *outputs, size_t n)
 {
     sorter s = { .f = f };
     LZ_TRY(lz_arena_new(f->arena, &s.buffers, f->dag->n_nodes + 1));

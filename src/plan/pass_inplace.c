@@ -1,8 +1,8 @@
-/* The pass "inplace". Requires groups and calls in their order (fuse.h), and launches made
- * of them (plan_impl.h); keeps what they compute. First copies of what nobody reads again
- * go: the copy is then another name of the same buffer. Then results are put where
- * operands lay that die in the same launch: temporaries into temporaries, outputs into
- * inputs, should their owner give them away. */
+/* The pass "inplace". Requires groups and calls in their order (fuse.h), and launches made from them
+ * (plan_impl.h). Keeps what the launches compute. First removes copies whose source is not read
+ * afterwards: source and copy then share one buffer. Then a result takes the memory of an operand that no
+ * later launch reads: temporaries take the memory of temporaries, outputs that of inputs, if the caller
+ * donates the inputs. */
 #include "core/shape.h"
 #include "plan/plan_impl.h"
 #include <string.h>
@@ -11,12 +11,13 @@
 
 typedef struct lives {
     lz_fused *f;
-    uint32_t *first, *last; /* 1 + place in the order; 0: nobody touches it. Of nodes that own a buffer */
-    bool *kept;             /* it is an output */
+    uint32_t *first,
+        *last;  /* by node that owns a buffer: 1 + place in the order; 0: no step uses the buffer */
+    bool *kept; /* by node: the buffer is an output */
     uint32_t at;
 } lives;
 
-static bool touch(void *user, const lz_ln *base)
+static bool touch(void *user, const lz_low_node *base)
 {
     lives *l = user;
     uint32_t id = lz_fused_owner(l->f, base)->id;
@@ -28,9 +29,9 @@ static bool touch(void *user, const lz_ln *base)
 static void find_lives(lives *l)
 {
     for (uint32_t i = 0; i < l->f->order.len; i++) {
-        const lz_step *s = &l->f->steps.data[l->f->order.data[i]];
+        const lz_fused_step *s = &l->f->steps.data[l->f->order.data[i]];
         l->at = i + 1;
-        lz_step_reads(s, touch, l);
+        lz_fused_step_reads(s, touch, l);
         if (s->call)
             touch(l, s->call->target);
         for (size_t k = 0; s->group && k < s->group->stores.len; k++)
@@ -38,20 +39,21 @@ static void find_lives(lives *l)
     }
 }
 
-/* The load that a stored item is, itself or looked at; NULL: it is computed. */
-static const lz_gitem *loaded(const lz_group *g, uint32_t item)
+/* The load whose elements a stored item has, directly or through index maps; NULL: the item is computed. */
+static const lz_group_item *loaded(const lz_group *g, uint32_t item)
 {
-    const lz_gitem *it = &g->items.data[item];
-    while (!it->load && it->nin == 1 && (it->node->kind == LZ_L_INDEX || it->node->kind == LZ_L_RESHAPE))
+    const lz_group_item *it = &g->items.data[item];
+    while (!it->load && it->nin == 1 && (it->node->kind == LZ_LOW_INDEX || it->node->kind == LZ_LOW_RESHAPE))
         it = &g->items.data[it->in[0]];
     return it->load && !it->mask ? it : NULL;
 }
 
-/* Loads and stores the same addresses, which are all there are. */
-static bool is_copy(const lz_group *g, const lz_ln **from, const lz_ln **to)
+/* Whether the group only copies `from` to `to`: it loads and stores the same addresses, and these are all
+ * elements. */
+static bool is_copy(const lz_group *g, const lz_low_node **from, const lz_low_node **to)
 {
     int64_t row[1 + LZ_GROUP_LOOPS];
-    const lz_gitem *it = g->stores.len == 1 ? loaded(g, g->stores.data[0].item) : NULL;
+    const lz_group_item *it = g->stores.len == 1 ? loaded(g, g->stores.data[0].item) : NULL;
     if (!it || g->stores.data[0].start)
         return false;
     *from = it->view.base;
@@ -67,9 +69,9 @@ static bool is_copy(const lz_group *g, const lz_ln **from, const lz_ln **to)
 
 static bool drops(lives *l, uint32_t i)
 {
-    const lz_step *s = &l->f->steps.data[l->f->order.data[i]];
-    const lz_ln *from, *to;
-    if (!s->group || !is_copy(s->group, &from, &to) || from->kind == LZ_L_INPUT)
+    const lz_fused_step *s = &l->f->steps.data[l->f->order.data[i]];
+    const lz_low_node *from, *to;
+    if (!s->group || !is_copy(s->group, &from, &to) || from->kind == LZ_LOW_INPUT)
         return false;
     from = lz_fused_owner(l->f, from);
     if (lz_fused_owner(l->f, to) != to || from == to || from->numel != to->numel || l->kept[from->id]
@@ -81,7 +83,7 @@ static bool drops(lives *l, uint32_t i)
     return true;
 }
 
-lz_err *lz_fused_drop_copies(lz_fused *f, const lz_ln *const *outputs, size_t n)
+lz_err *lz_fused_drop_copies(lz_fused *f, const lz_low_node *const *outputs, size_t n)
 {
     lives l = { .f = f };
     size_t all = f->dag->n_nodes + 1, kept = 0;
@@ -98,27 +100,27 @@ lz_err *lz_fused_drop_copies(lz_fused *f, const lz_ln *const *outputs, size_t n)
     return NULL;
 }
 
-/* ---- results in the memory of what dies ---- */
+/* ---- results in the memory of operands ---- */
 
 typedef struct counter {
     uint32_t buffer, n;
 } counter;
 
-static bool count_access(void *user, lz_paccess *a)
+static bool count_access(void *user, lz_plan_access *a)
 {
     counter *c = user;
     c->n += a->buffer == c->buffer;
     return true;
 }
 
-static bool is_sole(lz_plaunch *l, uint32_t buffer)
+static bool is_sole(lz_plan_launch *l, uint32_t buffer)
 {
     counter c = { buffer, 0 };
-    lz_plaunch_accesses(l, count_access, &c);
+    lz_plan_launch_accesses(l, count_access, &c);
     return c.n == 1;
 }
 
-static bool same_place(const lz_plaunch *l, const lz_paccess *a, const lz_paccess *b)
+static bool same_place(const lz_plan_launch *l, const lz_plan_access *a, const lz_plan_access *b)
 {
     bool same = a->offset == b->offset && !a->step && !b->step;
     for (int i = 0; same && i < l->n_outer + l->n_row; i++)
@@ -126,25 +128,26 @@ static bool same_place(const lz_plaunch *l, const lz_paccess *a, const lz_pacces
     return same;
 }
 
-/* As much memory of the right kind. Of an input only its owner knows how much there is: the run
- * asks. */
-static bool fits(const lz_pbuffer *from, lz_pbuffer_kind kind, const lz_pbuffer *to)
+/* Whether the memory of `from` has the right kind and size for `to`. The size of an input's memory is
+ * known only in a run, which checks it. */
+static bool fits(const lz_plan_buffer *from, lz_plan_buffer_kind kind, const lz_plan_buffer *to)
 {
-    bool input = kind == LZ_PB_INPUT;
-    return from->kind == kind && (input ? to->kind == LZ_PB_OUTPUT : from->bytes == to->bytes)
+    bool input = kind == LZ_PLAN_BUFFER_INPUT;
+    return from->kind == kind && (input ? to->kind == LZ_PLAN_BUFFER_OUTPUT : from->bytes == to->bytes)
            && from->item == to->item;
 }
 
-/* A load of that kind whose place the store can take; LZ_NO_BUFFER: none. */
-static uint32_t find_dying(lz_plan *p, uint32_t i, int st, lz_pbuffer_kind kind, const bool *taken)
+/* A load of a buffer of that kind that the store may overwrite: nothing reads the buffer afterwards.
+ * LZ_NO_BUFFER: none. */
+static uint32_t find_dying(lz_plan *p, uint32_t i, int st, lz_plan_buffer_kind kind, const bool *taken)
 {
-    lz_plaunch *l = &p->launches[i];
-    const lz_paccess *to = &l->access[st];
+    lz_plan_launch *l = &p->launches[i];
+    const lz_plan_access *to = &l->access[st];
     for (int ld = 0; ld < (int)l->n_access; ld++) {
-        const lz_paccess *from = &l->access[ld];
+        const lz_plan_access *from = &l->access[ld];
         if (from->store || from->buffer == LZ_NO_BUFFER || taken[from->buffer])
             continue;
-        const lz_pbuffer *b = &p->buffers[from->buffer];
+        const lz_plan_buffer *b = &p->buffers[from->buffer];
         if (fits(b, kind, &p->buffers[to->buffer]) && b->last == i && is_sole(l, from->buffer)
             && same_place(l, from, to) && lz_kernel_in_place(l->kernel, ld, st))
             return from->buffer;
@@ -152,26 +155,27 @@ static uint32_t find_dying(lz_plan *p, uint32_t i, int st, lz_pbuffer_kind kind,
     return LZ_NO_BUFFER;
 }
 
-/* A temporary whose place an output takes lies where the output will. */
+/* Records that `to` uses the memory of `from`. If a temporary gives its memory to an output, the temporary
+ * moves into the output's memory. */
 static void share(lz_plan *p, uint32_t from, uint32_t to)
 {
     uint32_t root = lz_plan_root(p, from);
-    if (p->buffers[from].kind == LZ_PB_INPUT || p->buffers[to].kind == LZ_PB_TEMP)
+    if (p->buffers[from].kind == LZ_PLAN_BUFFER_INPUT || p->buffers[to].kind == LZ_PLAN_BUFFER_TEMP)
         p->buffers[to].shares = from;
-    else if (p->buffers[root].kind == LZ_PB_TEMP)
+    else if (p->buffers[root].kind == LZ_PLAN_BUFFER_TEMP)
         p->buffers[root].shares = to;
 }
 
-/* Inputs first: what they give has not to be taken. */
+/* Tries inputs before temporaries: memory from an input saves an allocation. */
 static void share_in_launch(lz_plan *p, uint32_t i, bool *taken)
 {
-    lz_plaunch *l = &p->launches[i];
+    lz_plan_launch *l = &p->launches[i];
     for (int st = 0; st < (int)l->n_access; st++) {
         uint32_t to = l->access[st].buffer;
         if (!l->access[st].store || p->buffers[to].first != i || !is_sole(l, to))
             continue;
-        uint32_t from = find_dying(p, i, st, LZ_PB_INPUT, taken);
-        from = from != LZ_NO_BUFFER ? from : find_dying(p, i, st, LZ_PB_TEMP, taken);
+        uint32_t from = find_dying(p, i, st, LZ_PLAN_BUFFER_INPUT, taken);
+        from = from != LZ_NO_BUFFER ? from : find_dying(p, i, st, LZ_PLAN_BUFFER_TEMP, taken);
         if (from == LZ_NO_BUFFER)
             continue;
         taken[from] = true;

@@ -1,100 +1,103 @@
-/* Part of the pass "views". A product of matrices that is only looked at transposed is made transposed:
- * y' x' instead of (x y)'. So the gradient of a layer's weight lies as the weight does, and what is made
- * of it goes over its rows. */
+/* Part of the pass "views". If all users of a matrix product read it transposed, computes y' x' instead of
+ * (x y)'. So the gradient of a layer's weight has the memory order of the weight, and an update walks
+ * along its rows. */
 #include "core/strides.h"
 #include "lower/lower_impl.h"
 #include "plan/dag_passes.h"
 
-typedef struct turner {
+typedef struct transposer {
     const lz_lower *dag;
     lz_lower *b;
-    uint32_t *uses;         /* of a node: by nodes that are needed, and as outputs */
-    bool *seen;             /* of a node: a view shows it, or a kernel that takes strided operands */
-    const lz_ln **products; /* of a view: what it shows, if that is to be turned */
+    uint32_t *uses; /* by node: number of uses by needed nodes and as an output */
+    bool *seen; /* by node: a view of the node is used, or a kernel with strided operands reads the node */
+    const lz_low_node *
+        *products; /* by view: the product that the view shows, if the product is to be transposed */
     bool any;
-    const lz_ln **now;
-} turner;
+    const lz_low_node **now;
+} transposer;
 
-static bool is_view(const lz_ln *n)
+static bool is_view(const lz_low_node *n)
 {
-    return ((n->kind == LZ_L_INDEX && n->nin == 1) || n->kind == LZ_L_RESHAPE) && n->numel > 0;
+    return ((n->kind == LZ_LOW_INDEX && n->nin == 1) || n->kind == LZ_LOW_RESHAPE) && n->numel > 0;
 }
 
-static void count_uses(turner *t, const lz_ln *const *outputs, size_t n)
+static void count_uses(transposer *t, const lz_low_node *const *outputs, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         t->uses[outputs[i]->id]++;
     for (uint32_t i = t->dag->n_nodes; i-- > 0;) {
-        const lz_ln *x = t->dag->nodes[i];
+        const lz_low_node *x = t->dag->nodes[i];
         for (int k = 0; t->uses[i] && k < x->nin; k++) {
             t->uses[x->in[k]->id]++;
-            t->seen[x->in[k]->id] |= x->kind == LZ_L_CALL || is_view(x);
+            t->seen[x->in[k]->id] |= x->kind == LZ_LOW_CALL || is_view(x);
         }
     }
 }
 
-/* n shows all of the product in the order of the transposed one. */
-static lz_err *shows_turned(const turner *t, const lz_ln *n, const lz_ln *product, bool *ok)
+/* *ok: n shows the whole product in the element order of the transposed product. */
+static lz_err *is_transpose_of(const transposer *t, const lz_low_node *n, const lz_low_node *product,
+                               bool *ok)
 {
     const int64_t *s = product->sizes;
     lz_shape strides;
-    lz_gview v;
+    lz_group_view v;
     LZ_TRY(lz_view_resolve(t->b->arena, n, &v));
     *ok = v.base == product && v.offset == 0 && n->numel == product->numel && s[1] > 1 && s[2] > 1
-          && lz_strides_view(LZ_INTS(s[0], s[2], s[1]), LZ_INTS(s[1] * s[2], 1, s[2]), lz_ln_sizes(n),
+          && lz_strides_view(LZ_INTS(s[0], s[2], s[1]), LZ_INTS(s[1] * s[2], 1, s[2]), lz_low_node_sizes(n),
                              &strides);
     for (int64_t d = 0; *ok && d < n->ndim; d++)
         *ok = n->sizes[d] == 1 || v.strides[d] == strides.v[d];
     return NULL;
 }
 
-/* Users come before operands; what only a turned product was needed for is needed no more. */
-static lz_err *find(turner *t, const lz_ln *n)
+/* Requires that users are visited before operands. Clears the uses of nodes that only the old product
+ * needed. */
+static lz_err *find(transposer *t, const lz_low_node *n)
 {
-    const lz_ln *x = n;
+    const lz_low_node *x = n;
     bool ok;
     if (!is_view(n) || (t->seen[n->id] && t->uses[n->id] == 1))
         return NULL;
     do
         x = x->in[0];
     while (is_view(x) && t->uses[x->id] == 1);
-    if (x->kind != LZ_L_CALL || x->op != LZ_CALL_MATMUL || t->uses[x->id] != 1)
+    if (x->kind != LZ_LOW_CALL || x->op != LZ_CALL_MATMUL || t->uses[x->id] != 1)
         return NULL;
-    LZ_TRY(shows_turned(t, n, x, &ok));
+    LZ_TRY(is_transpose_of(t, n, x, &ok));
     if (!ok)
         return NULL;
     t->products[n->id] = x;
     t->any = true;
-    for (const lz_ln *y = n->in[0]; y != x; y = y->in[0])
+    for (const lz_low_node *y = n->in[0]; y != x; y = y->in[0])
         t->uses[y->id] = 0;
     t->uses[x->id] = 0;
     return NULL;
 }
 
-static lz_err *turn(turner *t, const lz_ln *product, lz_ints sizes, const lz_ln **out)
+static lz_err *transpose(transposer *t, const lz_low_node *product, lz_ints sizes, const lz_low_node **out)
 {
     static const int64_t swap[] = { 0, 2, 1 };
-    const lz_ln *x, *y;
+    const lz_low_node *x, *y;
     t->b->origin = product->origin;
     LZ_TRY(lz_low_permute(t->b, t->now[product->in[1]->id], swap, &x));
     LZ_TRY(lz_low_permute(t->b, t->now[product->in[0]->id], swap, &y));
-    LZ_TRY(lz_low_matmul(t->b, x, y, out));
+    LZ_TRY(lz_low_matmul_to(t->b, x, y, (lz_dtype)product->dtype, out));
     return lz_low_reshape(t->b, *out, sizes, out);
 }
 
-static lz_err *rebuild(turner *t, const lz_ln *n, const lz_ln **out)
+static lz_err *rebuild(transposer *t, const lz_low_node *n, const lz_low_node **out)
 {
-    const lz_ln **in;
+    const lz_low_node **in;
     if (t->products[n->id])
-        return turn(t, t->products[n->id], lz_ln_sizes(n), out);
+        return transpose(t, t->products[n->id], lz_low_node_sizes(n), out);
     LZ_TRY(lz_arena_new(t->b->arena, &in, n->nin + 1));
     for (int i = 0; i < n->nin; i++)
         in[i] = t->now[n->in[i]->id];
     t->b->origin = n->origin;
-    return lz_low_again(t->b, n, in, lz_ln_sizes(n), out);
+    return lz_low_again(t->b, n, in, lz_low_node_sizes(n), out);
 }
 
-static lz_err *rebuild_all(turner *t, const lz_ln **outputs, size_t n)
+static lz_err *rebuild_all(transposer *t, const lz_low_node **outputs, size_t n)
 {
     for (uint32_t i = 0; i < t->dag->n_nodes; i++)
         if (t->uses[i])
@@ -104,11 +107,11 @@ static lz_err *rebuild_all(turner *t, const lz_ln **outputs, size_t n)
     return NULL;
 }
 
-lz_err *lz_turn_products(lz_lower *dag, const lz_ln **outputs, size_t n)
+lz_err *lz_transpose_products(lz_lower *dag, const lz_low_node **outputs, size_t n)
 {
     lz_lower made;
     size_t all = dag->n_nodes + 1;
-    turner t = { .dag = dag, .b = &made };
+    transposer t = { .dag = dag, .b = &made };
     lz_low_init(&made, dag->arena);
     LZ_TRY(lz_arena_new(dag->arena, &t.uses, all));
     LZ_TRY(lz_arena_new(dag->arena, &t.seen, all));

@@ -1,16 +1,17 @@
-/* The pass "memory". Requires launches in their order, and which buffers share memory
- * ("inplace"); keeps what they compute. */
+/* The pass "memory". Requires launches in their order, and which buffers share memory (pass "inplace").
+ * Keeps what the launches compute. */
 #include "base/vec.h"
 #include "core/buffer.h"
 #include "plan/packed_weights.h"
+#include <assert.h>
 
-/* ---- who touches what, and when ---- */
+/* ---- lifetimes ---- */
 
-bool lz_plaunch_accesses(lz_plaunch *l, lz_paccess_fn *fn, void *user)
+bool lz_plan_launch_accesses(lz_plan_launch *l, lz_plan_access_fn *fn, void *user)
 {
     bool go = true;
     for (size_t i = 0; go && i < l->n_access; i++)
-        go = l->access[i].buffer == LZ_NO_BUFFER || fn(user, (lz_paccess *)&l->access[i]);
+        go = l->access[i].buffer == LZ_NO_BUFFER || fn(user, (lz_plan_access *)&l->access[i]);
     for (size_t i = 0; go && i < l->n_in; i++)
         go = fn(user, &l->call_in[i]);
     return go && (!l->call || fn(user, &l->call_out));
@@ -21,19 +22,21 @@ typedef struct toucher {
     uint32_t launch;
 } toucher;
 
-static bool touch(void *user, lz_paccess *a)
+static bool touch(void *user, lz_plan_access *a)
 {
     const toucher *t = user;
-    lz_pbuffer *b = &t->p->buffers[a->buffer];
+    assert(a->buffer < t->p->n_buffers);
+    lz_plan_buffer *b = &t->p->buffers[a->buffer];
     b->first = t->launch < b->first ? t->launch : b->first;
     b->last = t->launch;
     return true;
 }
 
-static bool touch_still(void *user, lz_paccess *a)
+static bool touch_still(void *user, lz_plan_access *a)
 {
     const toucher *t = user;
-    lz_pbuffer *b = &t->p->buffers[a->buffer];
+    assert(a->buffer < t->p->n_buffers);
+    lz_plan_buffer *b = &t->p->buffers[a->buffer];
     b->last = t->launch > b->last ? t->launch : b->last;
     return true;
 }
@@ -43,10 +46,10 @@ void lz_plan_find_lives(lz_plan *p)
     for (size_t i = 0; i < p->n_buffers; i++)
         p->buffers[i].first = UINT32_MAX;
     for (uint32_t i = 0; i < p->n_launches; i++)
-        lz_plaunch_accesses(&p->launches[i], touch, &(toucher){ p, i });
-    for (uint32_t i = 0; i < p->n_launches; i++) /* both run at the same time */
+        lz_plan_launch_accesses(&p->launches[i], touch, &(toucher){ p, i });
+    for (uint32_t i = 0; i < p->n_launches; i++) /* a product and its tail run at the same time */
         if (p->launches[i].tail)
-            lz_plaunch_accesses(&p->launches[i], touch_still, &(toucher){ p, i + 1 });
+            lz_plan_launch_accesses(&p->launches[i], touch_still, &(toucher){ p, i + 1 });
     for (size_t i = 0; i < p->n_outputs; i++)
         if (p->output_buffers[i] != LZ_NO_BUFFER)
             p->buffers[p->output_buffers[i]].last = UINT32_MAX;
@@ -54,14 +57,14 @@ void lz_plan_find_lives(lz_plan *p)
         p->buffers[i].last = p->buffers[i].kept ? UINT32_MAX : p->buffers[i].last;
 }
 
-/* ---- where temporaries lie ---- */
+/* ---- offsets of temporaries ---- */
 
 typedef struct hole {
     size_t at, size;
 } hole;
 
 typedef struct allocator {
-    LZ_VEC(hole) holes; /* by place, none touching another */
+    LZ_VEC(hole) holes; /* sorted by place; no two are adjacent */
     size_t end;
 } allocator;
 
@@ -77,7 +80,7 @@ static void remove_hole(allocator *a, size_t i)
     a->holes.len--;
 }
 
-/* The smallest hole that is large enough, or the end. */
+/* The smallest hole that is large enough; without one, the end of the block. */
 static size_t take(allocator *a, size_t size)
 {
     size_t best = a->holes.len;
@@ -107,10 +110,14 @@ static size_t take(allocator *a, size_t size)
 static lz_err *give(allocator *a, size_t at, size_t size)
 {
     size_t i = 0;
+    assert(size && at + size <= a->end);
     while (i < a->holes.len && a->holes.data[i].at < at)
         i++;
     bool before = i > 0 && a->holes.data[i - 1].at + a->holes.data[i - 1].size == at;
     bool behind = i < a->holes.len && at + size == a->holes.data[i].at;
+    assert(i == 0
+           || a->holes.data[i - 1].at + a->holes.data[i - 1].size <= at); /* a block is freed only once */
+    assert(i == a->holes.len || at + size <= a->holes.data[i].at);
     if (before) {
         a->holes.data[i - 1].size += size + (behind ? a->holes.data[i].size : 0);
         if (behind)
@@ -129,7 +136,7 @@ static lz_err *give(allocator *a, size_t at, size_t size)
     return NULL;
 }
 
-/* Buffers by the launch where their block is first, or last, needed. */
+/* Buffers by the launch that first, or last, needs their memory. */
 typedef struct calendar {
     uint32_t *begin, *end, *next_begin, *next_end; /* 1 + index */
 } calendar;
@@ -147,8 +154,8 @@ static lz_err *make_calendar(lz_arena *a, const lz_plan *p, const uint32_t *bloc
         last[b] = p->buffers[i].last > last[b] ? p->buffers[i].last : last[b];
     }
     for (uint32_t i = 0; i < p->n_buffers; i++) {
-        const lz_pbuffer *b = &p->buffers[i];
-        if (b->kind != LZ_PB_TEMP || block[i] != i || b->first == UINT32_MAX || !b->bytes)
+        const lz_plan_buffer *b = &p->buffers[i];
+        if (b->kind != LZ_PLAN_BUFFER_TEMP || block[i] != i || b->first == UINT32_MAX || !b->bytes)
             continue;
         c->next_begin[i] = c->begin[b->first];
         c->begin[b->first] = i + 1;
@@ -169,7 +176,7 @@ static lz_err *place_temporaries(lz_plan *p, const uint32_t *block, const calend
             e = give(&a, p->buffers[b - 1].where, round_up(p->buffers[b - 1].bytes));
     }
     for (uint32_t i = 0; i < p->n_buffers; i++)
-        if (p->buffers[i].kind == LZ_PB_TEMP)
+        if (p->buffers[i].kind == LZ_PLAN_BUFFER_TEMP)
             p->buffers[i].where = p->buffers[block[i]].where;
     p->temp_bytes = a.end;
     lz_vec_deinit(&a.holes);
@@ -178,29 +185,60 @@ static lz_err *place_temporaries(lz_plan *p, const uint32_t *block, const calend
 
 uint32_t lz_plan_root(const lz_plan *p, uint32_t i)
 {
-    while (p->buffers[i].kind == LZ_PB_TEMP && p->buffers[i].shares != LZ_NO_BUFFER)
+    while (p->buffers[i].kind == LZ_PLAN_BUFFER_TEMP && p->buffers[i].shares != LZ_NO_BUFFER)
         i = p->buffers[i].shares;
     return i;
 }
+
+#ifndef NDEBUG
+enum { CHECKED = 256 }; /* the check compares at most this many buffers */
+
+static bool live_together(const lz_plan_buffer *a, const lz_plan_buffer *b)
+{
+    return a->first <= b->last && b->first <= a->last;
+}
+
+/* Checks that temporaries with overlapping lifetimes do not overlap, and lie within the block. */
+static bool temporaries_fit(const lz_plan *p, const uint32_t *block)
+{
+    bool fit = true;
+    for (uint32_t i = 0; fit && i < p->n_buffers && i < CHECKED; i++) {
+        const lz_plan_buffer *a = &p->buffers[i];
+        if (a->kind != LZ_PLAN_BUFFER_TEMP || a->first == UINT32_MAX
+            || p->buffers[block[i]].kind != LZ_PLAN_BUFFER_TEMP)
+            continue;
+        fit = a->bytes == 0 || a->where + a->bytes <= p->temp_bytes;
+        for (uint32_t k = 0; fit && k < i; k++) {
+            const lz_plan_buffer *b = &p->buffers[k];
+            bool apart = b->kind != LZ_PLAN_BUFFER_TEMP || b->first == UINT32_MAX || block[k] == block[i]
+                         || p->buffers[block[k]].kind != LZ_PLAN_BUFFER_TEMP || !live_together(a, b);
+            fit = apart || a->where + a->bytes <= b->where || b->where + b->bytes <= a->where;
+        }
+    }
+    return fit;
+}
+#endif
 
 static lz_err *plan_memory(lz_plan *p, lz_arena *scratch)
 {
     uint32_t *block;
     calendar c = { 0 };
     lz_plan_find_tails(p);
-    lz_plan_find_turned(p);
+    lz_plan_find_packed_weights(p);
     lz_plan_find_lives(p);
     LZ_TRY(lz_arena_new(scratch, &block, p->n_buffers + 1));
     for (uint32_t i = 0; i < p->n_buffers; i++)
         block[i] = lz_plan_root(p, i);
     LZ_TRY(make_calendar(scratch, p, block, &c));
     LZ_TRY(place_temporaries(p, block, &c));
+    assert(temporaries_fit(p, block));
     p->peak = p->temp_bytes ? lz_buffer_capacity(p->temp_bytes) : 0;
     p->donated = 0;
     for (size_t i = 0; i < p->n_buffers; i++) {
-        const lz_pbuffer *b = &p->buffers[i];
-        p->peak += b->kind == LZ_PB_OUTPUT ? lz_buffer_capacity(b->bytes) : 0;
-        p->donated += b->kind == LZ_PB_OUTPUT && b->shares != LZ_NO_BUFFER ? lz_buffer_capacity(b->bytes) : 0;
+        const lz_plan_buffer *b = &p->buffers[i];
+        p->peak += b->kind == LZ_PLAN_BUFFER_OUTPUT ? lz_buffer_capacity(b->bytes) : 0;
+        p->donated +=
+            b->kind == LZ_PLAN_BUFFER_OUTPUT && b->shares != LZ_NO_BUFFER ? lz_buffer_capacity(b->bytes) : 0;
     }
     return NULL;
 }

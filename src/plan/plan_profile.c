@@ -1,39 +1,40 @@
-/* What a profile is told of a plan: for each launch its name, the operators in it with their lines, the bytes
- * that it reads and writes, and the operations of products. */
+/* Describes a plan to a profile: for each launch its name, its operators with their source lines, the
+ * bytes that it reads and writes, and the operations of products. */
 #include "base/mem.h"
 #include "core/dtype.h"
 #include "core/shape.h"
 #include "graph/ir.h"
 #include "jit/kernel_ir.h"
 #include "plan/plan_impl.h"
+#include <assert.h>
 #include <string.h>
 
 /* ---- operators of a group ---- */
 
-/* Operations for each element, roughly: a function is a polynomial, a random number ten rounds. What only
- * says where elements are takes none. */
-static float effort(const lz_ln *n)
+/* Rough number of operations per element: a function is a polynomial, a random number takes ten rounds.
+ * Nodes that only compute addresses count nothing. */
+static float effort(const lz_low_node *n)
 {
     enum { FUNCTION = 8, RANDOM = 16 };
-    if (n->kind == LZ_L_MAP)
-        return n->op >= LZ_K_POW ? FUNCTION : 1;
-    if (n->kind == LZ_L_PHILOX)
+    if (n->kind == LZ_LOW_MAP)
+        return n->op >= LZ_KERNEL_POW ? FUNCTION : 1;
+    if (n->kind == LZ_LOW_PHILOX)
         return RANDOM;
-    return n->kind == LZ_L_CAST || n->kind == LZ_L_REDUCE || n->kind == LZ_L_SCAN || n->kind == LZ_L_GATHER
-                   || n->kind == LZ_L_CHECK || n->kind == LZ_L_IOTA
+    return n->kind == LZ_LOW_CAST || n->kind == LZ_LOW_REDUCE || n->kind == LZ_LOW_SCAN
+                   || n->kind == LZ_LOW_GATHER || n->kind == LZ_LOW_CHECK || n->kind == LZ_LOW_IOTA
                ? 1
                : 0;
 }
 
-static float work_of(const lz_gitem *it)
+static float work_of(const lz_group_item *it)
 {
-    const lz_ln *n = it->node;
-    int64_t elements = n->kind == LZ_L_REDUCE ? n->in[0]->numel : n->numel;
+    const lz_low_node *n = it->node;
+    int64_t elements = n->kind == LZ_LOW_REDUCE ? n->in[0]->numel : n->numel;
     return it->load ? 0 : effort(n) * (float)elements;
 }
 
-/* Sorted, so that operators are named in the order of the program. */
-static void add_origin(lz_porigin *all, uint32_t *n, uint32_t origin, float work)
+/* Keeps the origins sorted, so that operators are named in program order. */
+static void add_origin(lz_plan_origin *all, uint32_t *n, uint32_t origin, float work)
 {
     uint32_t i = *n;
     while (i > 0 && all[i - 1].origin > origin)
@@ -43,14 +44,14 @@ static void add_origin(lz_porigin *all, uint32_t *n, uint32_t origin, float work
         return;
     }
     memmove(all + i + 1, all + i, (*n - i) * sizeof *all);
-    all[i] = (lz_porigin){ origin, work };
+    all[i] = (lz_plan_origin){ origin, work };
     ++*n;
 }
 
-/* Items without work count where nothing else is in the group: it copies. */
-lz_err *lz_plan_find_origins(const lz_group *g, lz_arena *a, lz_plaunch *out)
+/* Without items that do work the launch only copies; then `origin` alone names it. */
+lz_err *lz_plan_find_origins(const lz_group *g, lz_arena *a, lz_plan_launch *out)
 {
-    lz_porigin *all;
+    lz_plan_origin *all;
     uint32_t n = 0;
     size_t working = 0;
     for (size_t i = 0; i < g->items.len; i++)
@@ -75,9 +76,9 @@ typedef struct describer {
     lz_text text;
 } describer;
 
-static lz_launch_source source_of(const describer *d, lz_porigin o)
+static lz_launch_source source_of(const describer *d, lz_plan_origin o)
 {
-    const lz_ir_node *n = d->names ? d->names->node(d->names->user, o.origin) : NULL;
+    const lz_ssa_node *n = d->names ? d->names->node(d->names->user, o.origin) : NULL;
     lz_launch_source s = { .origin = o.origin, .op = LZ_STR("(unknown operator)"), .weight = (double)o.work };
     if (!n)
         return s;
@@ -88,7 +89,7 @@ static lz_launch_source source_of(const describer *d, lz_porigin o)
     return s;
 }
 
-/* "add+mul+relu", of each operator once, without its namespace. */
+/* Writes names like "add+mul+relu": each operator once, without its namespace. */
 static void name_operators(const lz_launch_facts *f, lz_text *out)
 {
     enum { MOST = 6 };
@@ -111,19 +112,20 @@ static void name_operators(const lz_launch_facts *f, lz_text *out)
 
 /* ---- bytes and operations ---- */
 
-static bool is_gathered(const lz_kir *ir, size_t access)
+static bool is_gathered(const lz_kernel_ir *ir, size_t access)
 {
     for (size_t i = 0; i < ir->nodes.len; i++) {
-        const lz_knode *n = &ir->nodes.data[i];
-        if ((n->op == LZ_N_GATHER || n->op == LZ_N_GATHER_IF) && n->attr == (int32_t)access)
+        const lz_kernel_node *n = &ir->nodes.data[i];
+        if ((n->op == LZ_KERNEL_NODE_GATHER || n->op == LZ_KERNEL_NODE_GATHER_IF)
+            && n->attr == (int32_t)access)
             return true;
     }
     return false;
 }
 
-/* Elements that the loops reach through an access, what is broadcast counting once; of a gather, one for each
- * element that is computed. */
-static uint64_t reached(const lz_plaunch *l, size_t access)
+/* Elements that the loops reach through an access. A broadcast element counts once. A gather counts one
+ * element for each element of its result. */
+static uint64_t reached(const lz_plan_launch *l, size_t access)
 {
     uint64_t n = 1;
     bool gathered = is_gathered(&l->kernel->ir, access);
@@ -132,7 +134,7 @@ static uint64_t reached(const lz_plaunch *l, size_t access)
     return n;
 }
 
-static void count_kernel(const lz_plaunch *l, lz_launch_facts *out)
+static void count_kernel(const lz_plan_launch *l, lz_launch_facts *out)
 {
     for (size_t i = 0; i < l->n_access; i++) {
         if (l->access[i].buffer == LZ_NO_BUFFER)
@@ -163,10 +165,10 @@ static double per_first(const lz_strided *w)
     return w->sizes[0] ? elements(w) / (double)w->sizes[0] : 0;
 }
 
-/* A multiplication and an addition each. */
-static double flops_of(const lz_plaunch *l)
+/* Counts a multiplication and an addition for each term of a product. */
+static double flops_of(const lz_plan_launch *l)
 {
-    const lz_kcall *c = &l->args;
+    const lz_kernel_call *c = &l->args;
     if (l->call == lz_matmul)
         return 2 * elements(&c->out) * (double)c->in[0].sizes[2];
     if (l->call == lz_conv)
@@ -176,7 +178,7 @@ static double flops_of(const lz_plaunch *l)
     return l->call == lz_conv_weight ? 2 * elements(&c->in[0]) * per_first(&c->out) : 0;
 }
 
-static void count_call(const lz_plaunch *l, lz_launch_facts *out)
+static void count_call(const lz_plan_launch *l, lz_launch_facts *out)
 {
     for (size_t i = 0; i < l->n_in; i++)
         out->read += strided_bytes(&l->args.in[i]);
@@ -184,9 +186,9 @@ static void count_call(const lz_plaunch *l, lz_launch_facts *out)
     out->flops = flops_of(l);
 }
 
-/* ---- all of it ---- */
+/* ---- the description ---- */
 
-static void name_kernel(const lz_plaunch *l, const lz_launch_facts *f, bool tail, lz_text *out)
+static void name_kernel(const lz_plan_launch *l, const lz_launch_facts *f, bool tail, lz_text *out)
 {
     char tag[LZ_KERNEL_TAG];
     lz_kernel_tag(l->kernel, tag);
@@ -194,7 +196,7 @@ static void name_kernel(const lz_plaunch *l, const lz_launch_facts *f, bool tail
     lz_text_printf(out, " #%s%s", tag, tail ? " on rows of a product" : "");
 }
 
-static void name_call(const lz_plaunch *l, lz_text *out)
+static void name_call(const lz_plan_launch *l, lz_text *out)
 {
     char sizes[LZ_SHAPE_CHARS];
     lz_text_puts(out, lz_plan_call_name(l->call));
@@ -205,12 +207,12 @@ static void name_call(const lz_plaunch *l, lz_text *out)
 
 static lz_err *describe_launch(describer *d, size_t i, lz_launch_facts *out)
 {
-    const lz_plaunch *l = &d->p->launches[i];
+    const lz_plan_launch *l = &d->p->launches[i];
     lz_launch_source *sources;
     size_t n = l->n_origins ? l->n_origins : 1;
     LZ_TRY(lz_arena_new(&d->arena, &sources, n));
     for (size_t k = 0; k < n; k++)
-        sources[k] = source_of(d, l->n_origins ? l->origins[k] : (lz_porigin){ l->origin, 1 });
+        sources[k] = source_of(d, l->n_origins ? l->origins[k] : (lz_plan_origin){ l->origin, 1 });
     *out = (lz_launch_facts){ .is_kernel = l->kernel, .sources = sources, .n = n };
     if (l->kernel) {
         count_kernel(l, out);
@@ -241,6 +243,7 @@ lz_launch_numbers lz_plan_describe(const lz_plan *p, const lz_plan_names *names)
     describer d = { .p = p, .names = names };
     lz_arena_init(&d.arena);
     lz_err *e = describe(&d, key, &found);
+    assert(!e || lz_err_code(e) == LZ_ERR_MEMORY); /* describing only allocates */
     if (e)
         lz_profile_lose();
     lz_err_free(e);

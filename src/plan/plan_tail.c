@@ -1,27 +1,27 @@
-/* Kernels that go over a matrix product while it is made: what follows of bias, activation, residual,
- * or sums over its rows, costs no second way through memory. Requires launches in their order, and
- * which buffers share memory ("inplace"); keeps what they compute. */
+/* Finds kernels that can run on parts of a matrix product while the product is computed: bias, activation,
+ * residual, or sums over its rows then need no second pass through memory. Requires launches in their
+ * order, and which buffers share memory (pass "inplace"). Keeps what the launches compute. */
 #include "plan/plan_impl.h"
 #include <string.h>
 
-/* The kernel's first loop is that over the rows of the product, or over all its elements. */
-static bool goes_by_rows(const lz_plaunch *tail, int64_t rows, int64_t cols)
+/* The first loop of the kernel runs over the rows of the product, or over all its elements. */
+static bool goes_by_rows(const lz_plan_launch *tail, int64_t rows, int64_t cols)
 {
     int loops = tail->n_outer + tail->n_row;
-    lz_kgrain grain = lz_kernel_grain(tail->kernel);
-    if (loops == 1 && grain == LZ_K_BY_ELEMENT && tail->extents[0] == rows * cols)
+    lz_kernel_granularity grain = lz_kernel_grain(tail->kernel);
+    if (loops == 1 && grain == LZ_KERNEL_BY_ELEMENT && tail->extents[0] == rows * cols)
         return true;
     return loops > 0 && tail->extents[0] == rows
-           && (grain == LZ_K_BY_ELEMENT || (grain == LZ_K_BY_OUTER && tail->n_outer > 0));
+           && (grain == LZ_KERNEL_BY_ELEMENT || (grain == LZ_KERNEL_BY_OUTER && tail->n_outer > 0));
 }
 
-static int64_t rows_of(const lz_plaunch *call)
+static int64_t rows_of(const lz_plan_launch *call)
 {
     return call->args.out.sizes[0] * call->args.out.sizes[1];
 }
 
-/* Element by element as the result lies. */
-static bool walks_as_one(const lz_plaunch *tail, const lz_paccess *a, int64_t numel)
+/* The loops walk all elements in row-major order. */
+static bool walks_as_one(const lz_plan_launch *tail, const lz_plan_access *a, int64_t numel)
 {
     int64_t s = 1;
     for (int l = tail->n_outer + tail->n_row; l-- > 0; s *= tail->extents[l])
@@ -30,7 +30,7 @@ static bool walks_as_one(const lz_plaunch *tail, const lz_paccess *a, int64_t nu
     return a->offset == 0 && s == numel;
 }
 
-/* Whether two buffers may be the same memory. Inputs that are given away are. */
+/* Whether two buffers may share memory. Donated inputs may. */
 static bool may_meet(const lz_plan *p, uint32_t a, uint32_t b)
 {
     while (a != b && p->buffers[a].shares != LZ_NO_BUFFER)
@@ -43,8 +43,8 @@ static bool may_meet(const lz_plan *p, uint32_t a, uint32_t b)
     }
 }
 
-/* The tail writes nothing that the product still reads. */
-static bool spoils(const lz_plan *p, const lz_plaunch *call, const lz_plaunch *tail)
+/* Whether the tail writes memory that the product still reads. */
+static bool spoils(const lz_plan *p, const lz_plan_launch *call, const lz_plan_launch *tail)
 {
     for (size_t i = 0; i < tail->n_access; i++)
         for (size_t k = 0; tail->access[i].store && k < call->n_in; k++)
@@ -53,15 +53,15 @@ static bool spoils(const lz_plan *p, const lz_plaunch *call, const lz_plaunch *t
     return false;
 }
 
-/* All that it reads of the product, it reads where it goes. */
-static bool follows(const lz_plan *p, const lz_plaunch *call, const lz_plaunch *tail)
+/* Whether the tail reads the product only at the elements that its loops have reached. */
+static bool follows(const lz_plan *p, const lz_plan_launch *call, const lz_plan_launch *tail)
 {
     int64_t rows = rows_of(call), cols = call->args.out.sizes[2];
     size_t reads = 0;
     if (tail->copy || !goes_by_rows(tail, rows, cols))
         return false;
     for (size_t i = 0; i < tail->n_access; i++) {
-        const lz_paccess *a = &tail->access[i];
+        const lz_plan_access *a = &tail->access[i];
         if (a->buffer == LZ_NO_BUFFER || a->store || a->buffer != call->call_out.buffer)
             continue;
         if (!walks_as_one(tail, a, rows * cols))
@@ -76,16 +76,16 @@ void lz_plan_find_tails(lz_plan *p)
     for (size_t i = 0; i < p->n_launches; i++)
         p->launches[i].tail = false;
     for (size_t i = 0; i + 1 < p->n_launches; i++) {
-        lz_plaunch *call = &p->launches[i];
-        const lz_plaunch *next = &p->launches[i + 1];
+        lz_plan_launch *call = &p->launches[i];
+        const lz_plan_launch *next = &p->launches[i + 1];
         call->tail = call->call == lz_matmul && next->kernel && follows(p, call, next);
     }
 }
 
-void lz_plan_cut_tail(const lz_plaunch *call, const lz_plaunch *tail, int64_t begin, int64_t end,
-                      int64_t *extents, lz_kaccess *access)
+void lz_plan_cut_tail(const lz_plan_launch *call, const lz_plan_launch *tail, int64_t begin, int64_t end,
+                      int64_t *extents, lz_kernel_access *access)
 {
-    int64_t each = tail->extents[0] / rows_of(call); /* steps of the first loop for a row */
+    int64_t each = tail->extents[0] / rows_of(call); /* steps of the first loop per row */
     memcpy(extents, tail->extents, (size_t)(tail->n_outer + tail->n_row) * sizeof *extents);
     extents[0] = (end - begin) * each;
     for (size_t i = 0; i < tail->n_access; i++)

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-void lz_straight_destroy(lz_straight *x)
+void lz_static_graph_destroy(lz_static_graph *x)
 {
     if (!x)
         return;
@@ -18,28 +18,33 @@ void lz_straight_destroy(lz_straight *x)
     lz_mem_free(x);
 }
 
-size_t lz_straight_outputs(const lz_straight *x)
+size_t lz_static_graph_outputs(const lz_static_graph *x)
 {
     return x->n_outputs;
 }
 
-lz_straight_output lz_straight_output_get(const lz_straight *x, size_t i)
+lz_static_graph_output lz_static_graph_output_get(const lz_static_graph *x, size_t i)
 {
-    const lz_splace *p = &x->places.data[x->outputs[i]];
-    return (lz_straight_output){ .dtype = p->dtype, .sizes = p->sizes };
+    uint32_t at = x->outputs[i];
+    const lz_static_place *p = &x->places.data[at];
+    while (x->places.data[at].shows)
+        at = x->places.data[at].shows - 1;
+    return (lz_static_graph_output){ .dtype = p->dtype,
+                                     .sizes = p->sizes,
+                                     .input = at < x->n_inputs ? (int64_t)at : -1 };
 }
 
-size_t lz_straight_plans(const lz_straight *x)
-{
-    return x->steps.len;
-}
-
-size_t lz_straight_launches(const lz_straight *x)
+size_t lz_static_graph_launches(const lz_static_graph *x)
 {
     return x->launches;
 }
 
-size_t lz_straight_measure(const lz_straight *x, lz_plan_bytes *plans)
+uint64_t lz_static_graph_draws(const lz_static_graph *x)
+{
+    return x->draws;
+}
+
+size_t lz_static_graph_measure(const lz_static_graph *x, lz_plan_bytes *plans)
 {
     *plans = (lz_plan_bytes){ 0 };
     for (size_t i = 0; i < x->steps.len; i++) {
@@ -55,68 +60,72 @@ size_t lz_straight_measure(const lz_straight *x, lz_plan_bytes *plans)
 /* ---- running ---- */
 
 typedef struct runner {
-    const lz_straight *x;
-    const lz_straight_run_args *args;
-    lz_run_input *inputs; /* by place; a count of those that are no inputs of the graph */
+    const lz_static_graph *x;
+    const lz_static_graph_run_args *args;
+    lz_run_input *inputs; /* by place; one count for each place that is no input of the graph */
     lz_scalar *scalars;   /* by input */
-    lz_buffer **made;     /* of one step */
-    size_t copies;        /* bytes of turned weights that earlier steps have made */
+    lz_buffer **made;     /* outputs of the current step */
+    size_t copies;        /* bytes of packed weights that earlier steps have made */
 } runner;
 
 static void take_inputs(runner *r)
 {
-    const lz_straight *x = r->x;
+    const lz_static_graph *x = r->x;
     for (size_t i = 0; i < x->n_inputs; i++) {
-        const lz_straight_arg *a = &r->args->in[i];
+        const lz_static_graph_arg *a = &r->args->in[i];
         r->inputs[i].buffer = a->buffer;
+        r->inputs[i].offset = a->offset;
         r->inputs[i].constant = a->constant;
         r->scalars[i] = a->number;
         if (x->places.data[i].is_position)
-            r->scalars[i].i *= LZ_STRAIGHT_DRAWS;
+            r->scalars[i].i *= LZ_STATIC_GRAPH_DRAWS;
     }
 }
 
-/* Parts of places, from where they begin in this run. */
-static void move_inputs(runner *r, const lz_sstep *s)
+/* Sets the inputs that are parts of other places: their offsets depend on run-time numbers. */
+static void move_inputs(runner *r, const lz_static_step *s)
 {
     for (uint32_t i = s->first_moved; i < s->first_out; i++) {
-        const lz_splace *p = &r->x->places.data[i];
+        const lz_static_place *p = &r->x->places.data[i];
         assert(p->is_moved);
         r->inputs[i] = r->inputs[p->base];
         r->inputs[i].donate = false;
-        r->inputs[i].offset += (size_t)p->bytes * (size_t)r->scalars[p->number].i; /* the plan checks it */
+        r->inputs[i].offset +=
+            (size_t)p->bytes * (size_t)r->scalars[p->number].i; /* the plan checks the bounds */
     }
 }
 
-/* They borrow their buffers; and what they show must not be computed over while they are read. */
-static void forget_moved(runner *r, const lz_sstep *s)
+/* Moved inputs borrow their buffers. */
+static void forget_moved(runner *r, const lz_static_step *s)
 {
     for (uint32_t i = s->first_moved; i < s->first_out; i++)
         r->inputs[i] = (lz_run_input){ 0 };
 }
 
-static void keep_moved(runner *r, const lz_sstep *s)
+/* A place must not be overwritten by a launch that reads a part of the place. */
+static void keep_moved(runner *r, const lz_static_step *s)
 {
     for (uint32_t i = s->first_moved; i < s->first_out; i++)
         if (r->x->places.data[i].is_read)
             r->inputs[r->x->places.data[i].base].donate = false;
 }
 
-/* What nobody reads after this step may be computed over; inputs of the graph in the last one
- * only, for they have to be there should a later one fail. */
-static void donate(runner *r, const lz_sstep *s)
+/* Memory that no later step reads may be overwritten. Inputs of the graph may be overwritten only in the
+ * last step, because a later step might fail. */
+static void donate(runner *r, const lz_static_step *s)
 {
     for (size_t i = 0; i < s->n_last; i++) {
         uint32_t at = s->last[i];
         lz_run_input *in = &r->inputs[at];
         bool last = s == &r->x->steps.data[r->x->steps.len - 1];
-        in->keep = at < r->x->n_inputs;
-        bool given = !in->keep || (r->args->in[at].donate && last);
+        bool is_input = at < r->x->n_inputs;
+        in->keep = is_input && !r->args->in[at].spare;
+        bool given = !is_input || (r->args->in[at].donate && last);
         in->donate = given && lz_buffer_is_exclusive(in->buffer);
     }
 }
 
-static void drop(runner *r, const lz_sstep *s)
+static void drop(runner *r, const lz_static_step *s)
 {
     for (size_t i = 0; i < s->n_last; i++) {
         lz_run_input *in = &r->inputs[s->last[i]];
@@ -126,23 +135,23 @@ static void drop(runner *r, const lz_sstep *s)
     }
 }
 
-/* What earlier steps have made and is still there comes to what this one takes. */
-static void plan_ahead(runner *r, const lz_sstep *s)
+/* The peak of a step includes the results of earlier steps that still exist. */
+static void plan_ahead(runner *r, const lz_static_step *s)
 {
     size_t bytes = lz_plan_will_take(s->plan, r->inputs) + r->copies;
-    r->copies += lz_turned_will_take(s->plan, r->inputs);
+    r->copies += lz_packed_weights_will_take(s->plan, r->inputs);
     for (size_t i = r->x->n_inputs; i < s->first_moved; i++)
         bytes += r->inputs[i].buffer ? lz_buffer_capacity(r->inputs[i].buffer->size) : 0;
     *r->args->planned = bytes > *r->args->planned ? bytes : *r->args->planned;
 }
 
-static const lz_ir_node *node_of(const void *user, uint32_t origin)
+static const lz_ssa_node *node_of(const void *user, uint32_t origin)
 {
-    const lz_sstep *s = user;
+    const lz_static_step *s = user;
     return origin < s->n_nodes ? s->nodes[origin] : NULL;
 }
 
-static lz_err *run_step(runner *r, const lz_sstep *s)
+static lz_err *run_step(runner *r, const lz_static_step *s)
 {
     uint32_t failed = UINT32_MAX;
     lz_plan_names names = { .node = node_of, .user = s, .file = r->x->graph->file };
@@ -176,7 +185,7 @@ static void release_rest(runner *r)
 
 static lz_err *run(runner *r, lz_buffer **out)
 {
-    const lz_straight *x = r->x;
+    const lz_static_graph *x = r->x;
     lz_err *e = NULL;
     take_inputs(r);
     if (r->args->planned)
@@ -189,7 +198,7 @@ static lz_err *run(runner *r, lz_buffer **out)
     return e;
 }
 
-lz_err *lz_straight_run(const lz_straight *x, const lz_straight_run_args *args, lz_buffer **out)
+lz_err *lz_static_graph_run(const lz_static_graph *x, const lz_static_graph_run_args *args, lz_buffer **out)
 {
     enum { FEW = 1024 };
     _Alignas(LZ_MEM_ALIGN) char few[FEW];

@@ -1,6 +1,6 @@
-/* Requires a graph of constants, operators that write nothing, and lists between them.
- * Nodes are shared out to steps in their order; what one step makes and another reads
- * gets a place. */
+/* Lowers a static graph. Requires a graph of constants, operators that write nothing, and lists between
+ * them. Nodes are assigned to steps in their order. A value that one step computes and another reads gets
+ * a place. */
 #include "base/mem.h"
 #include "core/shape.h"
 #include "lower/arg.h"
@@ -11,61 +11,63 @@
 
 enum { AT_THE_END = UINT32_MAX };
 
-/* What is known of a value of the graph. */
+/* The facts about a value of the graph. */
 typedef struct known {
-    const lz_ln *node; /* of a tensor, in step `made` */
-    const lz_lv *list; /* of a list of tensors, in step `made` */
-    uint32_t n;        /* of the list */
-    uint32_t made;     /* 1 + the step that node and list belong to */
-    uint32_t last;     /* 1 + the step that reads it last */
-    uint32_t place;    /* 1 + where it is kept; 0: nowhere */
+    const lz_low_node *node;  /* for a tensor: its node in step `made` */
+    const lz_low_value *list; /* for a list of tensors: the items in step `made` */
+    uint32_t n;               /* items of the list */
+    uint32_t made;            /* 1 + the step that node and list belong to */
+    uint32_t last;            /* 1 + the last step that reads the value */
+    uint32_t place;           /* 1 + the value's place; 0: it has none */
 } known;
 
 typedef struct maker {
-    lz_straight *x;
-    const lz_straight_input *in;
-    lz_straight_options options;
-    lz_arena scratch; /* for as long as it is made */
-    known *values;    /* by mark */
+    lz_static_graph *x;
+    const lz_static_graph_input *in;
+    lz_static_graph_options options;
+    lz_static_graph_take_fn *take; /* NULL: makes plans */
+    void *user;                    /* passed to `take` */
+    lz_arena scratch;              /* freed when the graph is complete */
+    known *values;                 /* by mark */
     uint32_t n_steps;
     uint32_t step;
-    lz_arena arena; /* of a step */
+    lz_arena arena; /* of the current step */
     lz_lower b;
-    LZ_VEC(const lz_ir_node *) nodes;
-    LZ_VEC(const lz_ln *) outputs;
+    LZ_VEC(const lz_ssa_node *) nodes;
+    LZ_VEC(const lz_low_node *) outputs;
 } maker;
 
-static lz_err *unsupported(const maker *m, const lz_ir_node *n, const char *what)
+static lz_err *unsupported(const maker *m, const lz_ssa_node *n, const char *what)
 {
-    return lz_ir_error(m->x->graph, n, LZ_ERR_UNSUPPORTED, "%s", what);
+    return lz_ssa_error(m->x->graph, n, LZ_ERR_UNSUPPORTED, "%s", what);
 }
 
-static known *known_of(const maker *m, const lz_ir_value *v)
+static known *known_of(const maker *m, const lz_ssa_value *v)
 {
     return &m->values[v->mark];
 }
 
-/* ---- who reads what, and when ---- */
+/* ---- steps and uses ---- */
 
-static lz_err *check_node(const maker *m, const lz_ir_node *n)
+static lz_err *check_node(const maker *m, const lz_ssa_node *n)
 {
     if (n->op && !(n->op->flags & LZ_OPF_MUTABLE))
         return NULL;
-    if (lz_ir_is(n, LZ_PRIM_CONSTANT) || lz_ir_is(n, LZ_PRIM_LIST) || lz_ir_is(n, LZ_PRIM_LIST_UNPACK))
+    if (lz_ssa_is(n, LZ_PRIM_CONSTANT) || lz_ssa_is(n, LZ_PRIM_LIST) || lz_ssa_is(n, LZ_PRIM_LIST_UNPACK))
         return NULL;
-    return unsupported(m, n, "no operator of a straight graph");
+    return unsupported(m, n, "this node is not supported in a static graph");
 }
 
-/* Nodes are marked with their step; what takes a list apart stays with who made it. */
+/* Marks each node with its step. An unpacking of a list stays in the step that made the list. */
 static lz_err *share_out(maker *m, uint32_t *values)
 {
-    lz_ir_block *block = m->x->graph->block;
-    size_t most = m->options.ops ? m->options.ops : LZ_STRAIGHT_OPS, ops = 0;
+    lz_ssa_block *block = m->x->graph->block;
+    size_t most = m->options.ops ? m->options.ops : LZ_STATIC_GRAPH_OPS, ops = 0;
     for (uint32_t i = 0; i < block->param->nout; i++)
         block->param->out[i]->mark = (*values)++;
-    for (lz_ir_node *n = lz_ir_first(block); n != block->ret; n = n->next) {
+    for (lz_ssa_node *n = lz_ssa_first(block); n != block->ret; n = n->next) {
         LZ_TRY(check_node(m, n));
-        if (ops >= most && !lz_ir_is(n, LZ_PRIM_LIST_UNPACK)) {
+        if (ops >= most && !lz_ssa_is(n, LZ_PRIM_LIST_UNPACK)) {
             ops = 0;
             m->n_steps++;
         }
@@ -78,139 +80,151 @@ static lz_err *share_out(maker *m, uint32_t *values)
     return NULL;
 }
 
-static void read_by(maker *m, const lz_ir_node *n, uint32_t when)
+static void read_by(maker *m, const lz_ssa_node *n, uint32_t when)
 {
     for (uint32_t i = 0; i < n->nin; i++) {
-        known *k = known_of(m, lz_ir_in(n, i));
+        known *k = known_of(m, lz_ssa_in(n, i));
         k->last = when > k->last ? when : k->last;
     }
 }
 
-/* Users come before what they use; a list is read when its users are. */
+/* Visits users before the nodes that they read. A list is read in the steps that read the list's users. */
 static void find_last(maker *m)
 {
-    const lz_ir_block *block = m->x->graph->block;
+    const lz_ssa_block *block = m->x->graph->block;
     read_by(m, block->ret, AT_THE_END);
-    for (const lz_ir_node *n = block->ret->prev; n != block->param; n = n->prev)
-        read_by(m, n, lz_ir_is(n, LZ_PRIM_LIST) ? known_of(m, n->out[0])->last : n->mark + 1);
+    for (const lz_ssa_node *n = block->ret->prev; n != block->param; n = n->prev)
+        read_by(m, n, lz_ssa_is(n, LZ_PRIM_LIST) ? known_of(m, n->out[0])->last : n->mark + 1);
 }
 
 /* ---- places ---- */
 
+static lz_err *copy_ints(lz_arena *a, lz_ints from, lz_ints *out)
+{
+    int64_t *copy = NULL;
+    if (from.v)
+        LZ_TRY(lz_arena_new(a, &copy, (size_t)from.n + 1));
+    if (from.v && from.n)
+        memcpy(copy, from.v, (size_t)from.n * sizeof *copy);
+    *out = (lz_ints){ copy, from.n };
+    return NULL;
+}
+
 static lz_err *add_place(maker *m, lz_dtype d, lz_ints sizes, uint32_t last)
 {
-    lz_splace p = { .dtype = d, .last = last, .is_output = last == AT_THE_END };
-    int64_t *copy;
-    LZ_TRY(lz_arena_new(&m->x->arena, &copy, (size_t)sizes.n + 1));
-    if (sizes.n)
-        memcpy(copy, sizes.v, (size_t)sizes.n * sizeof *copy);
-    p.sizes = (lz_ints){ copy, sizes.n };
+    lz_static_place p = { .dtype = d, .last = last, .is_output = last == AT_THE_END };
+    LZ_TRY(copy_ints(&m->x->arena, sizes, &p.sizes));
     return lz_vec_push(&m->x->places, p);
 }
 
 static lz_err *add_inputs(maker *m)
 {
-    const lz_ir_node *param = m->x->graph->block->param;
+    const lz_ssa_node *param = m->x->graph->block->param;
     m->x->n_inputs = param->nout;
     for (uint32_t i = 0; i < param->nout; i++) {
         known *k = known_of(m, param->out[i]);
         bool number = m->in[i].number != LZ_SCALAR_NONE;
         lz_ints sizes = number ? (lz_ints){ NULL, 0 } : m->in[i].sizes;
         LZ_TRY(add_place(m, m->in[i].dtype, sizes, k->last));
+        LZ_TRY(copy_ints(&m->x->arena, m->in[i].strides, &m->x->places.data[i].strides));
         m->x->places.data[i].is_number = number;
         k->place = number ? 0 : i + 1;
     }
     return NULL;
 }
 
-/* A place that is a part of another one, from a run-time number on: see lz_lower_move_fn. */
+/* Adds a place that is a part of another place, beginning at a run-time number: see lz_lower_move_fn. */
 static lz_err *add_moved(lz_lower *b, int64_t slot, int64_t number, int64_t bytes, int64_t *out)
 {
     maker *m = b->user;
-    lz_splace p = { .is_moved = true, .base = (uint32_t)slot, .number = (uint32_t)number, .bytes = bytes };
+    lz_static_place p = {
+        .is_moved = true, .base = (uint32_t)slot, .number = (uint32_t)number, .bytes = bytes
+    };
     *out = (int64_t)m->x->places.len;
     return lz_vec_push(&m->x->places, p);
 }
 
 /* ---- arguments ---- */
 
-static lz_err *tensor_of(maker *m, const lz_ir_value *v, lz_lv *out)
+static lz_err *tensor_of(maker *m, const lz_ssa_value *v, lz_low_value *out)
 {
     known *k = known_of(m, v);
     if (k->made != m->step + 1) {
         if (!k->place)
-            return lz_errf(LZ_ERR_UNSUPPORTED, "a tensor that is not there");
-        const lz_splace *p = &m->x->places.data[k->place - 1];
-        int64_t strides[LZ_MAX_DIMS];
-        lz_row_major(p->sizes, strides);
-        LZ_TRY(lz_low_input(&m->b, k->place - 1, p->dtype, p->sizes, (lz_ints){ strides, p->sizes.n }, 0,
-                            &k->node));
+            return lz_errf(LZ_ERR_UNSUPPORTED, "expected a tensor, found None");
+        const lz_static_place *p = &m->x->places.data[k->place - 1];
+        int64_t dense[LZ_MAX_DIMS];
+        lz_row_major(p->sizes, dense);
+        lz_ints strides = p->strides.v ? p->strides : (lz_ints){ dense, p->sizes.n };
+        LZ_TRY(lz_low_input(&m->b, k->place - 1, p->dtype, p->sizes, strides, 0, &k->node));
         k->made = m->step + 1;
     }
     if (!k->node)
-        return lz_errf(LZ_ERR_UNSUPPORTED, "a result that is not there");
-    *out = lz_lv_tensor(k->node);
+        return lz_errf(LZ_ERR_UNSUPPORTED, "expected a tensor, found None");
+    *out = lz_low_value_tensor(k->node);
     return NULL;
 }
 
-static lz_err *no_tensor(void *user, lz_gv v, lz_lv *out)
+static lz_err *no_tensor(void *user, lz_script_value v, lz_low_value *out)
 {
     (void)user, (void)v, (void)out;
-    return lz_errf(LZ_ERR_UNSUPPORTED, "a tensor among the constants");
+    return lz_errf(LZ_ERR_UNSUPPORTED, "a constant that is a tensor is not supported");
 }
 
-/* Only its kind counts. */
-static lz_gv number_like(lz_scalar_kind kind)
+/* Only the kind of the number matters. */
+static lz_script_value number_like(lz_scalar_kind kind)
 {
-    return kind == LZ_SCALAR_FLOAT ? lz_gv_float(0) : kind == LZ_SCALAR_BOOL ? lz_gv_bool(0) : lz_gv_int(0);
+    return kind == LZ_SCALAR_FLOAT  ? lz_script_value_float(0)
+           : kind == LZ_SCALAR_BOOL ? lz_script_value_bool(0)
+                                    : lz_script_value_int(0);
 }
 
-static lz_err *one_arg(maker *m, lz_kind kind, const lz_ir_value *v, lz_lv *out)
+static lz_err *one_arg(maker *m, lz_kind kind, const lz_ssa_value *v, lz_low_value *out)
 {
     lz_arg_source source = { .b = &m->b, .tensor = no_tensor };
-    lz_gv constant;
-    if (lz_ir_const(v, &constant))
+    lz_script_value constant;
+    if (lz_ssa_const(v, &constant))
         return lz_arg_one(&source, kind, constant, LZ_KNOWN_NOW, out);
     if (v->node == m->x->graph->block->param && m->in[v->index].number != LZ_SCALAR_NONE)
         return lz_arg_one(&source, kind, number_like(m->in[v->index].number), v->index, out);
     return tensor_of(m, v, out);
 }
 
-static lz_err *list_arg(maker *m, lz_kind element, const lz_ir_value *v, lz_lv *out)
+static lz_err *list_arg(maker *m, lz_kind element, const lz_ssa_value *v, lz_low_value *out)
 {
     const known *k = known_of(m, v);
-    const lz_ir_node *n = v->node;
-    lz_lv *items;
-    if (!lz_ir_is(n, LZ_PRIM_LIST)) {
-        *out = lz_lv_list(k->list, k->n);
-        return k->made == m->step + 1 ? NULL : lz_errf(LZ_ERR_UNSUPPORTED, "a list that is not there");
+    const lz_ssa_node *n = v->node;
+    lz_low_value *items;
+    if (!lz_ssa_is(n, LZ_PRIM_LIST)) {
+        *out = lz_low_value_list(k->list, k->n);
+        return k->made == m->step + 1 ? NULL : lz_errf(LZ_ERR_UNSUPPORTED, "expected a list, found None");
     }
     LZ_TRY(lz_low_list_new(&m->b, n->nin, &items));
     for (uint32_t i = 0; i < n->nin; i++)
-        LZ_TRY(one_arg(m, element, lz_ir_in(n, i), &items[i]));
-    *out = lz_lv_list(items, n->nin);
+        LZ_TRY(one_arg(m, element, lz_ssa_in(n, i), &items[i]));
+    *out = lz_low_value_list(items, n->nin);
     return NULL;
 }
 
-static lz_err *find_arg(maker *m, const lz_type_row *type, const lz_ir_value *v, lz_lv *out)
+static lz_err *find_arg(maker *m, const lz_type_row *type, const lz_ssa_value *v, lz_low_value *out)
 {
     lz_kind element = lz_arg_element((lz_kind)type->kind);
     lz_arg_source source = { .b = &m->b, .tensor = no_tensor };
-    lz_gv constant;
+    lz_script_value constant;
     if (!element)
         return one_arg(m, (lz_kind)type->kind, v, out);
-    if (lz_ir_const(v, &constant))
-        return lz_arg_of_gv(&source, type, constant, LZ_KNOWN_NOW, out);
+    if (lz_ssa_const(v, &constant))
+        return lz_arg_of_script_value(&source, type, constant, LZ_KNOWN_NOW, out);
     return list_arg(m, element, v, out);
 }
 
-static lz_err *find_args(maker *m, const lz_ir_node *n, lz_lv *args)
+static lz_err *find_args(maker *m, const lz_ssa_node *n, lz_low_value *args)
 {
     for (uint32_t i = 0; i < n->op->nargs; i++) {
         const lz_arg_row *arg = &n->op->args[i];
-        lz_err *e = i < n->nin           ? find_arg(m, arg->type, lz_ir_in(n, i), &args[i])
+        lz_err *e = i < n->nin           ? find_arg(m, arg->type, lz_ssa_in(n, i), &args[i])
                     : arg->default_value ? lz_arg_of_value(&m->b, arg->default_value, &args[i])
-                                         : lz_errf(LZ_ERR_ARG, "it is missing");
+                                         : lz_errf(LZ_ERR_ARG, "required argument is missing");
         if (e)
             return lz_err_wrap(e, "argument '%s'", arg->name);
     }
@@ -219,33 +233,49 @@ static lz_err *find_args(maker *m, const lz_ir_node *n, lz_lv *args)
 
 /* ---- nodes ---- */
 
-/* Seed and position are inputs of the graph. */
-static lz_err *set_random(maker *m, const lz_ir_node *n)
+/* Sets the seed and the position of a random operator: both are inputs of the graph. */
+static lz_err *set_random(maker *m, const lz_ssa_node *n)
 {
-    const lz_ir_attr *a = n->nattrs ? lz_ir_attr_find(n, LZ_STRAIGHT_RANDOM) : NULL;
-    m->b.next_stream = 0;
+    const lz_ssa_attr *a = n->nattrs ? lz_ssa_attr_find(n, LZ_STATIC_GRAPH_RANDOM) : NULL;
+    m->b.next_stream = a ? 0 : m->x->draws;
+    if (!a && m->options.seed) {
+        LZ_TRY(lz_low_scalar(&m->b, m->options.seed - 1, LZ_I64, &m->b.seed));
+        return lz_low_scalar(&m->b, m->options.seed, LZ_I64, &m->b.stream);
+    }
     if (!a)
         return NULL;
-    int64_t seed = a->value.kind == LZ_GV_INT ? a->value.i : -1;
+    int64_t seed = a->value.kind == LZ_SCRIPT_VALUE_INT ? a->value.i : -1;
     if (seed < 0 || (size_t)seed + 1 >= m->x->n_inputs || !m->x->places.data[seed].is_number
         || !m->x->places.data[seed + 1].is_number)
-        return lz_errf(LZ_ERR_MODEL, "%s: no such numbers", LZ_STRAIGHT_RANDOM);
+        return lz_errf(LZ_ERR_MODEL, "%s: expected two inputs that are numbers, seed and position",
+                       LZ_STATIC_GRAPH_RANDOM);
     m->x->places.data[seed + 1].is_position = true;
     LZ_TRY(lz_low_scalar(&m->b, seed, LZ_I64, &m->b.seed));
     return lz_low_scalar(&m->b, seed + 1, LZ_I64, &m->b.stream);
 }
 
-static lz_err *keep_result(maker *m, const lz_ir_value *v, const lz_lv *result)
+/* Counts the draws of a random operator without a position. Dropout in evaluation draws nothing. */
+static lz_err *count_draws(maker *m)
+{
+    if (m->b.next_stream == m->x->draws)
+        return NULL;
+    m->x->draws = m->b.next_stream;
+    return m->options.seed ? NULL
+                           : lz_errf(LZ_ERR_UNSUPPORTED,
+                                     "a random operator without a position is not supported without a seed");
+}
+
+static lz_err *keep_result(maker *m, const lz_ssa_value *v, const lz_low_value *result)
 {
     known *k = known_of(m, v);
     k->made = m->step + 1;
-    if (result->kind == LZ_LV_TENSOR)
+    if (result->kind == LZ_LOW_VALUE_TENSOR || (result->kind == LZ_LOW_VALUE_NUMBER && result->node))
         k->node = result->node;
-    else if (result->kind == LZ_LV_LIST) {
+    else if (result->kind == LZ_LOW_VALUE_LIST) {
         k->list = result->list.items;
         k->n = (uint32_t)result->list.n;
-    } else if (result->kind != LZ_LV_NONE)
-        return lz_errf(LZ_ERR_UNSUPPORTED, "a result that is a number");
+    } else if (result->kind != LZ_LOW_VALUE_NONE)
+        return lz_errf(LZ_ERR_UNSUPPORTED, "a result is a constant number");
     return NULL;
 }
 
@@ -258,19 +288,19 @@ static bool only_looks(const lz_op_row *op)
 }
 
 /* The sizes that the graph states for the node's only result. */
-static lz_ints sizes_of(const lz_ir_node *n)
+static lz_ints sizes_of(const lz_ssa_node *n)
 {
     const lz_type *t = n->nout == 1 ? n->out[0]->type : NULL;
-    const lz_tensor_facts *f = t && t->kind == LZ_TY_TENSOR ? t->tensor : NULL;
+    const lz_tensor_facts *f = t && t->kind == LZ_GRAPH_TYPE_TENSOR ? t->tensor : NULL;
     bool stated = f && f->rank >= 0 && (f->sizes || !f->rank);
     for (int d = 0; stated && d < f->rank; d++)
         stated = f->sizes[d] >= 0;
     return stated ? (lz_ints){ f->sizes, f->rank } : (lz_ints){ NULL, -1 };
 }
 
-static lz_err *lower_op(maker *m, const lz_ir_node *n)
+static lz_err *lower_op(maker *m, const lz_ssa_node *n)
 {
-    lz_lv args[LZ_ARGS_MAX], results[LZ_ARGS_MAX];
+    lz_low_value args[LZ_ARGS_MAX], results[LZ_ARGS_MAX];
     size_t count;
     LZ_TRY(find_args(m, n, args));
     LZ_TRY(set_random(m, n));
@@ -279,87 +309,83 @@ static lz_err *lower_op(maker *m, const lz_ir_node *n)
         LZ_TRY(lz_op_lower_as_is(&m->b, n->op, args, results, &count));
     else
         LZ_TRY(lz_op_lower(&m->b, n->op, args, results, &count));
-    if (m->b.next_stream && !lz_ir_attr_find(n, LZ_STRAIGHT_RANDOM)) /* dropout in evaluation draws nothing */
-        return lz_errf(LZ_ERR_UNSUPPORTED, "a random operator without a position");
+    if (!lz_ssa_attr_find(n, LZ_STATIC_GRAPH_RANDOM))
+        LZ_TRY(count_draws(m));
     for (uint32_t i = 0; i < n->nout && i < count; i++)
         LZ_TRY(keep_result(m, n->out[i], &results[i]));
     return NULL;
 }
 
-static lz_err *unpack(maker *m, const lz_ir_node *n)
+static lz_err *unpack(maker *m, const lz_ssa_node *n)
 {
-    lz_lv list;
-    LZ_TRY(list_arg(m, LZ_KIND_TENSOR, lz_ir_in(n, 0), &list));
+    lz_low_value list;
+    LZ_TRY(list_arg(m, LZ_KIND_TENSOR, lz_ssa_in(n, 0), &list));
     if (list.list.n != n->nout)
-        return lz_errf(LZ_ERR_ARG, "a list of %zu was expected to have %u", list.list.n, n->nout);
+        return lz_errf(LZ_ERR_ARG, "expected a list of %u items, found %zu", n->nout, list.list.n);
     for (uint32_t i = 0; i < n->nout; i++)
         LZ_TRY(keep_result(m, n->out[i], &list.list.items[i]));
     return NULL;
 }
 
-static lz_err *lower_node(maker *m, const lz_ir_node *n)
+static lz_err *lower_node(maker *m, const lz_ssa_node *n)
 {
     lz_err *e = NULL;
     m->b.origin = (uint32_t)m->nodes.len;
     LZ_TRY(lz_vec_push(&m->nodes, n));
     if (n->op)
         e = lower_op(m, n);
-    else if (lz_ir_is(n, LZ_PRIM_LIST_UNPACK))
+    else if (lz_ssa_is(n, LZ_PRIM_LIST_UNPACK))
         e = unpack(m, n);
-    if (!e || lz_err_code(e) == LZ_ERR_MEMORY)
-        return e;
-    lz_err *named = lz_ir_error(m->x->graph, n, lz_err_code(e), "%s", lz_err_text(e));
-    lz_err_free(e);
-    return named;
+    return lz_ssa_locate(m->x->graph, n, e);
 }
 
 /* ---- steps ---- */
 
-/* An input as it lies in memory, and not some view of it. */
-static bool is_plain(const maker *m, const lz_ln *n)
+/* Whether n is a whole input in row-major order, and not a view of one. */
+static bool is_plain(const maker *m, const lz_low_node *n)
 {
-    const lz_linput *in = n->attr;
+    const lz_low_input_attr *in = n->attr;
     int64_t dense[LZ_MAX_DIMS];
     bool plain = in->offset == 0 && !m->x->places.data[in->slot].is_moved;
-    lz_row_major(lz_ln_sizes(n), dense);
+    lz_row_major(lz_low_node_sizes(n), dense);
     for (int64_t d = 0; plain && d < n->ndim; d++)
         plain = n->sizes[d] == 1 || in->strides[d] == dense[d];
     return plain;
 }
 
-/* What others read gets a place; what only is an input already has one. */
-static lz_err *keep_value(maker *m, lz_ir_value *v)
+/* Gives a value a place if a later step reads it. A value that is an input already has a place. */
+static lz_err *keep_value(maker *m, lz_ssa_value *v)
 {
     known *k = known_of(m, v);
     if (k->last <= m->step + 1 || k->made != m->step + 1 || !k->node)
         return NULL;
-    if (k->node->kind == LZ_L_INPUT && is_plain(m, k->node)) {
-        uint32_t slot = (uint32_t)((const lz_linput *)k->node->attr)->slot;
-        lz_splace *p = &m->x->places.data[slot];
-        if (lz_shape_eq(p->sizes, lz_ln_sizes(k->node))) {
+    if (k->node->kind == LZ_LOW_INPUT && is_plain(m, k->node)) {
+        uint32_t slot = (uint32_t)((const lz_low_input_attr *)k->node->attr)->slot;
+        lz_static_place *p = &m->x->places.data[slot];
+        if (lz_shape_eq(p->sizes, lz_low_node_sizes(k->node))) {
             k->place = slot + 1;
             p->last = k->last > p->last ? k->last : p->last;
             p->is_output = p->is_output || k->last == AT_THE_END;
             return NULL;
         }
     }
-    if (k->node->kind == LZ_L_INPUT)
+    if (k->node->kind == LZ_LOW_INPUT)
         LZ_TRY(lz_low_copy(&m->b, k->node, &k->node));
     k->place = (uint32_t)m->x->places.len + 1;
     LZ_TRY(lz_vec_push(&m->outputs, k->node));
-    return add_place(m, (lz_dtype)k->node->dtype, lz_ln_sizes(k->node), k->last);
+    return add_place(m, (lz_dtype)k->node->dtype, lz_low_node_sizes(k->node), k->last);
 }
 
-static lz_err *keep_values(maker *m, const lz_ir_node *first, const lz_ir_node *end)
+static lz_err *keep_values(maker *m, const lz_ssa_node *first, const lz_ssa_node *end)
 {
-    for (const lz_ir_node *n = first; n != end; n = n->next)
+    for (const lz_ssa_node *n = first; n != end; n = n->next)
         for (uint32_t i = 0; i < n->nout; i++)
             LZ_TRY(keep_value(m, n->out[i]));
     return NULL;
 }
 
-/* Who reads a part of a part reads that part. */
-static lz_err *mark_read(maker *m, const lz_sstep *s)
+/* A step that reads a part also reads the place that contains the part. */
+static lz_err *mark_read(maker *m, const lz_static_step *s)
 {
     bool *read;
     if (s->first_moved == s->first_out)
@@ -367,17 +393,56 @@ static lz_err *mark_read(maker *m, const lz_sstep *s)
     LZ_TRY(lz_arena_new(&m->arena, &read, m->x->places.len));
     lz_plan_find_read(s->plan, read);
     for (uint32_t i = s->first_out; i-- > s->first_moved;) {
-        lz_splace *p = &m->x->places.data[i];
+        lz_static_place *p = &m->x->places.data[i];
         p->is_read = read[i];
         read[p->base] |= read[i];
     }
     return NULL;
 }
 
-static lz_err *end_step(maker *m, lz_sstep *s)
+static lz_err *find_outputs(maker *m)
+{
+    const lz_ssa_node *ret = m->x->graph->block->ret;
+    m->x->n_outputs = 0;
+    LZ_TRY(lz_arena_new(&m->x->arena, &m->x->outputs, ret->nin + 1));
+    for (uint32_t i = 0; i < ret->nin; i++) {
+        const known *k = known_of(m, lz_ssa_in(ret, i));
+        if (!k->place)
+            return unsupported(m, ret, "an output is no tensor");
+        m->x->outputs[m->x->n_outputs++] = k->place - 1;
+    }
+    return NULL;
+}
+
+/* For a graph of one step. Its outputs have the last places, after the inputs and the parts. */
+static lz_err *give_lowering(maker *m)
+{
+    size_t first = m->x->places.len - m->outputs.len;
+    lz_static_graph_part *parts;
+    LZ_TRY(find_outputs(m));
+    LZ_TRY(lz_arena_new(&m->arena, &parts, first - m->x->n_inputs + 1));
+    for (size_t i = m->x->n_inputs; i < first; i++) {
+        const lz_static_place *p = &m->x->places.data[i];
+        parts[i - m->x->n_inputs] = (lz_static_graph_part){ p->base, p->number, p->bytes };
+    }
+    for (size_t i = 0; i < m->x->n_outputs; i++)
+        if (m->x->outputs[i] >= first)
+            m->x->outputs[i] += (uint32_t)(m->x->n_inputs - first);
+    lz_static_graph_lowering l = { .dag = &m->b,
+                                   .parts = parts,
+                                   .n_parts = first - m->x->n_inputs,
+                                   .outputs = m->outputs.data,
+                                   .n = m->outputs.len,
+                                   .results = m->x->outputs,
+                                   .nodes = m->nodes.data,
+                                   .n_nodes = m->nodes.len };
+    return m->take(m->user, &l);
+}
+
+static lz_err *end_step(maker *m, lz_static_step *s)
 {
     lz_plan_options options = { .separate = m->options.separate };
-    const lz_ir_node **nodes;
+    const lz_ssa_node **nodes;
     LZ_TRY(lz_arena_new(&m->x->arena, &nodes, m->nodes.len + 1));
     for (size_t i = 0; i < m->nodes.len; i++)
         nodes[i] = m->nodes.data[i];
@@ -385,20 +450,25 @@ static lz_err *end_step(maker *m, lz_sstep *s)
     s->n_nodes = m->nodes.len;
     s->n_out = m->outputs.len;
     m->x->most_out = s->n_out > m->x->most_out ? s->n_out : m->x->most_out;
+    if (m->take)
+        return give_lowering(m);
     LZ_TRY(lz_vec_reserve(&m->x->steps, 1));
     LZ_TRY(lz_plan_create(&m->b, m->outputs.data, m->outputs.len, &options, &s->plan));
     m->x->launches += lz_plan_launches(s->plan);
+    for (size_t i = 0; i < s->n_out; i++)
+        m->x->places.data[s->first_out + i].shows =
+            (uint32_t)(lz_plan_output_get(s->plan, i)->slot + 1); /* -1: none */
     LZ_TRY(lz_vec_push(&m->x->steps, *s));
     return mark_read(m, s);
 }
 
-static lz_err *lower_step(maker *m, const lz_ir_node *first, const lz_ir_node **end)
+static lz_err *lower_step(maker *m, const lz_ssa_node *first, const lz_ssa_node **end)
 {
-    lz_sstep s = { .first_moved = (uint32_t)m->x->places.len };
-    const lz_ir_node *n = first, *ret = m->x->graph->block->ret;
+    lz_static_step s = { .first_moved = (uint32_t)m->x->places.len };
+    const lz_ssa_node *n = first, *ret = m->x->graph->block->ret;
     m->nodes.len = m->outputs.len = 0;
     for (; n != ret && n->mark == m->step; n = n->next)
-        if (!lz_ir_is(n, LZ_PRIM_CONSTANT) && !lz_ir_is(n, LZ_PRIM_LIST))
+        if (!lz_ssa_is(n, LZ_PRIM_CONSTANT) && !lz_ssa_is(n, LZ_PRIM_LIST))
             LZ_TRY(lower_node(m, n));
     *end = n;
     s.first_out = (uint32_t)m->x->places.len;
@@ -408,7 +478,7 @@ static lz_err *lower_step(maker *m, const lz_ir_node *first, const lz_ir_node **
 
 static lz_err *lower_steps(maker *m)
 {
-    const lz_ir_node *at = lz_ir_first(m->x->graph->block);
+    const lz_ssa_node *at = lz_ssa_first(m->x->graph->block);
     lz_err *e = NULL;
     for (m->step = 0; !e && m->step < m->n_steps; m->step++) {
         lz_arena_init(&m->arena);
@@ -422,14 +492,14 @@ static lz_err *lower_steps(maker *m)
     return e;
 }
 
-/* ---- the ends of places ---- */
+/* ---- lifetimes of places ---- */
 
-static bool ends(const lz_splace *p, size_t steps)
+static bool ends(const lz_static_place *p, size_t steps)
 {
     return p->last > 0 && p->last <= steps && !p->is_output && !p->is_number;
 }
 
-static lz_err *find_ends(lz_straight *x)
+static lz_err *find_ends(lz_static_graph *x)
 {
     uint32_t **lists;
     size_t steps = x->steps.len;
@@ -447,20 +517,7 @@ static lz_err *find_ends(lz_straight *x)
     return NULL;
 }
 
-static lz_err *find_outputs(maker *m)
-{
-    const lz_ir_node *ret = m->x->graph->block->ret;
-    LZ_TRY(lz_arena_new(&m->x->arena, &m->x->outputs, ret->nin + 1));
-    for (uint32_t i = 0; i < ret->nin; i++) {
-        const known *k = known_of(m, lz_ir_in(ret, i));
-        if (!k->place)
-            return unsupported(m, ret, "an output that is no tensor");
-        m->x->outputs[m->x->n_outputs++] = k->place - 1;
-    }
-    return NULL;
-}
-
-/* ---- all of it ---- */
+/* ---- the whole graph ---- */
 
 static lz_err *make(maker *m)
 {
@@ -470,27 +527,49 @@ static lz_err *make(maker *m)
     find_last(m);
     LZ_TRY(add_inputs(m));
     LZ_TRY(lower_steps(m));
+    if (m->take)
+        return NULL;
     LZ_TRY(find_ends(m->x));
     return find_outputs(m);
 }
 
-lz_err *lz_straight_create(lz_graph *g, const lz_straight_input *in, const lz_straight_options *options,
-                           lz_straight **out)
+static lz_err *create(maker *m, lz_graph *g)
 {
-    lz_straight *x = lz_mem_zalloc(1, sizeof *x);
+    lz_arena_init(&m->x->arena);
+    lz_arena_init(&m->scratch);
+    m->x->graph = lz_graph_retain(g);
+    lz_err *e = make(m);
+    lz_vec_deinit(&m->nodes);
+    lz_vec_deinit(&m->outputs);
+    lz_arena_deinit(&m->scratch);
+    return e;
+}
+
+lz_err *lz_static_graph_create(lz_graph *g, const lz_static_graph_input *in,
+                               const lz_static_graph_options *options, lz_static_graph **out)
+{
+    lz_static_graph *x = lz_mem_zalloc(1, sizeof *x);
     if (!x)
         return lz_err_oom();
-    maker m = { .x = x, .in = in, .options = options ? *options : (lz_straight_options){ 0 } };
-    lz_arena_init(&x->arena);
-    lz_arena_init(&m.scratch);
-    x->graph = lz_graph_retain(g);
-    lz_err *e = make(&m);
-    lz_vec_deinit(&m.nodes);
-    lz_vec_deinit(&m.outputs);
-    lz_arena_deinit(&m.scratch);
+    maker m = { .x = x, .in = in, .options = options ? *options : (lz_static_graph_options){ 0 } };
+    lz_err *e = create(&m, g);
     if (e)
-        lz_straight_destroy(x);
+        lz_static_graph_destroy(x);
     else
         *out = x;
+    return e;
+}
+
+lz_err *lz_static_graph_lower(lz_graph *g, const lz_static_graph_input *in,
+                              const lz_static_graph_options *options, lz_static_graph_take_fn *take,
+                              void *user)
+{
+    lz_static_graph *x = lz_mem_zalloc(1, sizeof *x);
+    if (!x)
+        return lz_err_oom();
+    maker m = { .x = x, .in = in, .options = *options, .take = take, .user = user };
+    m.options.ops = SIZE_MAX;
+    lz_err *e = create(&m, g);
+    lz_static_graph_destroy(x);
     return e;
 }

@@ -17,10 +17,10 @@ void lz_executor_destroy(lz_executor *x); /* NULL does nothing */
 size_t lz_executor_inputs(const lz_executor *x);
 size_t lz_executor_outputs(const lz_executor *x);
 
-/* Inputs are borrowed; arrays among them stay as they are, even where the graph writes to
- * them. Gives one count of each output; none on failure. */
-LZ_MUST_USE lz_err *lz_executor_run(lz_executor *x, const lz_gv *in, size_t nin, lz_exec_env *env,
-                                    lz_gv *out);
+/* Inputs are borrowed; their arrays do not change, even where the graph writes to them. Gives one count of
+ * each output; none on failure. */
+LZ_MUST_USE lz_err *lz_executor_run(lz_executor *x, const lz_script_value *in, size_t nin, lz_exec_env *env,
+                                    lz_script_value *out);
 
 /* Plans made so far. */
 size_t lz_executor_plans(lz_executor *x);

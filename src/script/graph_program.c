@@ -2,56 +2,59 @@
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "lower/layout.h"
+#include "op/op_table.h"
 #include "script/segment.h"
 
-enum { LZ_SEGMENT_MOST = 4096 }; /* operators of a segment */
+enum { LZ_SEGMENT_MOST = 4096 }; /* most operators of a segment */
 
 typedef struct compiler {
-    lz_gprogram *p;
-    LZ_VEC(lz_pconstant) constants;
+    lz_script_program *p;
+    LZ_VEC(lz_script_constant) constants;
     LZ_VEC(lz_segment *) segments;
-    LZ_VEC(lz_ir_block *) blocks; /* in the order of their owners; the graph's own first */
-    LZ_VEC(lz_pblock *) made;
+    LZ_VEC(lz_ssa_block *) blocks; /* owners before the blocks in them, the graph's own block first */
+    LZ_VEC(lz_script_block *) made;
 } compiler;
 
 /* ---- kinds ---- */
 
-static lz_ikind kind_of(const lz_ir_node *n)
+static lz_script_instr_kind kind_of(const lz_ssa_node *n)
 {
-    static const lz_ikind prims[LZ_PRIM_COUNT] = {
-        [LZ_PRIM_NONE] = LZ_INST_UNKNOWN,
-        [LZ_PRIM_IF] = LZ_INST_IF,
-        [LZ_PRIM_LOOP] = LZ_INST_LOOP,
-        [LZ_PRIM_LIST] = LZ_INST_LIST,
-        [LZ_PRIM_LIST_UNPACK] = LZ_INST_LIST_UNPACK,
-        [LZ_PRIM_TUPLE] = LZ_INST_TUPLE,
-        [LZ_PRIM_TUPLE_UNPACK] = LZ_INST_TUPLE_UNPACK,
-        [LZ_PRIM_TUPLE_INDEX] = LZ_INST_TUPLE_INDEX,
-        [LZ_PRIM_TUPLE_SLICE] = LZ_INST_TUPLE_SLICE,
-        [LZ_PRIM_DICT] = LZ_INST_DICT,
-        [LZ_PRIM_UNINITIALIZED] = LZ_INST_UNINITIALIZED,
-        [LZ_PRIM_CAST] = LZ_INST_SAME,
+    static const lz_script_instr_kind prims[LZ_PRIM_COUNT] = {
+        [LZ_PRIM_NONE] = LZ_SCRIPT_INSTR_UNKNOWN,
+        [LZ_PRIM_IF] = LZ_SCRIPT_INSTR_IF,
+        [LZ_PRIM_LOOP] = LZ_SCRIPT_INSTR_LOOP,
+        [LZ_PRIM_LIST] = LZ_SCRIPT_INSTR_LIST,
+        [LZ_PRIM_LIST_UNPACK] = LZ_SCRIPT_INSTR_LIST_UNPACK,
+        [LZ_PRIM_TUPLE] = LZ_SCRIPT_INSTR_TUPLE,
+        [LZ_PRIM_TUPLE_UNPACK] = LZ_SCRIPT_INSTR_TUPLE_UNPACK,
+        [LZ_PRIM_TUPLE_INDEX] = LZ_SCRIPT_INSTR_TUPLE_INDEX,
+        [LZ_PRIM_TUPLE_SLICE] = LZ_SCRIPT_INSTR_TUPLE_SLICE,
+        [LZ_PRIM_DICT] = LZ_SCRIPT_INSTR_DICT,
+        [LZ_PRIM_UNINITIALIZED] = LZ_SCRIPT_INSTR_UNINITIALIZED,
+        [LZ_PRIM_CAST] = LZ_SCRIPT_INSTR_SAME,
     };
     if (n->op)
-        return LZ_INST_OP;
-    return n->builtin ? LZ_INST_BUILTIN : prims[n->sym->prim];
+        return LZ_SCRIPT_INSTR_OP;
+    return n->builtin ? LZ_SCRIPT_INSTR_BUILTIN : prims[n->sym->prim];
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): LZ_TYPE_DEPTH deep at most */
+/* NOLINTNEXTLINE(misc-no-recursion): at most LZ_TYPE_DEPTH deep */
 static bool holds_tensor(const lz_type *t)
 {
-    bool any = t->kind == LZ_TY_TENSOR;
+    bool any = t->kind == LZ_GRAPH_TYPE_TENSOR;
     for (size_t i = 0; !any && i < t->n; i++)
         any = holds_tensor(t->elem[i]);
     return any;
 }
 
-/* A value that a plan's key can name: numbers, strings, tensors, lists and tuples of them. */
-/* NOLINTNEXTLINE(misc-no-recursion): LZ_TYPE_DEPTH deep at most */
+/* Whether a key of segments (segment_key.c) can contain the value: numbers, strings, tensors, lists and
+ * tuples of these. */
+/* NOLINTNEXTLINE(misc-no-recursion): at most LZ_TYPE_DEPTH deep */
 static bool is_plain(const lz_type *t)
 {
-    bool plain = t->kind <= LZ_TY_DEVICE || t->kind == LZ_TY_LIST || t->kind == LZ_TY_OPTIONAL
-                 || t->kind == LZ_TY_TUPLE;
+    bool plain = t->kind <= LZ_GRAPH_TYPE_DEVICE || t->kind == LZ_GRAPH_TYPE_LIST
+                 || t->kind == LZ_GRAPH_TYPE_OPTIONAL || t->kind == LZ_GRAPH_TYPE_TUPLE;
     for (size_t i = 0; plain && i < t->n; i++)
         plain = is_plain(t->elem[i]);
     return plain;
@@ -59,50 +62,51 @@ static bool is_plain(const lz_type *t)
 
 static bool is_list(const lz_type *t)
 {
-    while (t->kind == LZ_TY_OPTIONAL)
+    while (t->kind == LZ_GRAPH_TYPE_OPTIONAL)
         t = t->elem[0];
-    return t->kind == LZ_TY_LIST || t->kind == LZ_TY_DICT;
+    return t->kind == LZ_GRAPH_TYPE_LIST || t->kind == LZ_GRAPH_TYPE_DICT;
 }
 
-/* A built-in that can be asked while a segment is lowered: it only looks at numbers and
- * at sizes, and what it gives is no part of what it took. */
-static bool folds_builtin(const lz_ir_node *n)
+/* Whether a built-in can run while a segment is functionalized: it reads only numbers and sizes, and its
+ * result shares nothing with its arguments. */
+static bool folds_builtin(const lz_ssa_node *n)
 {
-    const unsigned bad = LZ_BF_WRITES | LZ_BF_EFFECT | LZ_BF_READS_DATA | LZ_BF_RAISES;
+    const unsigned bad = LZ_BUILTIN_WRITES | LZ_BUILTIN_EFFECT | LZ_BUILTIN_READS_DATA | LZ_BUILTIN_RAISES;
     if (n->builtin->flags & bad)
         return false;
     for (uint32_t i = 0; i < n->nout; i++)
-        if (holds_tensor(n->out[i]->type) || (is_list(n->out[i]->type) && !(n->builtin->flags & LZ_BF_FRESH)))
+        if (holds_tensor(n->out[i]->type)
+            || (is_list(n->out[i]->type) && !(n->builtin->flags & LZ_BUILTIN_FRESH)))
             return false;
     return true;
 }
 
-static bool folds(const lz_ir_node *n)
+static bool folds(const lz_ssa_node *n)
 {
     switch (kind_of(n)) {
-    case LZ_INST_OP:
+    case LZ_SCRIPT_INSTR_OP:
         break;
-    case LZ_INST_BUILTIN:
+    case LZ_SCRIPT_INSTR_BUILTIN:
         if (!folds_builtin(n))
             return false;
         break;
-    case LZ_INST_LIST:
-    case LZ_INST_LIST_UNPACK:
-    case LZ_INST_TUPLE:
-    case LZ_INST_TUPLE_UNPACK:
-    case LZ_INST_TUPLE_INDEX:
+    case LZ_SCRIPT_INSTR_LIST:
+    case LZ_SCRIPT_INSTR_LIST_UNPACK:
+    case LZ_SCRIPT_INSTR_TUPLE:
+    case LZ_SCRIPT_INSTR_TUPLE_UNPACK:
+    case LZ_SCRIPT_INSTR_TUPLE_INDEX:
         break;
     default:
         return false;
     }
     for (uint32_t i = 0; i < n->nin; i++)
-        if (!is_plain(lz_ir_in(n, i)->type))
+        if (!is_plain(lz_ssa_in(n, i)->type))
             return false;
     return true;
 }
 
-/* Its results are numbers: they are known when the segment has run. */
-static bool ends_segment(const lz_ir_node *n)
+/* Whether a result of the operator is a number: it is known only after the segment has run. */
+static bool ends_segment(const lz_ssa_node *n)
 {
     for (uint32_t i = 0; n->op && i < n->nout; i++)
         if (!holds_tensor(n->out[i]->type))
@@ -112,22 +116,22 @@ static bool ends_segment(const lz_ir_node *n)
 
 /* ---- slots and places ---- */
 
-static void number_values(lz_ir_node *n, uint32_t *next)
+static void number_values(lz_ssa_node *n, uint32_t *next)
 {
     for (uint32_t i = 0; i < n->nout; i++)
         n->out[i]->mark = (*next)++;
 }
 
-/* Values get slots, nodes their place in the block. */
+/* Gives each value a slot, and each node its place in the block. */
 static lz_err *number(compiler *c, lz_graph *g)
 {
     uint32_t next = 0;
     LZ_TRY(lz_vec_push(&c->blocks, g->block));
     for (size_t b = 0; b < c->blocks.len; b++) {
-        lz_ir_block *block = c->blocks.data[b];
+        lz_ssa_block *block = c->blocks.data[b];
         uint32_t place = 0;
         number_values(block->param, &next);
-        for (lz_ir_node *n = lz_ir_first(block); n != block->ret; n = n->next) {
+        for (lz_ssa_node *n = lz_ssa_first(block); n != block->ret; n = n->next) {
             number_values(n, &next);
             n->mark = place++;
             for (uint32_t k = 0; k < n->nblocks; k++)
@@ -140,12 +144,13 @@ static lz_err *number(compiler *c, lz_graph *g)
     return NULL;
 }
 
-/* The place in v's block after which nobody uses v; `end` if a result of the block is v. */
-static uint32_t last_use(const lz_ir_value *v, const lz_ir_block *block)
+/* The place in v's block of the last node that uses v. If the block returns v, the place of the return
+ * node. */
+static uint32_t last_use(const lz_ssa_value *v, const lz_ssa_block *block)
 {
     uint32_t last = v->node == block->param ? 0 : v->node->mark;
-    for (const lz_ir_use *u = v->uses; u; u = u->next) {
-        const lz_ir_node *n = u->user;
+    for (const lz_ssa_use *u = v->uses; u; u = u->next) {
+        const lz_ssa_node *n = u->user;
         while (n->block != block)
             n = n->block->owner;
         last = n->mark > last ? n->mark : last;
@@ -155,17 +160,17 @@ static uint32_t last_use(const lz_ir_value *v, const lz_ir_block *block)
 
 /* ---- instructions ---- */
 
-static lz_err *input_slots(compiler *c, const lz_ir_node *n, const uint32_t **out)
+static lz_err *input_slots(compiler *c, const lz_ssa_node *n, const uint32_t **out)
 {
     uint32_t *slots;
     LZ_TRY(lz_arena_new(&c->p->arena, &slots, n->nin + 1));
     for (uint32_t i = 0; i < n->nin; i++)
-        slots[i] = lz_ir_in(n, i)->mark;
+        slots[i] = lz_ssa_in(n, i)->mark;
     *out = slots;
     return NULL;
 }
 
-static lz_err *output_slots(compiler *c, const lz_ir_node *n, const uint32_t **out)
+static lz_err *output_slots(compiler *c, const lz_ssa_node *n, const uint32_t **out)
 {
     uint32_t *slots;
     LZ_TRY(lz_arena_new(&c->p->arena, &slots, n->nout + 1));
@@ -175,9 +180,9 @@ static lz_err *output_slots(compiler *c, const lz_ir_node *n, const uint32_t **o
     return NULL;
 }
 
-static lz_err *compile_node(compiler *c, const lz_ir_node *n, lz_inst *out)
+static lz_err *compile_node(compiler *c, const lz_ssa_node *n, lz_script_instr *out)
 {
-    *out = (lz_inst){ .kind = kind_of(n), .nin = n->nin, .nout = n->nout, .node = n };
+    *out = (lz_script_instr){ .kind = kind_of(n), .nin = n->nin, .nout = n->nout, .node = n };
     LZ_TRY(input_slots(c, n, &out->in));
     LZ_TRY(output_slots(c, n, &out->out));
     for (uint32_t k = 0; k < n->nblocks && k < 2; k++)
@@ -188,19 +193,19 @@ static lz_err *compile_node(compiler *c, const lz_ir_node *n, lz_inst *out)
 /* ---- segments ---- */
 
 typedef struct span {
-    lz_ir_node *first, *last;
-    lz_ir_node *end; /* where looking for more ended */
+    lz_ssa_node *first, *last;
+    lz_ssa_node *end; /* the node at which the search stopped */
     uint32_t nodes, ops;
     bool closed;
 } span;
 
-static bool is_constant(const lz_ir_node *n)
+static bool is_constant(const lz_ssa_node *n)
 {
-    return lz_ir_is(n, LZ_PRIM_CONSTANT);
+    return lz_ssa_is(n, LZ_PRIM_CONSTANT);
 }
 
-/* The longest segment that begins at n; nodes behind its last operator are left out. */
-static span find_span(lz_ir_node *n, const lz_ir_block *block)
+/* The longest segment that begins at n. It ends with an operator: later nodes are left out. */
+static span find_span(lz_ssa_node *n, const lz_ssa_block *block)
 {
     span s = { .first = n };
     uint32_t nodes = 0;
@@ -221,13 +226,14 @@ static span find_span(lz_ir_node *n, const lz_ir_block *block)
     return s;
 }
 
-static bool is_inside(const lz_ir_node *n, const lz_ir_block *block, const span *s)
+static bool is_inside(const lz_ssa_node *n, const lz_ssa_block *block, const span *s)
 {
     return n->block == block && n->mark >= s->first->mark && n->mark <= s->last->mark && !is_constant(n);
 }
 
-/* A number that an operator takes as a Scalar, a float or a Tensor. */
-static bool is_scalar_use(const lz_ir_node *n, uint32_t i)
+/* Whether an operator takes input i as a Scalar, a float or a Tensor: then a number there may be passed at
+ * run time. */
+static bool is_scalar_use(const lz_ssa_node *n, uint32_t i)
 {
     if (!n->op || i >= n->op->nargs)
         return false;
@@ -237,30 +243,31 @@ static bool is_scalar_use(const lz_ir_node *n, uint32_t i)
 
 static bool is_number(const lz_type *t)
 {
-    return t->kind == LZ_TY_INT || t->kind == LZ_TY_FLOAT || t->kind == LZ_TY_BOOL || t->kind == LZ_TY_SCALAR;
+    return t->kind == LZ_GRAPH_TYPE_INT || t->kind == LZ_GRAPH_TYPE_FLOAT || t->kind == LZ_GRAPH_TYPE_BOOL
+           || t->kind == LZ_GRAPH_TYPE_SCALAR;
 }
 
 enum { NO_INPUT = UINT32_MAX };
 
 typedef struct local {
     compiler *c;
-    const lz_ir_block *block;
+    const lz_ssa_block *block;
     const span *span;
     lz_segment *seg;
-    lz_map numbers;            /* value pointer -> 1 + local slot */
-    LZ_VEC(uint32_t) input_of; /* local slot -> input, or NO_INPUT */
+    lz_map numbers;            /* value pointer -> 1 + local number */
+    LZ_VEC(uint32_t) input_of; /* local -> input, or NO_INPUT */
     LZ_VEC(lz_seg_input) inputs;
-    LZ_VEC(lz_pconstant) constants;
+    LZ_VEC(lz_script_constant) constants;
 } local;
 
-static lz_str key_of(lz_ir_value *const *v)
+static lz_str key_of(lz_ssa_value *const *v)
 {
     return (lz_str){ (const char *)v, sizeof *v };
 }
 
-static lz_err *add_local(local *l, lz_ir_value *v, uint32_t *out)
+static lz_err *add_local(local *l, lz_ssa_value *v, uint32_t *out)
 {
-    lz_ir_value **key;
+    lz_ssa_value **key;
     *out = l->seg->n_local++;
     LZ_TRY(lz_vec_push(&l->input_of, NO_INPUT));
     LZ_TRY(lz_arena_new(&l->c->p->arena, &key, 1));
@@ -269,27 +276,27 @@ static lz_err *add_local(local *l, lz_ir_value *v, uint32_t *out)
     return lz_map_put(&l->numbers, key_of(key), (void *)(uintptr_t)(*out + 1));
 }
 
-static uint32_t find_local(const local *l, lz_ir_value *v)
+static uint32_t find_local(const local *l, lz_ssa_value *v)
 {
     uintptr_t at = (uintptr_t)lz_map_get(&l->numbers, key_of(&v));
     return at ? (uint32_t)at - 1 : UINT32_MAX;
 }
 
-static lz_err *add_input(local *l, lz_ir_value *v, uint32_t *out)
+static lz_err *add_input(local *l, lz_ssa_value *v, uint32_t *out)
 {
-    lz_gv constant;
+    lz_script_value constant;
     LZ_TRY(add_local(l, v, out));
-    if (lz_ir_const(v, &constant) && constant.kind != LZ_GV_ARRAY)
-        return lz_vec_push(&l->constants, (lz_pconstant){ *out, constant });
+    if (lz_ssa_const(v, &constant) && constant.kind != LZ_SCRIPT_VALUE_ARRAY)
+        return lz_vec_push(&l->constants, (lz_script_constant){ *out, constant });
     l->input_of.data[*out] = (uint32_t)l->inputs.len;
     return lz_vec_push(&l->inputs, (lz_seg_input){ v->mark, *out, is_number(v->type) });
 }
 
-/* The local slot of input i of a node of the segment. A number stays one that is told at
- * run time as long as all its uses in the segment are as a Scalar. */
-static lz_err *take_input(local *l, const lz_ir_node *n, uint32_t i, uint32_t *out)
+/* The local of input i of a node of the segment. A number is passed at run time only if all its uses in
+ * the segment are as a Scalar. */
+static lz_err *take_input(local *l, const lz_ssa_node *n, uint32_t i, uint32_t *out)
 {
-    lz_ir_value *v = lz_ir_in(n, i);
+    lz_ssa_value *v = lz_ssa_in(n, i);
     *out = find_local(l, v);
     if (*out == UINT32_MAX)
         LZ_TRY(add_input(l, v, out));
@@ -299,10 +306,17 @@ static lz_err *take_input(local *l, const lz_ir_node *n, uint32_t i, uint32_t *o
     return NULL;
 }
 
-static lz_err *segment_inst(local *l, const lz_ir_node *n, lz_inst *out)
+/* Whether the operator writes, or reads elements of a storage that its argument does not show. */
+static bool needs_storages(const lz_op_row *op)
+{
+    return op->flags & LZ_OPF_MUTABLE
+           || lz_layout_of(op)->memory & (LZ_MEMORY_STORAGE | LZ_MEMORY_STATISTICS);
+}
+
+static lz_err *segment_inst(local *l, const lz_ssa_node *n, lz_script_instr *out)
 {
     uint32_t *in, *to;
-    *out = (lz_inst){ .kind = kind_of(n), .nin = n->nin, .nout = n->nout, .node = n };
+    *out = (lz_script_instr){ .kind = kind_of(n), .nin = n->nin, .nout = n->nout, .node = n };
     LZ_TRY(lz_arena_new(&l->c->p->arena, &in, n->nin + 1));
     LZ_TRY(lz_arena_new(&l->c->p->arena, &to, n->nout + 1));
     for (uint32_t i = 0; i < n->nin; i++)
@@ -311,13 +325,13 @@ static lz_err *segment_inst(local *l, const lz_ir_node *n, lz_inst *out)
         LZ_TRY(add_local(l, n->out[i], &to[i]));
     out->in = in;
     out->out = to;
-    l->seg->writes = l->seg->writes || (n->op && n->op->flags & LZ_OPF_MUTABLE);
+    l->seg->whole = l->seg->whole || (n->op && needs_storages(n->op));
     return NULL;
 }
 
-static bool is_used_outside(const local *l, const lz_ir_value *v)
+static bool is_used_outside(const local *l, const lz_ssa_value *v)
 {
-    for (const lz_ir_use *u = v->uses; u; u = u->next)
+    for (const lz_ssa_use *u = v->uses; u; u = u->next)
         if (!is_inside(u->user, l->block, l->span))
             return true;
     return false;
@@ -327,7 +341,7 @@ static lz_err *find_outputs(local *l)
 {
     LZ_VEC(lz_seg_output) outputs = { 0 };
     lz_err *e = NULL;
-    for (const lz_ir_node *n = l->span->first; !e && n != l->span->last->next; n = n->next)
+    for (const lz_ssa_node *n = l->span->first; !e && n != l->span->last->next; n = n->next)
         for (uint32_t i = 0; !e && !is_constant(n) && i < n->nout; i++)
             if (is_used_outside(l, n->out[i]))
                 e = lz_vec_push(&outputs, (lz_seg_output){ n->out[i]->mark, find_local(l, n->out[i]) });
@@ -340,11 +354,32 @@ static lz_err *find_outputs(local *l)
     return e;
 }
 
+/* Finds for each local the instruction that makes it and the last one that reads it. */
+static lz_err *find_lives(local *l)
+{
+    lz_segment *s = l->seg;
+    lz_arena *a = &l->c->p->arena;
+    LZ_TRY(lz_arena_new(a, &s->first, s->n_local + 1));
+    LZ_TRY(lz_arena_new(a, &s->last, s->n_local + 1));
+    LZ_TRY(lz_arena_new(a, &s->is_constant, s->n_local + 1));
+    for (uint32_t i = 0; i < s->n; i++) {
+        for (uint32_t k = 0; k < s->insts[i].nin; k++)
+            s->last[s->insts[i].in[k]] = i;
+        for (uint32_t k = 0; k < s->insts[i].nout; k++)
+            s->first[s->insts[i].out[k]] = i + 1;
+    }
+    for (uint32_t i = 0; i < s->n_outputs; i++)
+        s->last[s->outputs[i].local] = s->n;
+    for (uint32_t i = 0; i < s->n_constants; i++)
+        s->is_constant[s->constants[i].slot] = true;
+    return NULL;
+}
+
 static lz_err *fill_segment(local *l)
 {
     lz_segment *s = l->seg;
     LZ_TRY(lz_arena_new(&l->c->p->arena, &s->insts, l->span->nodes));
-    for (const lz_ir_node *n = l->span->first; n != l->span->last->next; n = n->next)
+    for (const lz_ssa_node *n = l->span->first; n != l->span->last->next; n = n->next)
         if (!is_constant(n))
             LZ_TRY(segment_inst(l, n, &s->insts[s->n++]));
     LZ_TRY(find_outputs(l));
@@ -356,10 +391,10 @@ static lz_err *fill_segment(local *l)
         s->constants[i] = l->constants.data[i];
     s->n_inputs = (uint32_t)l->inputs.len;
     s->n_constants = (uint32_t)l->constants.len;
-    return NULL;
+    return find_lives(l);
 }
 
-static lz_err *compile_segment(compiler *c, const lz_ir_block *block, const span *s, lz_segment **out)
+static lz_err *compile_segment(compiler *c, const lz_ssa_block *block, const span *s, lz_segment **out)
 {
     local l = { .c = c, .block = block, .span = s };
     LZ_TRY(lz_arena_new(&c->p->arena, &l.seg, 1));
@@ -379,27 +414,27 @@ static lz_err *compile_segment(compiler *c, const lz_ir_block *block, const span
 
 /* ---- blocks ---- */
 
-static lz_err *add_constants(compiler *c, const lz_ir_block *block)
+static lz_err *add_constants(compiler *c, const lz_ssa_block *block)
 {
-    for (const lz_ir_node *n = lz_ir_first(block); n != block->ret; n = n->next) {
-        lz_gv v;
+    for (const lz_ssa_node *n = lz_ssa_first(block); n != block->ret; n = n->next) {
+        lz_script_value v;
         if (!is_constant(n))
             continue;
-        lz_ir_const(n->out[0], &v);
-        LZ_TRY(lz_vec_push(&c->constants, (lz_pconstant){ n->out[0]->mark, v }));
+        lz_ssa_const(n->out[0], &v);
+        LZ_TRY(lz_vec_push(&c->constants, (lz_script_constant){ n->out[0]->mark, v }));
     }
     return NULL;
 }
 
-/* Which instruction each place of a block belongs to. */
-static lz_err *compile_insts(compiler *c, const lz_ir_block *block, lz_pblock *out, uint32_t *inst_of)
+/* Compiles the block. inst_of: by place, the index of the instruction that the node became part of. */
+static lz_err *compile_insts(compiler *c, const lz_ssa_block *block, lz_script_block *out, uint32_t *inst_of)
 {
-    uint32_t plain = 0; /* up to this place there are no operators */
-    for (lz_ir_node *n = lz_ir_first(block); n != block->ret; n = n->next) {
+    uint32_t plain = 0; /* nodes before this place start no segment: no operator follows */
+    for (lz_ssa_node *n = lz_ssa_first(block); n != block->ret; n = n->next) {
         inst_of[n->mark] = out->n;
         if (is_constant(n))
             continue;
-        lz_inst *inst = &out->insts[out->n++];
+        lz_script_instr *inst = &out->insts[out->n++];
         span s = { 0 };
         if (n->mark >= plain && folds(n)) {
             s = find_span(n, block);
@@ -409,7 +444,7 @@ static lz_err *compile_insts(compiler *c, const lz_ir_block *block, lz_pblock *o
             LZ_TRY(compile_node(c, n, inst));
             continue;
         }
-        *inst = (lz_inst){ .kind = LZ_INST_SEGMENT, .node = n };
+        *inst = (lz_script_instr){ .kind = LZ_SCRIPT_INSTR_SEGMENT, .node = n };
         LZ_TRY(compile_segment(c, block, &s, &inst->segment));
         for (; n != s.last; n = n->next)
             inst_of[n->mark] = out->n - 1;
@@ -419,24 +454,24 @@ static lz_err *compile_insts(compiler *c, const lz_ir_block *block, lz_pblock *o
     return NULL;
 }
 
-typedef void value_fn(void *user, const lz_ir_value *v);
+typedef void value_fn(void *user, const lz_ssa_value *v);
 
-/* Values that the block's own nodes make, constants aside. */
-static void each_value(const lz_ir_block *block, value_fn *fn, void *user)
+/* Calls fn for each value that the block's own nodes make, except constants. */
+static void each_value(const lz_ssa_block *block, value_fn *fn, void *user)
 {
-    for (const lz_ir_node *n = block->param; n != block->ret; n = n->next)
+    for (const lz_ssa_node *n = block->param; n != block->ret; n = n->next)
         for (uint32_t i = 0; !is_constant(n) && i < n->nout; i++)
             fn(user, n->out[i]);
 }
 
 typedef struct lives {
-    const lz_ir_block *block;
-    lz_pblock *made;
+    const lz_ssa_block *block;
+    lz_script_block *made;
     const uint32_t *inst_of;
-    uint32_t **dead; /* of each instruction, as it is filled */
+    uint32_t **dead; /* by instruction: where the next dead slot is written */
 } lives;
 
-static void count_dead(void *user, const lz_ir_value *v)
+static void count_dead(void *user, const lz_ssa_value *v)
 {
     lives *l = user;
     uint32_t inst = l->inst_of[last_use(v, l->block)];
@@ -444,7 +479,7 @@ static void count_dead(void *user, const lz_ir_value *v)
         l->made->insts[inst].ndead++;
 }
 
-static void list_dead(void *user, const lz_ir_value *v)
+static void list_dead(void *user, const lz_ssa_value *v)
 {
     lives *l = user;
     uint32_t inst = l->inst_of[last_use(v, l->block)];
@@ -452,7 +487,8 @@ static void list_dead(void *user, const lz_ir_value *v)
         *l->dead[inst]++ = v->mark;
 }
 
-static lz_err *find_dead(compiler *c, const lz_ir_block *block, lz_pblock *made, const uint32_t *inst_of)
+static lz_err *find_dead(compiler *c, const lz_ssa_block *block, lz_script_block *made,
+                         const uint32_t *inst_of)
 {
     lives l = { .block = block, .made = made, .inst_of = inst_of };
     each_value(block, count_dead, &l);
@@ -465,7 +501,7 @@ static lz_err *find_dead(compiler *c, const lz_ir_block *block, lz_pblock *made,
     return NULL;
 }
 
-static lz_err *compile_block(compiler *c, const lz_ir_block *block, lz_pblock *out)
+static lz_err *compile_block(compiler *c, const lz_ssa_block *block, lz_script_block *out)
 {
     uint32_t *inst_of;
     bool *own;
@@ -477,7 +513,7 @@ static lz_err *compile_block(compiler *c, const lz_ir_block *block, lz_pblock *o
     out->nparams = block->param->nout;
     out->nrets = block->ret->nin;
     for (uint32_t i = 0; i < out->nrets; i++) {
-        const lz_ir_node *maker = lz_ir_in(block->ret, i)->node;
+        const lz_ssa_node *maker = lz_ssa_in(block->ret, i)->node;
         own[i] = maker->block == block && !is_constant(maker);
     }
     out->own_ret = own;
@@ -486,13 +522,13 @@ static lz_err *compile_block(compiler *c, const lz_ir_block *block, lz_pblock *o
     return find_dead(c, block, out, inst_of);
 }
 
-/* ---- programs ---- */
+/* ---- the whole program ---- */
 
 static lz_err *compile(compiler *c, lz_graph *g)
 {
     LZ_TRY(number(c, g));
     for (size_t i = 0; i < c->blocks.len; i++) {
-        lz_pblock *b;
+        lz_script_block *b;
         LZ_TRY(lz_arena_new(&c->p->arena, &b, 1));
         LZ_TRY(lz_vec_push(&c->made, b));
     }
@@ -504,20 +540,21 @@ static lz_err *compile(compiler *c, lz_graph *g)
 
 static lz_err *keep_lists(compiler *c)
 {
-    lz_gprogram *p = c->p;
+    lz_script_program *p = c->p;
     LZ_TRY(lz_arena_new(&p->arena, &p->constants, c->constants.len + 1));
     for (size_t i = 0; i < c->constants.len; i++) {
         p->constants[i] = c->constants.data[i];
-        lz_gv_retain(p->constants[i].value);
+        lz_script_value_retain(p->constants[i].value);
     }
     p->n_constants = c->constants.len;
     return NULL;
 }
 
-/* Segments have locks: they are given up with the program, whatever went wrong. */
+/* Moves the segments to the program. They have locks, so the program must destroy them, also after an
+ * error. */
 static lz_err *keep_segments(compiler *c)
 {
-    lz_gprogram *p = c->p;
+    lz_script_program *p = c->p;
     lz_err *e = lz_arena_new(&p->arena, &p->segments, c->segments.len + 1);
     for (size_t i = 0; i < c->segments.len; i++)
         if (e)
@@ -527,9 +564,9 @@ static lz_err *keep_segments(compiler *c)
     return e;
 }
 
-lz_err *lz_gprogram_create(lz_graph *g, lz_gprogram **out)
+lz_err *lz_script_program_create(lz_graph *g, lz_script_program **out)
 {
-    lz_gprogram *p = lz_mem_zalloc(1, sizeof *p);
+    lz_script_program *p = lz_mem_zalloc(1, sizeof *p);
     if (!p)
         return lz_err_oom();
     compiler c = { .p = p };
@@ -544,30 +581,26 @@ lz_err *lz_gprogram_create(lz_graph *g, lz_gprogram **out)
     lz_vec_deinit(&c.blocks);
     lz_vec_deinit(&c.made);
     if (e)
-        lz_gprogram_destroy(p);
+        lz_script_program_destroy(p);
     else
         *out = p;
     return e;
 }
 
-void lz_gprogram_destroy(lz_gprogram *p)
+void lz_script_program_destroy(lz_script_program *p)
 {
     if (!p)
         return;
     for (size_t i = 0; i < p->n_segments; i++)
         lz_segment_deinit(p->segments[i]);
     for (size_t i = 0; i < p->n_constants; i++)
-        lz_gv_release(p->constants[i].value);
+        lz_script_value_release(p->constants[i].value);
     lz_graph_release(p->graph);
     lz_arena_deinit(&p->arena);
     lz_mem_free(p);
 }
 
-lz_err *lz_gprogram_error(const lz_gprogram *p, const lz_ir_node *n, lz_err *e)
+lz_err *lz_script_program_error(const lz_script_program *p, const lz_ssa_node *n, lz_err *e)
 {
-    if (!e || lz_err_code(e) == LZ_ERR_MEMORY)
-        return e;
-    lz_err *named = lz_ir_error(p->graph, n, lz_err_code(e), "%s", lz_err_text(e));
-    lz_err_free(e);
-    return named;
+    return lz_ssa_locate(p->graph, n, e);
 }

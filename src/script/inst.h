@@ -4,7 +4,7 @@
 
 #include "script/graph_program.h"
 
-/* Reads its inputs from slots, sets its outputs there. */
-LZ_MUST_USE lz_err *lz_inst_run(const lz_inst *i, lz_gv *slots);
+/* Reads the instruction's inputs from slots, and writes its outputs to slots. */
+LZ_MUST_USE lz_err *lz_script_instr_run(const lz_script_instr *i, lz_script_value *slots);
 
 #endif

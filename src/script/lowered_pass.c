@@ -1,5 +1,5 @@
-/* Passes below the graph, each from the text of a lowered program to that of another; and
- * the list of all passes. The functions are those that make a plan for the executor. */
+/* The passes below the graph of operators, from text to text, and the list of all passes. They call the
+ * functions that make the executor's plans. */
 #include "base/mem.h"
 #include "core/dtype.h"
 #include "plan/dag_passes.h"
@@ -20,7 +20,7 @@ void lz_lowered_deinit(lz_lowered *l)
 
 bool lz_graph_is_lowered(const lz_graph *g)
 {
-    for (const lz_ir_node *n = lz_ir_first(g->block); n != g->block->ret; n = n->next)
+    for (const lz_ssa_node *n = lz_ssa_first(g->block); n != g->block->ret; n = n->next)
         if (lz_str_starts(n->sym->name, LZ_STR("lz::")))
             return true;
     return false;
@@ -29,14 +29,14 @@ bool lz_graph_is_lowered(const lz_graph *g)
 bool lz_graph_is_fused(const lz_graph *g)
 {
     static const char *const names[] = { "lz::buffer", "lz::group", "lz::run", "lz::memory" };
-    for (const lz_ir_node *n = lz_ir_first(g->block); n != g->block->ret; n = n->next)
+    for (const lz_ssa_node *n = lz_ssa_first(g->block); n != g->block->ret; n = n->next)
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-            if (lz_ir_named(n, names[i]))
+            if (lz_ssa_named(n, names[i]))
                 return true;
     return false;
 }
 
-/* ---- from text to text ---- */
+/* ---- reading and writing the text ---- */
 
 typedef lz_err *lowered_fn(lz_lowered *l);
 
@@ -75,7 +75,7 @@ static lz_err *nothing(lz_lowered *l)
     return NULL;
 }
 
-/* What is lowered already is read, and so checked. */
+/* A graph that is lowered already is only read, which checks it. */
 lz_err *lz_pass_lower(lz_graph *g)
 {
     return lz_graph_is_lowered(g) ? on_lowered(g, nothing) : lz_graph_lower(g);
@@ -86,9 +86,9 @@ lz_err *lz_pass_lower(lz_graph *g)
 static lz_err *views(lz_lowered *l)
 {
     lz_lower moved;
-    const lz_ln **now;
+    const lz_low_node **now;
     if (l->is_fused)
-        return lz_errf(LZ_ERR_ARG, "groups are made already");
+        return lz_errf(LZ_ERR_ARG, "the graph is fused already");
     LZ_TRY(lz_arena_new(l->dag->arena, &now, l->outputs.len + 1));
     LZ_TRY(lz_move_views(l->dag, l->outputs.data, l->outputs.len, &moved, now));
     for (size_t i = 0; i < l->outputs.len; i++)
@@ -107,7 +107,7 @@ lz_err *lz_pass_views(lz_graph *g)
 
 /* ---- fuse ---- */
 
-/* Whether kernels of that size can be made. */
+/* Makes the kernels and buffers of a plan. LZ_ERR_LIMIT: a group is too large for a kernel. */
 static lz_err *lay(const lz_lowered *l, lz_plan **out, uint32_t **buffer_of)
 {
     lz_plan *p = lz_plan_new();
@@ -163,13 +163,13 @@ static lz_err *require_buffers(lz_lowered *l)
 
 static lz_err *note_sharing(lz_lowered *l, const lz_plan *p, const uint32_t *buffer_of)
 {
-    const lz_ln **node_of;
+    const lz_low_node **node_of;
     LZ_TRY(lz_arena_new(l->dag->arena, &node_of, p->n_buffers + 1));
     for (uint32_t i = 0; i < l->dag->n_nodes; i++)
         if (buffer_of[i] && !node_of[buffer_of[i] - 1])
             node_of[buffer_of[i] - 1] = l->dag->nodes[i];
     for (uint32_t i = 0; i < l->dag->n_nodes; i++) {
-        l->buffers[i] = (lz_lbuffer){ 0 };
+        l->buffers[i] = (lz_lowered_buffer){ 0 };
         if (buffer_of[i] && p->buffers[buffer_of[i] - 1].shares != LZ_NO_BUFFER)
             l->buffers[i].shares = node_of[p->buffers[buffer_of[i] - 1].shares];
     }
@@ -181,7 +181,7 @@ static lz_err *inplace(lz_lowered *l)
 {
     lz_plan *p;
     uint32_t *buffer_of;
-    LZ_TRY(fuse(l)); /* a program without launches does not look fused */
+    LZ_TRY(fuse(l)); /* a program without launches is not marked as fused */
     LZ_TRY(require_buffers(l));
     LZ_TRY(lz_fused_drop_copies(&l->fused, l->outputs.data, l->outputs.len));
     LZ_TRY(lay(l, &p, &buffer_of));
@@ -199,17 +199,20 @@ lz_err *lz_pass_inplace(lz_graph *g)
 
 /* ---- memory ---- */
 
-/* The text says who shares: it has to be possible. */
-static lz_err *check_sharing(const lz_pbuffer *from, const lz_pbuffer *to)
+/* Checks that two buffers may share memory as the text says. */
+static lz_err *check_sharing(const lz_plan_buffer *from, const lz_plan_buffer *to)
 {
-    bool kinds = from->kind == LZ_PB_INPUT ? to->kind == LZ_PB_OUTPUT : to->kind == LZ_PB_TEMP;
+    bool kinds = from->kind == LZ_PLAN_BUFFER_INPUT ? to->kind == LZ_PLAN_BUFFER_OUTPUT
+                                                    : to->kind == LZ_PLAN_BUFFER_TEMP;
     if (!kinds)
         return lz_errf(LZ_ERR_MODEL,
-                       "a temporary takes the memory of a temporary or output, an output that of an input");
-    if (from->kind == LZ_PB_OUTPUT && to->last > from->first)
-        return lz_errf(LZ_ERR_MODEL, "a temporary lies in the way of an output");
-    if (from->kind == LZ_PB_TEMP && (from->last > to->first || from->first > to->first))
-        return lz_errf(LZ_ERR_MODEL, "a buffer takes the memory of one that is still needed");
+                       "a temporary can share memory with a temporary or an output, an output with an input");
+    if (from->kind != LZ_PLAN_BUFFER_INPUT && from->bytes != to->bytes)
+        return lz_errf(LZ_ERR_MODEL, "two buffers of different sizes share memory");
+    if (from->kind == LZ_PLAN_BUFFER_OUTPUT && to->last > from->first)
+        return lz_errf(LZ_ERR_MODEL, "a temporary and an output share memory while both are in use");
+    if (from->kind == LZ_PLAN_BUFFER_TEMP && (from->last > to->first || from->first > to->first))
+        return lz_errf(LZ_ERR_MODEL, "two buffers share memory while both are in use");
     return NULL;
 }
 
@@ -217,12 +220,12 @@ static lz_err *apply_sharing(const lz_lowered *l, lz_plan *p, const uint32_t *bu
 {
     lz_plan_find_lives(p);
     for (uint32_t i = 0; i < l->dag->n_nodes; i++) {
-        const lz_ln *with = l->buffers[i].shares;
+        const lz_low_node *with = l->buffers[i].shares;
         if (!buffer_of[i] || !with)
             continue;
-        lz_pbuffer *to = &p->buffers[buffer_of[i] - 1];
+        lz_plan_buffer *to = &p->buffers[buffer_of[i] - 1];
         if (!buffer_of[with->id])
-            return lz_errf(LZ_ERR_MODEL, "a buffer takes the memory of one that nobody touches");
+            return lz_errf(LZ_ERR_MODEL, "a buffer shares memory with a buffer that no launch uses");
         to->shares = buffer_of[with->id] - 1;
         LZ_TRY(check_sharing(&p->buffers[to->shares], to));
     }
@@ -232,10 +235,10 @@ static lz_err *apply_sharing(const lz_lowered *l, lz_plan *p, const uint32_t *bu
 static void note_places(lz_lowered *l, const lz_plan *p, const uint32_t *buffer_of)
 {
     for (uint32_t i = 0; i < l->dag->n_nodes; i++) {
-        const lz_pbuffer *b = buffer_of[i] ? &p->buffers[buffer_of[i] - 1] : NULL;
-        lz_lbuffer *m = &l->buffers[i];
+        const lz_plan_buffer *b = buffer_of[i] ? &p->buffers[buffer_of[i] - 1] : NULL;
+        lz_lowered_buffer *m = &l->buffers[i];
         m->placed = b != NULL;
-        m->output = b && b->kind == LZ_PB_OUTPUT;
+        m->output = b && b->kind == LZ_PLAN_BUFFER_OUTPUT;
         m->bytes = b ? (int64_t)b->bytes : 0;
         m->where = b ? (int64_t)b->where : 0;
     }
@@ -280,17 +283,17 @@ lz_err *lz_pass_memory(lz_graph *g)
 /* ---- all passes ---- */
 
 static const lz_pass lowered_passes[] = {
-    { "lower", "replaces operators by the nodes they are made of",
-      "straight-line code, tensor parameters of known dtype and sizes; keeps what is computed",
-      lz_pass_lower },
-    { "views", "brings views to the leaves, where they are strides of inputs",
-      "a lowered graph (runs lower), not fused; keeps every element", lz_pass_views },
-    { "fuse", "cuts a lowered graph into groups and calls, in the order they run",
-      "a lowered graph (runs lower, views if it is none); keeps what is computed", lz_pass_fuse },
-    { "inplace", "puts results where operands lay, and drops copies",
-      "a fused graph (runs those before it if it is none); keeps what launches compute", lz_pass_inplace },
-    { "memory", "says where each buffer lies and how much memory is taken",
-      "a fused graph (runs those before it if it is none); keeps who shares memory", lz_pass_memory },
+    { "lower", "replaces operators by the primitives that they are made of",
+      "straight-line code, tensor parameters of known dtype and sizes; preserves results", lz_pass_lower },
+    { "views", "turns views into strides of inputs",
+      "a lowered graph (runs lower), not fused; preserves every element", lz_pass_views },
+    { "fuse", "divides a lowered graph into groups and calls, in the order in which they run",
+      "a lowered graph (otherwise runs lower, views); preserves every bit", lz_pass_fuse },
+    { "inplace", "reuses operand buffers for results, and removes copies",
+      "a fused graph (otherwise runs the passes before it); preserves results", lz_pass_inplace },
+    { "memory", "assigns buffers to memory",
+      "a fused graph (otherwise runs the passes before it); preserves the sharing of memory",
+      lz_pass_memory },
 };
 
 enum { LOWERED = sizeof lowered_passes / sizeof *lowered_passes };
@@ -319,7 +322,7 @@ static lz_err *no_such_pass(lz_str name)
         lz_text_printf(&t, "%s%s", i ? ", " : "", pass_get(i)->name);
     lz_err *e = lz_text_check(&t);
     e = e ? e
-          : lz_errf(LZ_ERR_NOT_FOUND, "there is no pass '%.*s'; there are %.*s", LZ_FMT(name),
+          : lz_errf(LZ_ERR_NOT_FOUND, "there is no pass '%.*s'; the passes are %.*s", LZ_FMT(name),
                     LZ_FMT(lz_text_view(&t)));
     lz_text_deinit(&t);
     return e;

@@ -1,12 +1,12 @@
 /* The runners of lazuli/run.h. */
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/profile.h"
+#include "base/profiler.h"
 #include "base/vec.h"
 #include "script/executor.h"
-#include "script/gvalue_handle.h"
+#include "script/script_value_handle.h"
 
-enum { LZ_RUNNER_KEEP = 64 << 20 }; /* bytes of free buffers */
+enum { LZ_RUNNER_KEEP = 64 << 20 }; /* bytes of free buffers that a runner keeps */
 
 struct lz_runner {
     atomic_size_t count;
@@ -20,12 +20,12 @@ struct lz_runner {
     lz_port *inputs, *outputs;
 };
 
-/* ---- making ---- */
+/* ---- creating ---- */
 
-static lz_err *describe(lz_runner *r, const lz_ir_value *v, lz_port *out)
+static lz_err *describe(lz_runner *r, const lz_ssa_value *v, lz_port *out)
 {
     lz_text t = { 0 };
-    lz_ir_print_name(v, &t);
+    lz_ssa_print_name(v, &t);
     lz_err *e = lz_text_save(&t, &r->arena, &out->name);
     if (!e) {
         lz_type_print(v->type, &t);
@@ -37,13 +37,13 @@ static lz_err *describe(lz_runner *r, const lz_ir_value *v, lz_port *out)
 
 static lz_err *describe_ports(lz_runner *r)
 {
-    const lz_ir_node *param = r->graph->block->param, *ret = r->graph->block->ret;
+    const lz_ssa_node *param = r->graph->block->param, *ret = r->graph->block->ret;
     LZ_TRY(lz_arena_new(&r->arena, &r->inputs, param->nout + 1));
     LZ_TRY(lz_arena_new(&r->arena, &r->outputs, ret->nin + 1));
     for (uint32_t i = 0; i < param->nout; i++)
         LZ_TRY(describe(r, param->out[i], &r->inputs[i]));
     for (uint32_t i = 0; i < ret->nin; i++)
-        LZ_TRY(describe(r, lz_ir_in(ret, i), &r->outputs[i]));
+        LZ_TRY(describe(r, lz_ssa_in(ret, i), &r->outputs[i]));
     return NULL;
 }
 
@@ -93,7 +93,7 @@ void lz_runner_release(lz_runner *r)
     lz_mem_free(r);
 }
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
 size_t lz_runner_inputs(const lz_runner *r)
 {
@@ -120,20 +120,20 @@ lz_port lz_runner_output(const lz_runner *r, size_t i)
 typedef struct call {
     lz_runner *r;
     lz_exec_env env;
-    LZ_VEC(lz_gv) in, out;
+    LZ_VEC(lz_script_value) in, out;
 } call;
 
 static lz_err *take_inputs(call *c, lz_gvalue *const *inputs, size_t n)
 {
     lz_runner *r = c->r;
     if (n != lz_runner_inputs(r))
-        return lz_errf(LZ_ERR_ARG, "the graph takes %zu inputs, not %zu", lz_runner_inputs(r), n);
+        return lz_errf(LZ_ERR_ARG, "the graph takes %zu inputs, found %zu", lz_runner_inputs(r), n);
     LZ_TRY(lz_vec_reserve(&c->in, n + 1));
     LZ_TRY(lz_vec_reserve(&c->out, lz_runner_outputs(r) + 1));
     for (size_t i = 0; i < n; i++) {
-        lz_err *e =
-            inputs[i] ? lz_gv_for_run(inputs[i], r->graph->block->param->out[i]->type, &c->in.data[c->in.len])
-                      : lz_errf(LZ_ERR_ARG, "no value is given");
+        lz_err *e = inputs[i] ? lz_script_value_for_run(inputs[i], r->graph->block->param->out[i]->type,
+                                                        &c->in.data[c->in.len])
+                              : lz_errf(LZ_ERR_ARG, "expected a value, found NULL");
         if (e)
             return lz_err_wrap(e, "input %zu, %.*s : %.*s", i, LZ_FMT(r->inputs[i].name),
                                LZ_FMT(r->inputs[i].type));
@@ -142,14 +142,14 @@ static lz_err *take_inputs(call *c, lz_gvalue *const *inputs, size_t n)
     return NULL;
 }
 
-/* Each value is taken over by its handle, or released. */
+/* Wraps each value in a handle. Takes over all values, also on failure. */
 static lz_err *give_outputs(call *c, lz_gvalue **outputs)
 {
     size_t n = lz_runner_outputs(c->r), made = 0;
     lz_err *e = NULL;
     for (size_t i = 0; i < n; i++) {
         if (e)
-            lz_gv_release(c->out.data[i]);
+            lz_script_value_release(c->out.data[i]);
         else
             e = lz_gvalue_create_from(c->out.data[i], &outputs[i]);
         made += !e;
@@ -159,7 +159,7 @@ static lz_err *give_outputs(call *c, lz_gvalue **outputs)
     return e;
 }
 
-/* The first run has the seed itself. */
+/* The first run uses the seed itself. */
 static uint64_t seed_of(lz_runner *r)
 {
     uint64_t parts[] = { r->options.seed, atomic_fetch_add(&r->runs, 1) };
@@ -193,7 +193,7 @@ lz_err *lz_runner_run(lz_runner *r, lz_gvalue *const *inputs, size_t n, lz_gvalu
     if (!e)
         e = give_outputs(&c, outputs);
     for (size_t i = 0; i < c.in.len; i++)
-        lz_gv_release(c.in.data[i]);
+        lz_script_value_release(c.in.data[i]);
     lz_vec_deinit(&c.in);
     lz_vec_deinit(&c.out);
     if (stats)

@@ -1,10 +1,12 @@
-/* segment.h - a run of operators that is planned as a whole.
+/* segment.h - a sequence of operators that is planned as a whole: a static graph for each kind of inputs.
  *
- * A plan is made for what the segment is given: dtypes, sizes and strides of tensors, the
- * values of numbers, strings and lists; of numbers that only ever are Scalars of operators
- * just the kind. It is kept and used again for the same. Within a segment tensors may be
- * views of each other and be written through: the plan computes new values, and at the
- * end those that storages have changed to are put there. */
+ * A segment makes a static graph for each combination of dtypes, sizes and strides of its tensors and of
+ * values of its numbers, strings and lists, and keeps it for later calls. Of numbers that are used only as
+ * Scalars of operators, just the kind counts. Functionalization (functionalize.h) removes views and writes:
+ * the graph computes new values, and at the end the segment sets the storages that were written.
+ *
+ * Where sizes depend on elements, the segment is split: the instructions before that operator run first, then
+ * the operator, then the rest. */
 #ifndef LZ_SCRIPT_SEGMENT_H
 #define LZ_SCRIPT_SEGMENT_H
 
@@ -26,15 +28,18 @@ typedef struct lz_seg_output {
 typedef struct lz_seg_entry lz_seg_entry;
 
 struct lz_segment {
-    lz_inst *insts;
+    lz_script_instr *insts;
     uint32_t n, n_local;
     lz_seg_input *inputs;
     lz_seg_output *outputs;
     uint32_t n_inputs, n_outputs;
-    lz_pconstant *constants; /* in local slots */
+    lz_script_constant *constants; /* in local slots */
     uint32_t n_constants;
-    bool writes;         /* some operator writes to a tensor */
-    atomic_bool statics; /* run_time turned out to be wrong: values are needed */
+    uint32_t *first;     /* by local: 1 + the instruction that makes it; 0: an input or constant */
+    uint32_t *last;      /* by local: the last instruction that reads it; n: read outside the segment */
+    bool *is_constant;   /* by local */
+    bool whole;          /* some operator writes to a tensor, or reads a storage beyond the tensor's view */
+    atomic_bool statics; /* lowering needed the value of a run_time number: all values are fixed */
     lz_lock lock;
     lz_seg_entry *entries; /* newest first */
     uint32_t n_entries;
@@ -46,20 +51,19 @@ typedef struct lz_exec_env {
     uint64_t seed;
     uint64_t stream; /* random operators so far */
     bool separate;   /* nothing is fused: for tests */
-    /* counted as it runs */
+    /* counted while it runs: */
     size_t launches;
-    size_t held; /* bytes asked of `memory` when the run began */
-    size_t peak; /* the most that a plan, with what there was before it, was predicted to take */
+    size_t held; /* live bytes of `memory` when the run began */
+    size_t peak; /* the largest predicted peak of a plan, with the memory in use before it */
 } lz_exec_env;
 
-/* Reads inputs from slots, writes outputs to them. `dying`: input slots that nobody reads
- * afterwards. */
-LZ_MUST_USE lz_err *lz_segment_run(const lz_gprogram *p, lz_segment *s, lz_gv *slots, const uint32_t *dying,
-                                   uint32_t ndying, lz_exec_env *env);
+/* Reads inputs from slots and writes outputs to slots. `dying`: input slots that are not read afterwards. */
+LZ_MUST_USE lz_err *lz_segment_run(const lz_script_program *p, lz_segment *s, lz_script_value *slots,
+                                   const uint32_t *dying, uint32_t ndying, lz_exec_env *env);
 
 void lz_segment_deinit(lz_segment *s);
 
-/* How many plans there are. */
+/* How many static graphs there are. */
 uint32_t lz_segment_entries(lz_segment *s);
 
 #endif

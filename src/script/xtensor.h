@@ -1,48 +1,44 @@
-/* xtensor.h - the tensors of the executor: a strided view of a storage that others may
- * share.
+/* xtensor.h - the tensors of TorchScript graphs: a strided view of a storage that others may share.
  *
- * Writing to a tensor gives its storage another buffer, so that whoever shares the
- * storage sees it and whoever holds the old buffer does not. Sizes, strides and dtype of
- * a tensor never change. */
+ * The storage is core's (storage.h): writing to a tensor gives its storage another buffer. Operators such as
+ * t_ change a tensor's view of its storage, for all holders of the tensor. While a graph is functionalized
+ * there are also described tensors: their storage has no buffer, so they have sizes and strides, but no
+ * elements. */
 #ifndef LZ_SCRIPT_XTENSOR_H
 #define LZ_SCRIPT_XTENSOR_H
 
-#include "core/array.h"
-#include "graph/gvalue.h"
-
-typedef struct lz_xstorage {
-    atomic_uint count;
-    lz_buffer *buffer; /* one count */
-} lz_xstorage;
+#include "core/storage.h"
+#include "core/strided_array.h"
+#include "graph/script_value.h"
 
 typedef struct lz_xtensor {
-    lz_gv_tensor head;
-    lz_xstorage *storage; /* one count */
-    lz_dtype dtype;
-    int64_t ndim, numel;
-    int64_t offset;   /* in elements */
-    int64_t *strides; /* behind the sizes */
-    int64_t sizes[];
+    lz_script_value_tensor head;
+    lz_storage *storage; /* one count */
+    lz_spec *spec;       /* belongs to the tensor */
+    int64_t offset;      /* in elements */
 } lz_xtensor;
 
-/* Takes over one count of the buffer, also when it fails. */
-LZ_MUST_USE lz_err *lz_xstorage_create(lz_buffer *buffer, lz_xstorage **out);
-lz_xstorage *lz_xstorage_retain(lz_xstorage *s);
-void lz_xstorage_release(lz_xstorage *s);
-
 /* A view; the storage gets one more count. */
-LZ_MUST_USE lz_err *lz_xtensor_view(lz_xstorage *s, lz_dtype d, lz_ints sizes, lz_ints strides,
-                                    int64_t offset, lz_gv *out);
-/* A tensor with a storage of its own that looks at the array's buffer. */
-LZ_MUST_USE lz_err *lz_xtensor_of_array(const lz_array *a, lz_gv *out);
+LZ_MUST_USE lz_err *lz_xtensor_view(lz_storage *s, const lz_spec *spec, int64_t offset, lz_script_value *out);
+/* As lz_xtensor_view, but in a struct of `size` bytes that begins with an lz_xtensor. The other bytes are
+ * zero. */
+LZ_MUST_USE lz_err *lz_xtensor_extend(size_t size, lz_storage *s, const lz_spec *spec, int64_t offset,
+                                      lz_script_value *out);
+/* Changes the tensor's view of its storage; takes the spec over. */
+void lz_xtensor_look(lz_xtensor *t, lz_spec *spec, int64_t offset);
+/* A tensor with a storage of its own that shares the array's buffer. */
+LZ_MUST_USE lz_err *lz_xtensor_of_array(const lz_array *a, lz_script_value *out);
+/* A row-major tensor with a storage of its own that has the buffer; takes over one count, also when it
+ * fails. */
+LZ_MUST_USE lz_err *lz_xtensor_of_buffer(lz_buffer *buffer, lz_dtype d, lz_ints sizes, lz_script_value *out);
 
-bool lz_gv_is_xtensor(lz_gv v);
-static inline lz_xtensor *lz_xtensor_of(lz_gv v)
+bool lz_script_value_is_xtensor(lz_script_value v);
+static inline lz_xtensor *lz_xtensor_of(lz_script_value v)
 {
     return (lz_xtensor *)v.tensor;
 }
 
 /* ARRAYs, also those within lists, tuples and dicts, become tensors of the executor. */
-LZ_MUST_USE lz_err *lz_gv_adopt(lz_gv *v);
+LZ_MUST_USE lz_err *lz_script_value_adopt(lz_script_value *v);
 
 #endif

@@ -8,27 +8,27 @@
 #include "ts/ts_device.h"
 #include <unistd.h>
 
-enum { KEEP = 1 << 30 }; /* bytes of free buffers */
+enum { KEEP = 1 << 30 }; /* bytes of free buffers that stay in a pool */
 
-/* Threads for the contexts that asked for so many; 0: as many as there are. */
-typedef struct crew {
-    struct crew *next;
+/* The threads of contexts with this option; threads 0: one per core. */
+typedef struct thread_pools {
+    struct thread_pools *next;
     int threads;
     lz_pool *pool;
-} crew;
+} thread_pools;
 
-/* What all devices share: pools of threads, one of memory. They are there as long as there
- * are data or computations, which are counted. */
+/* What all devices share: the thread pools, and one memory pool for each device. Pools exist while data or
+ * computations exist (users). */
 typedef struct backend {
     lz_lock lock;
-    lz_buffer_pool *memory;
-    crew *crews;
+    lz_buffer_pool *memory[LZ_TS_MOST_DEVICES]; /* NULL: not used yet */
+    thread_pools *pools;
     atomic_size_t users;
     atomic_int type, ordinal; /* of the default device */
     atomic_int_fast64_t compiled, run, uploaded, launches;
     atomic_size_t planned;                  /* by the last graph that ran */
-    atomic_size_t predicted;                /* with what was held before it: the most of all graphs so far */
-    atomic_int_fast64_t bytes[LZ_TS_PARTS]; /* of the computations that are there */
+    atomic_size_t predicted;                /* bytes held plus bytes planned: the most of all graphs so far */
+    atomic_int_fast64_t bytes[LZ_TS_PARTS]; /* of all living computations */
 } backend;
 
 static backend the_backend = { .lock = LZ_LOCK_INIT };
@@ -37,19 +37,32 @@ static backend the_backend = { .lock = LZ_LOCK_INIT };
 
 static void stop(backend *b)
 {
-    while (b->crews) {
-        crew *c = b->crews;
-        b->crews = c->next;
+    while (b->pools) {
+        thread_pools *c = b->pools;
+        b->pools = c->next;
         lz_pool_destroy(c->pool);
         lz_mem_free(c);
     }
-    lz_buffer_pool_release(b->memory);
-    b->memory = NULL;
+    for (size_t i = 0; i < LZ_TS_MOST_DEVICES; i++) {
+        lz_buffer_pool_release(b->memory[i]);
+        b->memory[i] = NULL;
+    }
 }
 
-static lz_err *hire(backend *b, int threads, crew **out)
+/* Requires the lock. A device of a backend that delegates to this one uses the memory of the first device. */
+static lz_err *memory_of(backend *b, lz_backend_device d, lz_buffer_pool **out)
 {
-    crew *c = lz_mem_zalloc(1, sizeof *c);
+    bool own = d.type == LZ_TS_CPU && d.ordinal >= 0 && d.ordinal < LZ_TS_MOST_DEVICES;
+    lz_buffer_pool **pool = &b->memory[own ? d.ordinal : 0];
+    if (!*pool)
+        LZ_TRY(lz_buffer_pool_create(KEEP, pool));
+    *out = *pool;
+    return NULL;
+}
+
+static lz_err *add_thread_pools(backend *b, int threads, thread_pools **out)
+{
+    thread_pools *c = lz_mem_zalloc(1, sizeof *c);
     if (!c)
         return lz_err_oom();
     lz_err *e = lz_pool_create(threads, &c->pool);
@@ -58,36 +71,39 @@ static lz_err *hire(backend *b, int threads, crew **out)
         return e;
     }
     c->threads = threads;
-    c->next = b->crews;
-    b->crews = *out = c;
+    c->next = b->pools;
+    b->pools = *out = c;
     return NULL;
 }
 
-/* What a run takes, while somebody uses the backend. */
-static lz_err *get_env(backend *b, int threads, lz_ts_env *out)
+/* The threads and memory of a run. Requires a user of the backend. */
+static lz_err *get_env(backend *b, lz_backend_device d, int threads, lz_ts_env *out)
 {
+    *out = (lz_ts_env){ 0 };
     lz_lock_take(&b->lock);
-    crew *c = b->crews;
+    thread_pools *c = b->pools;
     while (c && c->threads != threads)
         c = c->next;
-    lz_err *e = c ? NULL : hire(b, threads, &c);
-    *out = (lz_ts_env){ .memory = b->memory, .threads = c ? c->pool : NULL };
+    lz_err *e = c ? NULL : add_thread_pools(b, threads, &c);
+    if (!e)
+        e = memory_of(b, d, &out->memory);
+    out->threads = e ? NULL : c->pool;
     lz_lock_give(&b->lock);
     return e;
 }
 
-/* One more, where there may be none yet. */
-static lz_err *enter(backend *b)
+/* Adds a user; creates the memory pool if there is none. */
+static lz_err *backend_use(backend *b, lz_backend_device d, lz_buffer_pool **memory)
 {
     lz_lock_take(&b->lock);
-    lz_err *e = b->memory ? NULL : lz_buffer_pool_create(KEEP, &b->memory);
+    lz_err *e = memory_of(b, d, memory);
     if (!e)
         atomic_fetch_add(&b->users, 1);
     lz_lock_give(&b->lock);
     return e;
 }
 
-static void leave(backend *b)
+static void backend_unuse(backend *b)
 {
     if (atomic_fetch_sub(&b->users, 1) != 1)
         return;
@@ -97,21 +113,22 @@ static void leave(backend *b)
     lz_lock_give(&b->lock);
 }
 
-/* A type that this machine lacks is no reason to fail: who opens the default device is told. */
+/* A missing device type is no error here: opening the default device reports it. */
 static lz_err *initialize_aten_bindings(void *self)
 {
     backend *b = self;
     atomic_store(&b->type, lz_ts_device_chosen());
-    return NULL;
+    atomic_store(&b->ordinal, 0);
+    return lz_ts_devices_start();
 }
 
-/* Everything goes with the last data and computation. */
+/* Pools are freed with the last data or computation. */
 static void prepare_to_exit(void *self)
 {
     (void)self;
 }
 
-/* Random operators are given seed and position by whoever recorded them. */
+/* Random operators get seed and position from the recorder. */
 static lz_err *set_rng_seed(void *self, uint64_t seed)
 {
     (void)self, (void)seed;
@@ -124,12 +141,13 @@ static lz_err *make_computation_data_from_tensor(void *self, const lz_host_tenso
                                                  void **out)
 {
     backend *b = self;
+    lz_buffer_pool *memory;
     lz_ts_data *made;
     LZ_TRY(lz_ts_device_exists(d));
-    LZ_TRY(enter(b));
-    lz_err *e = lz_ts_data_upload(b->memory, t, d, &made);
+    LZ_TRY(backend_use(b, d, &memory));
+    lz_err *e = lz_ts_data_upload(memory, t, d, &made);
     if (e) {
-        leave(b);
+        backend_unuse(b);
         return e;
     }
     atomic_fetch_add_explicit(&b->uploaded, 1, memory_order_relaxed);
@@ -140,12 +158,13 @@ static lz_err *make_computation_data_from_tensor(void *self, const lz_host_tenso
 static lz_err *make_computation_data_from_scalar(void *self, lz_scalar value, lz_backend_device d, void **out)
 {
     backend *b = self;
+    lz_buffer_pool *memory;
     lz_ts_data *made;
     LZ_TRY(lz_ts_device_exists(d));
-    LZ_TRY(enter(b));
-    lz_err *e = lz_ts_data_of_scalar(b->memory, value, d, &made);
+    LZ_TRY(backend_use(b, d, &memory));
+    lz_err *e = lz_ts_data_of_scalar(memory, value, d, &made);
     if (e)
-        leave(b);
+        backend_unuse(b);
     else
         *out = made;
     return e;
@@ -165,10 +184,10 @@ static void release_data(void *self, void *data)
 {
     lz_ts_data_destroy(data);
     if (data)
-        leave(self);
+        backend_unuse(self);
 }
 
-/* Elements never change, so another device of this backend can look at the same ones. */
+/* Elements never change, so devices of this backend share a buffer. */
 static lz_err *copy_data(void *self, void *data, lz_backend_device from, lz_backend_device to, void **out)
 {
     const lz_ts_data *d = data;
@@ -198,16 +217,17 @@ static void release_computation(void *self, void *computation)
         return;
     count_bytes(self, computation, -1);
     lz_ts_computation_destroy(computation);
-    leave(self);
+    backend_unuse(self);
 }
 
 static lz_err *compile_one(backend *b, lz_lowering *l, void **out)
 {
+    lz_buffer_pool *memory;
     lz_ts_computation *c;
-    LZ_TRY(enter(b));
+    LZ_TRY(backend_use(b, lz_lowering_device(l), &memory));
     lz_err *e = lz_ts_compile(l, &c);
     if (e) {
-        leave(b);
+        backend_unuse(b);
         return e;
     }
     atomic_fetch_add_explicit(&b->compiled, 1, memory_order_relaxed);
@@ -227,12 +247,22 @@ static lz_err *compile(void *self, lz_lowering *const *instances, size_t n, void
     return NULL;
 }
 
-static lz_buffer_stats stats_of(backend *b)
+/* The sum over devices first .. first + n - 1. */
+static lz_buffer_stats stats_of(backend *b, size_t first, size_t n)
 {
+    lz_buffer_stats all = { 0 };
     lz_lock_take(&b->lock);
-    lz_buffer_stats s = b->memory ? lz_buffer_pool_stats(b->memory) : (lz_buffer_stats){ 0 };
+    for (size_t i = first; i < first + n && i < LZ_TS_MOST_DEVICES; i++) {
+        if (!b->memory[i])
+            continue;
+        lz_buffer_stats s = lz_buffer_pool_stats(b->memory[i]);
+        all.live += s.live;
+        all.peak += s.peak;
+        all.made += s.made;
+        all.reused += s.reused;
+    }
     lz_lock_give(&b->lock);
-    return s;
+    return all;
 }
 
 static void raise_to(atomic_size_t *most, size_t n)
@@ -251,7 +281,7 @@ static lz_err *execute_computation(void *self, void *computation, const lz_execu
     lz_ts_figures f;
     lz_ts_env env;
     LZ_TRY(lz_ts_device_exists(x->device));
-    LZ_TRY(get_env(b, x->threads, &env));
+    LZ_TRY(get_env(b, x->device, x->threads, &env));
     size_t held = lz_buffer_pool_stats(env.memory).live;
     lz_err *e = lz_ts_execute(computation, &env, x, &f);
     atomic_fetch_add_explicit(&b->launches, (int_fast64_t)f.launches, memory_order_relaxed);
@@ -303,10 +333,16 @@ static bool supports(void *self, const lz_node *n)
 static lz_err *get_backend_devices(void *self, lz_backend_device *out, size_t room, size_t *n)
 {
     (void)self;
-    *n = 1;
-    if (room)
-        out[0] = (lz_backend_device){ LZ_TS_CPU, 0 };
+    *n = lz_ts_device_count();
+    for (size_t i = 0; i < *n && i < room; i++)
+        out[i] = (lz_backend_device){ LZ_TS_CPU, (int64_t)i };
     return NULL;
+}
+
+static lz_err *set_device_count(void *self, size_t n)
+{
+    (void)self;
+    return lz_ts_devices_want(n);
 }
 
 static int8_t get_default_device_type(void *self)
@@ -328,18 +364,22 @@ static int64_t get_default_device_ordinal(void *self)
 
 static lz_err *set_default_device_ordinal(void *self, int64_t ordinal)
 {
-    if (ordinal != 0)
-        return lz_errf(LZ_ERR_ARG, "there is one device, number 0, not %lld", (long long)ordinal);
+    size_t n = lz_ts_device_count();
+    if (ordinal < 0 || (size_t)ordinal >= n)
+        return lz_errf(LZ_ERR_ARG, "expected a device index of \"cpu\" below %zu, got %lld", n,
+                       (long long)ordinal);
     atomic_store(&((backend *)self)->ordinal, (int)ordinal);
     return NULL;
 }
 
 static lz_err *get_backend_device(void *self, lz_device virtual_device, lz_backend_device *out)
 {
+    size_t n = lz_ts_device_count();
     (void)self;
-    if (virtual_device.index != 0)
-        return lz_errf(LZ_ERR_NOT_FOUND, "there is one device, number 0, not %d", virtual_device.index);
-    *out = (lz_backend_device){ LZ_TS_CPU, 0 };
+    if (virtual_device.index < 0 || (size_t)virtual_device.index >= n)
+        return lz_errf(LZ_ERR_NOT_FOUND, "expected a device index of \"cpu\" below %zu, got %d", n,
+                       virtual_device.index);
+    *out = (lz_backend_device){ LZ_TS_CPU, virtual_device.index };
     return NULL;
 }
 
@@ -366,7 +406,7 @@ static const char *device_description(void *self, lz_backend_device d)
 static size_t get_metrics(void *self, lz_metric_value *out, size_t room)
 {
     backend *b = self;
-    lz_buffer_stats s = stats_of(b);
+    lz_buffer_stats s = stats_of(b, 0, LZ_TS_MOST_DEVICES);
     const lz_metric_value all[] = {
         { "TsCompiled", atomic_load(&b->compiled) },
         { "TsExecuted", atomic_load(&b->run) },
@@ -392,9 +432,10 @@ static size_t get_metrics(void *self, lz_metric_value *out, size_t room)
 
 static lz_err *get_memory_info(void *self, lz_backend_device d, lz_memory_info *out)
 {
-    lz_buffer_stats s = stats_of(self);
+    LZ_TRY(lz_ts_device_exists(d));
+    bool own = d.type == LZ_TS_CPU && d.ordinal < LZ_TS_MOST_DEVICES;
+    lz_buffer_stats s = stats_of(self, own ? (size_t)d.ordinal : 0, 1);
     int64_t page = sysconf(_SC_PAGESIZE), all = sysconf(_SC_PHYS_PAGES), left = sysconf(_SC_AVPHYS_PAGES);
-    (void)d;
     *out = (lz_memory_info){ .free_bytes = left < 0 ? -1 : left * page,
                              .total_bytes = all < 0 ? -1 : all * page,
                              .used_bytes = (int64_t)s.live,
@@ -435,6 +476,7 @@ static const lz_backend table = {
     .get_memory_info = get_memory_info,
     .device_description = device_description,
     .takes_offsets = takes_offsets,
+    .set_device_count = set_device_count,
 };
 
 const lz_backend *lz_ts_backend(uint32_t host_abi)

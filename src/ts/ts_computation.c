@@ -9,11 +9,12 @@
 #include "pass/pass.h"
 #include "script/xtensor.h"
 #include "ts/ts_device.h"
+#include <assert.h>
 #include <string.h>
 
 enum {
     STAMP = 0x7453636f,
-    FEW = 32 /* arguments that lie on the stack */
+    FEW = 32 /* arguments that fit on the stack */
 };
 
 /* ---- compiling ---- */
@@ -21,13 +22,14 @@ enum {
 static lz_err *keep_inputs(lz_ts_computation *c, const lz_lowering *l)
 {
     const lz_parameter *p;
-    const lz_ir_node *param = c->graph.graph->block->param;
+    const lz_ssa_node *param = c->graph.graph->block->param;
     c->n_inputs = lz_lowering_parameters(l, &p);
     c->inputs = lz_mem_zalloc(c->n_inputs + 1, sizeof *c->inputs);
     if (!c->inputs)
         return lz_err_oom();
     for (size_t i = 0; i < c->n_inputs; i++) {
-        c->inputs[i] = (lz_straight_input){ .number = p[i].scalar, .dtype = p[i].type.dtype };
+        c->inputs[i] = (lz_static_graph_input){ .number = p[i].scalar, .dtype = p[i].type.dtype };
+        assert((p[i].scalar == LZ_SCALAR_NONE) == (param->out[i]->type->kind == LZ_GRAPH_TYPE_TENSOR));
         if (p[i].scalar == LZ_SCALAR_NONE)
             c->inputs[i].sizes = (lz_ints){ param->out[i]->type->tensor->sizes, p[i].type.sizes.n };
     }
@@ -42,25 +44,25 @@ static lz_err *improve(lz_graph *g)
     return NULL;
 }
 
-/* What only elements or values tell is left to the executor. */
+/* Makes a static graph. Graphs that depend on elements or values are run by the executor. */
 static lz_err *make_ready(lz_ts_computation *c)
 {
-    lz_err *e = lz_straight_create(c->graph.graph, c->inputs, NULL, &c->straight);
+    lz_err *e = lz_static_graph_create(c->graph.graph, c->inputs, NULL, &c->static_graph);
     lz_code code = lz_err_code(e);
-    if (code != LZ_ERR_UNSUPPORTED && code != LZ_ERR_INTERNAL)
+    if (code != LZ_ERR_UNSUPPORTED && code != LZ_ERR_NEEDS_VALUE)
         return e;
     lz_err_free(e);
     return lz_executor_create(c->graph.graph, &c->executor);
 }
 
-/* A graph that the executor runs makes its plans later: they are not known yet. */
+/* Plans that the executor will make are not counted: they do not exist yet. */
 static void measure(lz_ts_computation *c)
 {
     lz_plan_bytes plans = { 0 };
     c->bytes[LZ_TS_GRAPH] = c->graph.graph->arena.total;
     c->bytes[LZ_TS_STEPS] = sizeof *c + c->n_inputs * sizeof *c->inputs;
-    if (c->straight)
-        c->bytes[LZ_TS_STEPS] += lz_straight_measure(c->straight, &plans);
+    if (c->static_graph)
+        c->bytes[LZ_TS_STEPS] += lz_static_graph_measure(c->static_graph, &plans);
     c->bytes[LZ_TS_LAUNCHES] = plans.launches;
     c->bytes[LZ_TS_ARGUMENTS] = plans.arguments;
     c->bytes[LZ_TS_KERNELS] = plans.kernels;
@@ -97,7 +99,7 @@ void lz_ts_computation_destroy(lz_ts_computation *c)
 {
     if (!c)
         return;
-    lz_straight_destroy(c->straight);
+    lz_static_graph_destroy(c->static_graph);
     lz_executor_destroy(c->executor);
     lz_ts_graph_deinit(&c->graph);
     lz_mem_free(c->inputs);
@@ -114,7 +116,7 @@ static char *print(lz_graph *g)
     char *copy = e || t.failed ? NULL : lz_mem_alloc(t.len);
     if (copy)
         memcpy(copy, t.ptr, t.len);
-    lz_err_free(e);
+    lz_err_drop(e);
     lz_text_deinit(&t);
     return copy;
 }
@@ -129,30 +131,31 @@ const char *lz_ts_computation_text(lz_ts_computation *c)
     return text;
 }
 
-/* ---- running straight ---- */
+/* ---- running a static graph ---- */
 
-static lz_err *wrong_argument(const lz_ts_data *d, const lz_straight_input *in, size_t i)
+static lz_err *wrong_argument(const lz_ts_data *d, const lz_static_graph_input *in, size_t i)
 {
     char got[LZ_SHAPE_CHARS], want[LZ_SHAPE_CHARS];
     if (!d)
-        return lz_errf(LZ_ERR_ARG, "argument %zu is not there, and the graph was compiled for one", i);
-    return lz_errf(LZ_ERR_ARG, "argument %zu is %s%s, and the graph was compiled for %s%s", i,
+        return lz_errf(LZ_ERR_ARG, "argument %zu is NULL, but the graph was compiled for a tensor", i);
+    return lz_errf(LZ_ERR_ARG, "argument %zu is %s%s, but the graph was compiled for %s%s", i,
                    lz_dtype_get(d->dtype)->script, lz_shape_print((lz_ints){ d->sizes, d->ndim }, got),
                    lz_dtype_get(in->dtype)->script, lz_shape_print(in->sizes, want));
 }
 
-/* A dead input may be written to if its buffer is nobody else's, which the run looks at. */
+/* A donated input may be overwritten. The run checks that its buffer has no other owner. */
 static lz_err *take_argument(const lz_ts_computation *c, const lz_execution *x, size_t i,
-                             lz_straight_arg *out)
+                             lz_static_graph_arg *out)
 {
     const lz_argument *a = &x->arguments[i];
-    const lz_straight_input *in = &c->inputs[i];
+    const lz_static_graph_input *in = &c->inputs[i];
     const lz_ts_data *d = a->data;
-    *out = (lz_straight_arg){ .number = a->number };
+    *out = (lz_static_graph_arg){ .number = a->number };
     if (in->number != LZ_SCALAR_NONE)
         return a->number.kind == in->number
                    ? NULL
-                   : lz_errf(LZ_ERR_ARG, "argument %zu is a number of another kind", i);
+                   : lz_errf(LZ_ERR_ARG,
+                             "argument %zu is a number of another kind than the graph was compiled for", i);
     if (!d || d->dtype != in->dtype || !lz_shape_eq((lz_ints){ d->sizes, d->ndim }, in->sizes))
         return wrong_argument(d, in, i);
     lz_err *e = lz_ts_device_reads(x->device, d->device);
@@ -160,7 +163,7 @@ static lz_err *take_argument(const lz_ts_computation *c, const lz_execution *x, 
         return lz_err_wrap(e, "argument %zu", i);
     out->buffer = d->buffer;
     out->donate = a->donated;
-    out->constant = true; /* data of tensors are never written to otherwise */
+    out->constant = true; /* without a donation, data of tensors are never overwritten */
     return NULL;
 }
 
@@ -172,15 +175,15 @@ static void drop_results(const lz_ts_computation *c, const lz_execution *x)
     }
 }
 
-/* Made before the run, without their buffers: once donated inputs have been written to, nothing
- * may fail. */
+/* Makes the results before the run, without buffers: after donated inputs have been overwritten, nothing may
+ * fail. */
 static lz_err *make_results(const lz_ts_computation *c, const lz_execution *x)
 {
     lz_err *e = NULL;
     for (size_t i = 0; i < c->n_outputs; i++)
         x->results[i] = NULL;
     for (size_t i = 0; !e && i < c->n_outputs; i++) {
-        lz_straight_output o = lz_straight_output_get(c->straight, i);
+        lz_static_graph_output o = lz_static_graph_output_get(c->static_graph, i);
         lz_ts_data *d = NULL;
         e = lz_ts_data_create(NULL, (lz_data_type){ o.dtype, o.sizes }, x->device, &d);
         x->results[i] = d;
@@ -190,103 +193,106 @@ static lz_err *make_results(const lz_ts_computation *c, const lz_execution *x)
     return e;
 }
 
-static void name_failed(const lz_ts_computation *c, const lz_ir_node *failed, size_t *place)
+static void name_failed(const lz_ts_computation *c, const lz_ssa_node *failed, size_t *place)
 {
     for (size_t i = 0; failed && i < c->graph.n; i++)
         if (c->graph.made[i] == failed)
             *place = i;
 }
 
-/* Of several operators in one kernel any may have failed: run one by one, the right one fails
- * again. A graph that failed has not touched its inputs. */
-static const lz_ir_node *find_failed(const lz_ts_computation *c, const lz_straight_run_args *first,
-                                     lz_buffer **buffers)
+/* A kernel of several operators does not say which operator failed. Runs the operators one by one, so that
+ * the failing one fails again. A graph that failed has not changed its inputs. */
+static lz_err *run_separately(const lz_ts_computation *c, const lz_static_graph_run_args *run,
+                              lz_buffer **buffers)
 {
-    const lz_ir_node *failed = *first->failed;
-    lz_straight_run_args run = *first;
-    lz_straight *x;
-    lz_err *e = lz_straight_create(c->graph.graph, c->inputs, &(lz_straight_options){ .separate = true }, &x);
-    if (e) {
-        lz_err_free(e);
-        return failed;
-    }
-    run.failed = &failed;
-    run.planned = NULL;
-    e = lz_straight_run(x, &run, buffers);
+    lz_static_graph *x;
+    LZ_TRY(lz_static_graph_create(c->graph.graph, c->inputs, &(lz_static_graph_options){ .separate = true },
+                                  &x));
+    lz_err *e = lz_static_graph_run(x, run, buffers);
     for (size_t i = 0; !e && i < c->n_outputs; i++)
         lz_buffer_release(buffers[i]);
-    lz_err_free(e);
-    lz_straight_destroy(x);
-    return failed;
-}
-
-static lz_err *run_straight(const lz_ts_computation *c, const lz_ts_env *env, const lz_execution *x,
-                            lz_straight_arg *args, lz_buffer **buffers, lz_ts_figures *figures)
-{
-    const lz_ir_node *failed = NULL;
-    lz_straight_run_args run = { .in = args,
-                                 .memory = env->memory,
-                                 .threads = env->threads,
-                                 .failed = &failed,
-                                 .planned = &figures->planned };
-    for (size_t i = 0; i < c->n_inputs; i++)
-        LZ_TRY(take_argument(c, x, i, &args[i]));
-    LZ_TRY(make_results(c, x));
-    lz_err *e = lz_straight_run(c->straight, &run, buffers);
-    for (size_t i = 0; e && i < c->n_inputs; i++)
-        args[i].donate = false;
-    if (e && x->failed && lz_err_code(e) != LZ_ERR_MEMORY)
-        name_failed(c, find_failed(c, &run, buffers), x->failed);
-    if (e)
-        drop_results(c, x);
-    for (size_t i = 0; !e && i < c->n_outputs; i++)
-        ((lz_ts_data *)x->results[i])->buffer = buffers[i];
+    lz_static_graph_destroy(x);
     return e;
 }
 
-static lz_err *execute_straight(const lz_ts_computation *c, const lz_ts_env *env, const lz_execution *x,
-                                lz_ts_figures *figures)
+/* Names the operator that failed in x->failed. Takes `why` and returns it, or the search's own error if that
+ * must surface. */
+static lz_err *find_failed(const lz_ts_computation *c, const lz_static_graph_run_args *first,
+                           lz_buffer **buffers, lz_err *why, size_t *place)
 {
-    lz_straight_arg few[FEW];
+    const lz_ssa_node *failed = *first->failed;
+    lz_static_graph_run_args run = *first;
+    run.failed = &failed;
+    run.planned = NULL;
+    lz_err *e = run_separately(c, &run, buffers);
+    name_failed(c, failed, place);
+    return lz_err_must_surface(e) ? lz_err_first(e, why) : lz_err_first(why, e);
+}
+
+static lz_err *run_static(const lz_ts_computation *c, const lz_ts_env *env, const lz_execution *x,
+                          lz_static_graph_arg *args, lz_buffer **buffers, lz_ts_figures *figures)
+{
+    const lz_ssa_node *failed = NULL;
+    lz_static_graph_run_args run = { .in = args,
+                                     .memory = env->memory,
+                                     .threads = env->threads,
+                                     .failed = &failed,
+                                     .planned = &figures->planned };
+    for (size_t i = 0; i < c->n_inputs; i++)
+        LZ_TRY(take_argument(c, x, i, &args[i]));
+    LZ_TRY(make_results(c, x));
+    lz_err *e = lz_static_graph_run(c->static_graph, &run, buffers);
+    for (size_t i = 0; e && i < c->n_inputs; i++)
+        args[i].donate = false;
+    if (e && x->failed && lz_err_code(e) != LZ_ERR_MEMORY)
+        e = find_failed(c, &run, buffers, e, x->failed);
+    if (e)
+        drop_results(c, x);
+    for (size_t i = 0; !e && i < c->n_outputs; i++) {
+        lz_ts_data *d = x->results[i];
+        assert(!d->buffer && buffers[i]->size >= (size_t)d->numel * lz_dtype_size(d->dtype));
+        d->buffer = buffers[i];
+    }
+    return e;
+}
+
+static lz_err *execute_static(const lz_ts_computation *c, const lz_ts_env *env, const lz_execution *x,
+                              lz_ts_figures *figures)
+{
+    lz_static_graph_arg few[FEW];
     lz_buffer *few_buffers[FEW];
     if (c->n_inputs <= FEW && c->n_outputs <= FEW)
-        return run_straight(c, env, x, few, few_buffers, figures);
-    lz_straight_arg *args =
+        return run_static(c, env, x, few, few_buffers, figures);
+    lz_static_graph_arg *args =
         lz_mem_alloc(c->n_inputs * sizeof *args + c->n_outputs * sizeof(lz_buffer *) + sizeof *args);
     if (!args)
         return lz_err_oom();
-    lz_err *e = run_straight(c, env, x, args, (lz_buffer **)(args + c->n_inputs), figures);
+    lz_err *e = run_static(c, env, x, args, (lz_buffer **)(args + c->n_inputs), figures);
     lz_mem_free(args);
     return e;
 }
 
 /* ---- running by the executor ---- */
 
-static lz_err *take_value(const lz_argument *a, lz_scalar_kind number, lz_backend_device device, lz_gv *out)
+static lz_err *take_value(const lz_argument *a, lz_scalar_kind number, lz_backend_device device,
+                          lz_script_value *out)
 {
     const lz_ts_data *d = a->data;
-    lz_shape dense;
-    lz_xstorage *storage;
     if (number != LZ_SCALAR_NONE) {
-        *out = number == LZ_SCALAR_FLOAT  ? lz_gv_float(a->number.re)
-               : number == LZ_SCALAR_BOOL ? lz_gv_bool(a->number.i != 0)
-                                          : lz_gv_int(a->number.i);
+        *out = number == LZ_SCALAR_FLOAT  ? lz_script_value_float(a->number.re)
+               : number == LZ_SCALAR_BOOL ? lz_script_value_bool(a->number.i != 0)
+                                          : lz_script_value_int(a->number.i);
         return NULL;
     }
     LZ_TRY(lz_ts_device_reads(device, d->device));
-    lz_ints sizes = { d->sizes, d->ndim };
-    LZ_TRY(lz_strides_contiguous(sizes, &dense));
-    LZ_TRY(lz_xstorage_create(lz_buffer_retain(d->buffer), &storage));
-    lz_err *e = lz_xtensor_view(storage, d->dtype, sizes, lz_shape_ints(&dense), 0, out);
-    lz_xstorage_release(storage);
-    return e;
+    return lz_xtensor_of_buffer(lz_buffer_retain(d->buffer), d->dtype, (lz_ints){ d->sizes, d->ndim }, out);
 }
 
-static lz_err *wrap_value(lz_gv v, lz_buffer_pool *memory, lz_backend_device device, void **out)
+static lz_err *wrap_value(lz_script_value v, lz_buffer_pool *memory, lz_backend_device device, void **out)
 {
     lz_array a, dense;
     lz_ts_data *d;
-    LZ_TRY(lz_gv_read(v, &a));
+    LZ_TRY(lz_script_value_read(v, &a));
     lz_err *e = lz_array_init_clone(&dense, memory, &a, a.dtype);
     lz_array_deinit(&a);
     LZ_TRY(e);
@@ -298,8 +304,8 @@ static lz_err *wrap_value(lz_gv v, lz_buffer_pool *memory, lz_backend_device dev
     return e;
 }
 
-static lz_err *run_values(lz_ts_computation *c, const lz_ts_env *env, const lz_execution *x, lz_gv *in,
-                          lz_gv *out)
+static lz_err *run_values(lz_ts_computation *c, const lz_ts_env *env, const lz_execution *x,
+                          lz_script_value *in, lz_script_value *out)
 {
     lz_exec_env exec = { .threads = env->threads, .memory = env->memory };
     for (size_t i = 0; i < c->n_inputs; i++)
@@ -312,14 +318,14 @@ static lz_err *run_values(lz_ts_computation *c, const lz_ts_env *env, const lz_e
 
 static lz_err *execute_values(lz_ts_computation *c, const lz_ts_env *env, const lz_execution *x)
 {
-    lz_gv *in = lz_mem_zalloc(c->n_inputs + c->n_outputs + 1, sizeof *in);
+    lz_script_value *in = lz_mem_zalloc(c->n_inputs + c->n_outputs + 1, sizeof *in);
     if (!in)
         return lz_err_oom();
     for (size_t i = 0; i < c->n_outputs; i++)
         x->results[i] = NULL;
     lz_err *e = run_values(c, env, x, in, in + c->n_inputs);
     for (size_t i = 0; i < c->n_inputs + c->n_outputs; i++)
-        lz_gv_release(in[i]);
+        lz_script_value_release(in[i]);
     for (size_t i = 0; e && i < c->n_outputs; i++) {
         lz_ts_data_destroy(x->results[i]);
         x->results[i] = NULL;
@@ -330,17 +336,17 @@ static lz_err *execute_values(lz_ts_computation *c, const lz_ts_env *env, const 
 
 lz_err *lz_ts_execute(lz_ts_computation *c, const lz_ts_env *env, const lz_execution *x, lz_ts_figures *out)
 {
-    *out = (lz_ts_figures){ .launches = c->straight ? lz_straight_launches(c->straight) : 0 };
+    *out = (lz_ts_figures){ .launches = c->static_graph ? lz_static_graph_launches(c->static_graph) : 0 };
     if (c->stamp != STAMP)
-        return lz_errf(LZ_ERR_ARG, "this computation is not one of the TorchScript backend");
+        return lz_errf(LZ_ERR_ARG, "the computation belongs to another backend");
     if (x->n != c->n_inputs || x->n_results != c->n_outputs)
-        return lz_errf(LZ_ERR_ARG, "the graph takes %zu arguments and gives %zu results, not %zu and %zu",
-                       c->n_inputs, c->n_outputs, x->n, x->n_results);
+        return lz_errf(LZ_ERR_ARG, "expected %zu arguments and %zu results, got %zu and %zu", c->n_inputs,
+                       c->n_outputs, x->n, x->n_results);
     bool busy = !atomic_exchange(&c->ran, true) && lz_pool_threads(env->threads) >= lz_cpu_count();
     if (busy)
-        lz_codes_pause();
-    lz_err *e = c->straight ? execute_straight(c, env, x, out) : execute_values(c, env, x);
+        lz_native_codes_pause();
+    lz_err *e = c->static_graph ? execute_static(c, env, x, out) : execute_values(c, env, x);
     if (busy)
-        lz_codes_resume();
+        lz_native_codes_resume();
     return e;
 }

@@ -1,8 +1,8 @@
 /* ts_computation.h - a compiled graph: the TorchScript graph, and what runs it.
  *
- * A graph on inputs of known sizes runs straight; only what cannot be planned beforehand,
- * because sizes depend on elements, goes through the executor. Nothing changes once it is
- * compiled, but that it ran, and the text, which is made when somebody asks. Any thread may run it. */
+ * A graph on inputs of known sizes runs as a static graph; only graphs with sizes that depend on
+ * elements are run by the executor. After compilation only two members change: `ran`, and the text,
+ * which is made on demand. Any thread may run a computation. */
 #ifndef LZ_TS_TS_COMPUTATION_H
 #define LZ_TS_TS_COMPUTATION_H
 
@@ -14,7 +14,7 @@
 #include "ts/ts_lowering.h"
 #include <stdatomic.h>
 
-/* The memory of a computation, by what it is for. */
+/* The memory of a computation, by purpose. */
 typedef enum lz_ts_part {
     LZ_TS_GRAPH,     /* the TorchScript graph */
     LZ_TS_STEPS,     /* how its nodes became plans: inputs, places, origins */
@@ -25,28 +25,28 @@ typedef enum lz_ts_part {
 } lz_ts_part;
 
 typedef struct lz_ts_computation {
-    uint32_t stamp; /* what is none of ours has another */
+    uint32_t stamp; /* identifies this backend's computations: other memory has another value here */
     lz_ts_graph graph;
-    lz_straight *straight; /* or */
+    lz_static_graph *static_graph; /* NULL: the executor runs the graph */
     lz_executor *executor;
-    lz_straight_input *inputs; /* sizes lie in the graph's types */
+    lz_static_graph_input *inputs; /* sizes lie in the graph's types */
     size_t n_inputs, n_outputs;
-    atomic_bool ran; /* once at least */
+    atomic_bool ran; /* the computation has run */
     lz_lock lock;    /* of the text */
     char *text;
-    size_t bytes[LZ_TS_PARTS]; /* as it was compiled */
+    size_t bytes[LZ_TS_PARTS]; /* measured after compiling */
 } lz_ts_computation;
 
-/* What running takes. */
+/* The arguments of a run. */
 typedef struct lz_ts_env {
     lz_buffer_pool *memory;
     lz_pool *threads;
 } lz_ts_env;
 
-/* What a run came to. */
+/* Statistics of a run. */
 typedef struct lz_ts_figures {
     size_t launches;
-    size_t planned; /* bytes taken at once, as was known before the run; 0: it could not be known */
+    size_t planned; /* predicted peak bytes; 0: not known before the run */
 } lz_ts_figures;
 
 LZ_MUST_USE lz_err *lz_ts_compile(lz_lowering *l, lz_ts_computation **out);
@@ -55,7 +55,7 @@ void lz_ts_computation_destroy(lz_ts_computation *c); /* NULL does nothing */
 LZ_MUST_USE lz_err *lz_ts_execute(lz_ts_computation *c, const lz_ts_env *env, const lz_execution *x,
                                   lz_ts_figures *out);
 
-/* The graph's text; belongs to the computation. "" when memory is out. */
+/* The graph's text; belongs to the computation. "" if memory runs out. */
 const char *lz_ts_computation_text(lz_ts_computation *c);
 
 #endif

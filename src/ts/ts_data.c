@@ -1,8 +1,9 @@
 #include "ts/ts_data.h"
 #include "base/mem.h"
-#include "core/array.h"
 #include "core/convert.h"
+#include "core/strided_array.h"
 #include "core/strides.h"
+#include <assert.h>
 #include <string.h>
 
 lz_err *lz_ts_data_create(lz_buffer *buffer, lz_data_type type, lz_backend_device device, lz_ts_data **out)
@@ -15,6 +16,7 @@ lz_err *lz_ts_data_create(lz_buffer *buffer, lz_data_type type, lz_backend_devic
         lz_buffer_release(buffer);
         return e;
     }
+    assert(!buffer || buffer->size >= (size_t)d->numel * lz_dtype_size(type.dtype)); /* dense */
     d->buffer = buffer;
     d->device = device;
     d->dtype = type.dtype;
@@ -32,9 +34,9 @@ void lz_ts_data_destroy(lz_ts_data *d)
     lz_mem_free(d);
 }
 
-/* ---- the memory of the host ---- */
+/* ---- host memory ---- */
 
-/* An array that looks at it. */
+/* An array that is a view of the host tensor's memory. */
 static lz_err *view_host(const lz_host_tensor *t, lz_array *out)
 {
     int64_t low = 0, high = -1, numel, size = (int64_t)lz_dtype_size(t->type.dtype);
@@ -54,7 +56,7 @@ static bool is_row_major(const lz_host_tensor *t)
     return !t->strides.v || lz_strides_are_contiguous(t->type.sizes, t->strides);
 }
 
-/* ---- to the device ---- */
+/* ---- upload ---- */
 
 typedef struct foreign {
     void (*drop)(void *owner);
@@ -70,7 +72,7 @@ static void drop_foreign(void *user, void *data, size_t size)
     lz_mem_free(f);
 }
 
-/* As long as f->drop is not set the memory stays the caller's. */
+/* Wraps the caller's memory. Until f->drop is set, the caller keeps the ownership. */
 static lz_err *keep_foreign(const lz_host_tensor *t, size_t bytes, foreign **f, lz_buffer **out)
 {
     *f = lz_mem_alloc(sizeof **f);
@@ -104,7 +106,7 @@ static lz_err *copy_dense(lz_buffer_pool *memory, const void *data, size_t bytes
     return NULL;
 }
 
-/* A value that is read here and set there: no copy that somebody would have to wait for. */
+/* A single value is read at once, so that the caller's memory is free when the function returns. */
 static lz_err *fill_one(lz_buffer_pool *memory, lz_dtype d, lz_scalar v, lz_buffer **out)
 {
     LZ_TRY(lz_buffer_create(memory, lz_dtype_size(d), out));
@@ -156,15 +158,16 @@ lz_err *lz_ts_data_of_scalar(lz_buffer_pool *memory, lz_scalar v, lz_backend_dev
     return lz_ts_data_create(buffer, type, device, out);
 }
 
-/* ---- to the host ---- */
+/* ---- download ---- */
 
 lz_err *lz_ts_data_download(const lz_ts_data *d, const lz_host_tensor *out)
 {
     lz_shape dense;
     lz_array from, to;
     size_t bytes = (size_t)d->numel * lz_dtype_size(d->dtype);
+    assert(d->buffer); /* only an execution's own results have no elements yet */
     if (!lz_shape_eq(out->type.sizes, (lz_ints){ d->sizes, d->ndim }))
-        return lz_errf(LZ_ERR_ARG, "the memory of the host has other sizes than the data");
+        return lz_errf(LZ_ERR_ARG, "the sizes of the host tensor differ from those of the data");
     if (out->type.dtype == d->dtype && is_row_major(out)) {
         if (bytes)
             memcpy(out->data, d->buffer->data, bytes);

@@ -1,7 +1,7 @@
 /* ts_data.h - elements on a device of the TorchScript backend.
  *
- * Dense and row-major, in a buffer that is never written once the data is there; so several
- * may share it. A number is a tensor without dimensions. */
+ * Dense and row-major, in a buffer that never changes after the data is made, so several data may share a
+ * buffer. A number is a tensor without dimensions. */
 #ifndef LZ_TS_TS_DATA_H
 #define LZ_TS_TS_DATA_H
 
@@ -21,18 +21,18 @@ static inline lz_data_type lz_ts_data_type(const lz_ts_data *d)
     return (lz_data_type){ d->dtype, { d->sizes, d->ndim } };
 }
 
-/* Takes over one count of the buffer, also when it fails. */
+/* Takes over one count of the buffer, also on failure. */
 LZ_MUST_USE lz_err *lz_ts_data_create(lz_buffer *buffer, lz_data_type type, lz_backend_device device,
                                       lz_ts_data **out);
 void lz_ts_data_destroy(lz_ts_data *d); /* NULL does nothing */
 
-/* Memory with an owner is kept as it is, if it is dense and aligned; the rest is copied. A
- * single element is read and filled in. On failure `drop` is not called. */
+/* Uses memory that has an owner without copying, if it is dense and aligned; copies any other memory. A
+ * single element is broadcast. On failure `drop` is not called. */
 LZ_MUST_USE lz_err *lz_ts_data_upload(lz_buffer_pool *memory, const lz_host_tensor *t,
                                       lz_backend_device device, lz_ts_data **out);
 LZ_MUST_USE lz_err *lz_ts_data_of_scalar(lz_buffer_pool *memory, lz_scalar v, lz_backend_device device,
                                          lz_ts_data **out);
-/* Into memory of the host, of any strides and dtype. */
+/* Copies to host memory of any strides and dtype. */
 LZ_MUST_USE lz_err *lz_ts_data_download(const lz_ts_data *d, const lz_host_tensor *out);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/env.h"
 #include "ts/ts_backend.h"
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 const char *lz_ts_device_name(int8_t type)
@@ -12,9 +13,34 @@ const char *lz_ts_device_name(int8_t type)
     return type == LZ_TS_CPU || type == LZ_TS_CUDA ? names[type] : "Unknown";
 }
 
+static atomic_size_t cpus = 1;
+
+size_t lz_ts_device_count(void)
+{
+    return atomic_load_explicit(&cpus, memory_order_relaxed);
+}
+
+lz_err *lz_ts_devices_start(void)
+{
+    int64_t n = 1;
+    LZ_TRY(lz_env_int(LZ_ENV_CPU_DEVICES, 1, LZ_TS_MOST_DEVICES, &n));
+    atomic_store(&cpus, (size_t)n);
+    return NULL;
+}
+
+lz_err *lz_ts_devices_want(size_t n)
+{
+    size_t now = atomic_load(&cpus);
+    if (n > LZ_TS_MOST_DEVICES)
+        return lz_errf(LZ_ERR_LIMIT, "\"cpu\" has at most %d devices, not %zu", LZ_TS_MOST_DEVICES, n);
+    while (now < n && !atomic_compare_exchange_weak(&cpus, &now, n))
+        ;
+    return NULL;
+}
+
 static bool is_own(lz_backend_device d)
 {
-    return d.type == LZ_TS_CPU && d.ordinal == 0;
+    return d.type == LZ_TS_CPU && d.ordinal >= 0 && (size_t)d.ordinal < lz_ts_device_count();
 }
 
 lz_err *lz_ts_device_exists(lz_backend_device d)
@@ -25,12 +51,13 @@ lz_err *lz_ts_device_exists(lz_backend_device d)
                    (long long)d.ordinal, d.type);
 }
 
-/* Who leaves its work to this backend may keep the data on CPU0 and still say its own device. */
+/* Whether a graph that runs on a device can read data of another one. A backend that delegates to this one
+ * may keep data on a CPU and still run on a device of its own. */
 lz_err *lz_ts_device_reads(lz_backend_device on, lz_backend_device of)
 {
     if ((on.type == of.type && on.ordinal == of.ordinal) || (is_own(of) && !is_own(on)))
         return NULL;
-    return lz_errf(LZ_ERR_ARG, "data on %s%lld (type %d), and the graph runs on %s%lld (type %d)",
+    return lz_errf(LZ_ERR_ARG, "the data is on %s%lld (type %d), but the graph runs on %s%lld (type %d)",
                    lz_ts_device_name(of.type), (long long)of.ordinal, of.type, lz_ts_device_name(on.type),
                    (long long)on.ordinal, on.type);
 }
@@ -53,13 +80,13 @@ const char *lz_ts_cpu_description(void)
     return cpu;
 }
 
-/* Set to anything is enough, as in the original. */
+/* Any value chooses CUDA, as in the original. */
 int8_t lz_ts_device_chosen(void)
 {
     return lz_env_text(LZ_ENV_TS_CUDA) || lz_env_text(LZ_ENV_LTC_TS_CUDA) ? LZ_TS_CUDA : LZ_TS_CPU;
 }
 
-/* ---- CUDA: the driver knows how many devices there are ---- */
+/* ---- CUDA: the driver's library counts the devices ---- */
 
 typedef struct driver {
     int (*init)(unsigned flags);
@@ -86,16 +113,16 @@ static lz_err *check_cuda(void)
 {
     int n = 0;
     lz_err *e = count_devices(&n);
-    if (lz_err_code(e) == LZ_ERR_MEMORY)
+    if (lz_err_must_surface(e))
         return e;
     bool driver_is_there = !e;
     lz_err_free(e);
     if (!driver_is_there)
-        return lz_errf(LZ_ERR_NOT_FOUND, "there is no CUDA device: the driver's library is not there");
+        return lz_errf(LZ_ERR_NOT_FOUND, "there is no CUDA device: the driver's library was not found");
     if (!n)
         return lz_errf(LZ_ERR_NOT_FOUND, "there is no CUDA device: the driver finds none");
-    return lz_errf(LZ_ERR_UNSUPPORTED,
-                   "there are %d CUDA devices, but graphs cannot be compiled for them: use the CPU", n);
+    return lz_errf(LZ_ERR_UNSUPPORTED, "there are %d CUDA devices, but this build compiles for the CPU only",
+                   n);
 }
 
 lz_err *lz_ts_device_check(int8_t type)
@@ -103,7 +130,6 @@ lz_err *lz_ts_device_check(int8_t type)
     if (type == LZ_TS_CPU)
         return NULL;
     if (type != LZ_TS_CUDA)
-        return lz_errf(LZ_ERR_ARG, "the TorchScript backend has devices of type CPU (0) or CUDA (1), not %d",
-                       type);
+        return lz_errf(LZ_ERR_ARG, "expected device type 0 (CPU) or 1 (CUDA), got %d", type);
     return check_cuda();
 }

@@ -2,26 +2,28 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "core/device.h"
+#include "core/value_kind.h"
 #include "op/op_table.h"
 #include "plan/static_graph.h"
+#include <assert.h>
 
-enum { TYPES = 64 }; /* of results, remembered */
+enum { TYPES = 64 }; /* types of results that are cached */
 
 typedef struct lowerer {
     lz_lowering *l;
     lz_ts_graph *out;
     lz_graph *g;
     lz_arena scratch;
-    lz_ir_value **params;
-    uint32_t *first_number; /* by place: parameter of the node's first run-time number */
-    uint32_t *first_value;  /* by place: of `values` */
-    LZ_VEC(lz_ir_value *) values;
-    const lz_ir_symbol **symbols; /* by operator */
-    const lz_ir_symbol *list, *unpack;
+    lz_ssa_value **params;
+    uint32_t *first_number; /* by place: the parameter that is the node's first run-time number */
+    uint32_t *first_value;  /* by place: index in `values` */
+    LZ_VEC(lz_ssa_value *) values;
+    const lz_ssa_symbol **symbols; /* by operator */
+    const lz_ssa_symbol *list, *unpack;
     const lz_type *tensors, *optional_tensors; /* Tensor[], Tensor?[] */
     lz_map constants, files;
-    lz_text key;
-    lz_loc last; /* as it was given */
+    lz_words words; /* key of the constant that is looked up */
+    lz_loc last;    /* the last location, with the recorded file name */
     const char *last_file;
     struct {
         lz_data_type of;
@@ -38,6 +40,8 @@ void lz_ts_graph_deinit(lz_ts_graph *g)
 
 /* ---- types ---- */
 
+/* The types met last, one for each hash: a cache that forgets needs no memory that grows, and lz_type_tensor
+ * makes an equal type again. */
 static lz_err *tensor_type(lowerer *w, lz_data_type t, const lz_type **out)
 {
     uint64_t h = (uint64_t)t.dtype;
@@ -62,11 +66,11 @@ static lz_err *tensor_type(lowerer *w, lz_data_type t, const lz_type **out)
 
 static const lz_type *number_type(lz_scalar_kind kind)
 {
-    static const lz_type_kind kinds[] = { [LZ_SCALAR_NONE] = LZ_TY_NONE,
-                                          [LZ_SCALAR_BOOL] = LZ_TY_BOOL,
-                                          [LZ_SCALAR_INT] = LZ_TY_INT,
-                                          [LZ_SCALAR_FLOAT] = LZ_TY_FLOAT,
-                                          [LZ_SCALAR_COMPLEX] = LZ_TY_COMPLEX };
+    static const lz_type_kind kinds[] = { [LZ_SCALAR_NONE] = LZ_GRAPH_TYPE_NONE,
+                                          [LZ_SCALAR_BOOL] = LZ_GRAPH_TYPE_BOOL,
+                                          [LZ_SCALAR_INT] = LZ_GRAPH_TYPE_INT,
+                                          [LZ_SCALAR_FLOAT] = LZ_GRAPH_TYPE_FLOAT,
+                                          [LZ_SCALAR_COMPLEX] = LZ_GRAPH_TYPE_COMPLEX };
     return lz_type_leaf(kinds[kind]);
 }
 
@@ -80,9 +84,9 @@ static lz_err *add_parameter(lowerer *w, const lz_parameter *p, uint32_t i)
         LZ_TRY(tensor_type(w, p->type, &type));
     else if (p->number == 0)
         w->first_number[lz_lowering_index(w->l, p->node)] = i;
-    LZ_TRY(lz_ir_param_add(w->g, w->g->block, type, &w->params[i]));
+    LZ_TRY(lz_ssa_param_add(w->g, w->g->block, type, &w->params[i]));
     LZ_TRY(lz_arena_printf(&w->g->arena, &name, "p%u", i));
-    return lz_ir_name_set(w->g, w->params[i], name);
+    return lz_ssa_name_set(w->g, w->params[i], name);
 }
 
 static lz_err *add_parameters(lowerer *w)
@@ -95,192 +99,147 @@ static lz_err *add_parameters(lowerer *w)
     return NULL;
 }
 
-/* ---- constants: one for each value, where it is first needed ---- */
+/* ---- constants: each is made once, where it is first used ---- */
 
-typedef struct literal {
-    lz_gv value;
-    const lz_type *type;
-} literal;
-
-static literal of_scalar(lz_scalar s)
+static lz_script_value of_number(lz_scalar s)
 {
-    lz_gv v = s.kind == LZ_SCALAR_FLOAT  ? lz_gv_float(s.re)
-              : s.kind == LZ_SCALAR_BOOL ? lz_gv_bool(s.i != 0)
-              : s.kind == LZ_SCALAR_INT  ? lz_gv_int(s.i)
-                                         : lz_gv_none();
-    return (literal){ v, number_type(s.kind) };
+    return s.kind == LZ_SCALAR_FLOAT  ? lz_script_value_float(s.re)
+           : s.kind == LZ_SCALAR_BOOL ? lz_script_value_bool(s.i != 0)
+           : s.kind == LZ_SCALAR_INT  ? lz_script_value_int(s.i)
+                                      : lz_script_value_none();
 }
 
-static literal of_enum(int v)
+static lz_err *of_device(lz_device d, lz_script_value *out)
 {
-    return v < 0 ? of_scalar(lz_scalar_none()) : of_scalar(lz_scalar_int(v));
+    char text[LZ_DEVICE_CHARS];
+    return lz_script_value_device(lz_str_of(lz_device_print(d, text)), out);
 }
 
-static literal item_of(const lz_value *v, int64_t i)
+/* Enumerations become ints, as TorchScript has them. */
+static lz_err *make_one(const lz_value *v, lz_script_value *out)
 {
-    return v->kind == LZ_KIND_FLOATS    ? of_scalar(lz_scalar_float(v->floats.v[i]))
-           : v->kind == LZ_KIND_BOOLS   ? of_scalar(lz_scalar_bool(v->bools.v[i]))
-           : v->kind == LZ_KIND_SCALARS ? of_scalar(v->scalars.v[i])
-                                        : of_scalar(lz_scalar_int(v->ints.v[i]));
+    lz_scalar number = lz_value_number(v);
+    *out = of_number(number);
+    if (number.kind == LZ_SCALAR_COMPLEX)
+        return lz_errf(LZ_ERR_UNSUPPORTED,
+                       "an argument is a complex number, which TorchScript constants cannot be");
+    return v->kind == LZ_KIND_STR      ? lz_script_value_str(lz_str_of(v->str), out)
+           : v->kind == LZ_KIND_DEVICE ? of_device(v->device, out)
+                                       : NULL;
 }
 
-static lz_err *strings(lz_strs v, lz_gv list)
+static lz_err *make_list(const lz_value *v, lz_script_value *out)
 {
-    for (int64_t i = 0; i < v.n; i++) {
-        lz_gv item;
-        LZ_TRY(lz_gv_str(lz_str_of(v.v[i]), &item));
-        LZ_TRY(lz_gv_push(list, item));
+    LZ_TRY(lz_script_value_list_make((size_t)v->ints.n, out)); /* all lists have one layout */
+    lz_err *e = NULL;
+    for (int64_t i = 0; !e && i < v->ints.n; i++) {
+        lz_value item = lz_value_item(v, i);
+        lz_script_value made;
+        e = make_one(&item, &made);
+        if (!e)
+            e = lz_script_value_push(*out, made);
     }
-    return NULL;
-}
-
-static lz_err *of_list(lowerer *w, const lz_value *v, literal *out)
-{
-    static const lz_type_kind kinds[LZ_KIND_COUNT] = { [LZ_KIND_INTS] = LZ_TY_INT,
-                                                       [LZ_KIND_FLOATS] = LZ_TY_FLOAT,
-                                                       [LZ_KIND_BOOLS] = LZ_TY_BOOL,
-                                                       [LZ_KIND_SCALARS] = LZ_TY_SCALAR,
-                                                       [LZ_KIND_STRS] = LZ_TY_STR };
-    int64_t n = v->ints.n; /* all lists are alike here */
-    *out = of_scalar(lz_scalar_none());
-    if (n < 0)
-        return NULL;
-    LZ_TRY(lz_type_list(&w->g->types, lz_type_leaf(kinds[v->kind]), &out->type));
-    LZ_TRY(lz_gv_list_make((size_t)n, &out->value));
-    lz_err *e = v->kind == LZ_KIND_STRS ? strings(v->strs, out->value) : NULL;
-    for (int64_t i = 0; !e && v->kind != LZ_KIND_STRS && i < n; i++)
-        e = lz_gv_push(out->value, item_of(v, i).value);
     if (e)
-        lz_gv_release(out->value);
+        lz_script_value_release(*out);
     return e;
 }
 
-static lz_err *of_device(lz_device d, literal *out)
+static lz_err *constant_type(lowerer *w, const lz_value *v, const lz_type **out)
 {
-    char text[LZ_DEVICE_CHARS];
-    *out = of_scalar(lz_scalar_none());
-    if (d.type < 0)
-        return NULL;
-    out->type = lz_type_leaf(LZ_TY_DEVICE);
-    return lz_gv_device(lz_str_of(lz_device_print(d, text)), &out->value);
+    static const lz_type_kind kinds[LZ_KIND_COUNT] = {
+        [LZ_KIND_NONE] = LZ_GRAPH_TYPE_NONE,     [LZ_KIND_STR] = LZ_GRAPH_TYPE_STR,
+        [LZ_KIND_DEVICE] = LZ_GRAPH_TYPE_DEVICE, [LZ_KIND_INT] = LZ_GRAPH_TYPE_INT,
+        [LZ_KIND_FLOAT] = LZ_GRAPH_TYPE_FLOAT,   [LZ_KIND_BOOL] = LZ_GRAPH_TYPE_BOOL,
+        [LZ_KIND_SCALAR] = LZ_GRAPH_TYPE_SCALAR,
+    };
+    lz_kind element = lz_kinds[v->kind].element;
+    if (element)
+        return lz_type_list(&w->g->types, lz_type_leaf(kinds[element]), out);
+    *out = v->kind == LZ_KIND_SCALAR ? number_type(v->scalar.kind) : lz_type_leaf(kinds[v->kind]);
+    return NULL;
 }
 
-static lz_err *of_text(const char *text, literal *out)
+/* The form of a value that decides which values share a constant: numbers and enumerations become Scalars,
+ * absent values none. */
+static lz_value as_constant(const lz_value *v)
 {
-    *out = of_scalar(lz_scalar_none());
-    if (!text)
-        return NULL;
-    out->type = lz_type_leaf(LZ_TY_STR);
-    return lz_gv_str(lz_str_of(text), &out->value);
+    lz_scalar number = lz_value_number(v);
+    return number.kind != LZ_SCALAR_NONE ? lz_value_scalar(number)
+           : lz_value_is_absent(v)       ? lz_value_none()
+                                         : *v;
 }
 
-static lz_err *literal_of(lowerer *w, const lz_value *v, literal *out)
+static lz_err *make_constant(lowerer *w, const lz_value *v, lz_loc at, lz_ssa_value **out)
 {
-    *out = of_scalar(lz_scalar_none());
-    switch (v->kind) {
-    case LZ_KIND_INT:
-        *out = of_scalar(lz_scalar_int(v->integer));
-        return NULL;
-    case LZ_KIND_FLOAT:
-        *out = of_scalar(lz_scalar_float(v->real));
-        return NULL;
-    case LZ_KIND_BOOL:
-        *out = of_scalar(lz_scalar_bool(v->truth));
-        return NULL;
-    case LZ_KIND_SCALAR:
-        *out = of_scalar(v->scalar);
-        return v->scalar.kind == LZ_SCALAR_COMPLEX
-                   ? lz_errf(LZ_ERR_UNSUPPORTED, "complex numbers as arguments")
-                   : NULL;
-    case LZ_KIND_DTYPE:
-        *out = of_enum(v->dtype);
-        return NULL;
-    case LZ_KIND_LAYOUT:
-        *out = of_enum(v->layout);
-        return NULL;
-    case LZ_KIND_MEMORY_FORMAT:
-        *out = of_enum(v->memory_format);
-        return NULL;
-    case LZ_KIND_STR:
-        return of_text(v->str, out);
-    case LZ_KIND_DEVICE:
-        return of_device(v->device, out);
-    case LZ_KIND_INTS:
-    case LZ_KIND_FLOATS:
-    case LZ_KIND_BOOLS:
-    case LZ_KIND_SCALARS:
-    case LZ_KIND_STRS:
-        return of_list(w, v, out);
-    default:
-        return NULL;
-    }
-}
-
-/* Constants with the same text are one: floats are printed so that they read back. */
-static lz_err *constant(lowerer *w, const lz_value *v, lz_loc at, lz_ir_value **out)
-{
-    literal c;
-    lz_ir_node *n;
-    lz_str key;
-    LZ_TRY(literal_of(w, v, &c));
-    w->key.len = 0;
-    lz_type_print(c.type, &w->key);
-    lz_text_putc(&w->key, '=');
-    lz_err *e = lz_gv_repr(c.value, &w->key);
-    e = e ? e : lz_text_check(&w->key);
-    *out = e ? NULL : lz_map_get(&w->constants, lz_text_view(&w->key));
-    if (e || *out) {
-        lz_gv_release(c.value);
-        return e;
-    }
-    LZ_TRY(lz_ir_constant_make(w->g, c.value, c.type, at, &n));
-    lz_ir_append(n, w->g->block);
+    lz_script_value value;
+    const lz_type *type;
+    lz_ssa_node *n;
+    LZ_TRY(constant_type(w, v, &type));
+    LZ_TRY(lz_kinds[v->kind].element ? make_list(v, &value) : make_one(v, &value));
+    LZ_TRY(lz_ssa_constant_make(w->g, value, type, at, &n));
+    lz_ssa_append(n, w->g->block);
     *out = n->out[0];
-    LZ_TRY(lz_arena_copy(&w->scratch, lz_text_view(&w->key), &key));
+    return NULL;
+}
+
+/* Values with equal words share a constant. */
+static lz_err *constant(lowerer *w, const lz_value *given, lz_loc at, lz_ssa_value **out)
+{
+    lz_value v = as_constant(given);
+    lz_str key;
+    w->words.len = 0;
+    LZ_TRY(v.kind == LZ_KIND_NONE ? lz_vec_push(&w->words, 0) : lz_value_put(&w->words, &v));
+    lz_str words = { (const char *)w->words.data, w->words.len * sizeof *w->words.data };
+    *out = lz_map_get(&w->constants, words);
+    if (*out)
+        return NULL;
+    LZ_TRY(make_constant(w, &v, at, out));
+    LZ_TRY(lz_arena_copy(&w->scratch, words, &key));
     return lz_map_put(&w->constants, key, *out);
 }
 
 /* ---- arguments ---- */
 
-static lz_ir_value *value_of(const lowerer *w, lz_output o)
+static lz_ssa_value *value_of(const lowerer *w, lz_output o)
 {
     return w->values.data[w->first_value[lz_lowering_index(w->l, o.node)] + o.index];
 }
 
-static lz_err *append(lowerer *w, const lz_ir_spec *spec, lz_ir_node **out)
+static lz_err *append(lowerer *w, const lz_ssa_spec *spec, lz_ssa_node **out)
 {
-    LZ_TRY(lz_ir_node_make(w->g, spec, out));
-    lz_ir_append(*out, w->g->block);
+    LZ_TRY(lz_ssa_node_make(w->g, spec, out));
+    lz_ssa_append(*out, w->g->block);
     return NULL;
 }
 
-static lz_err *tensor_list(lowerer *w, const lz_node_arg *a, bool optional, lz_loc at, lz_ir_value **out)
+static lz_err *tensor_list(lowerer *w, const lz_node_arg *a, bool optional, lz_loc at, lz_ssa_value **out)
 {
     lz_value none = lz_value_none();
-    lz_ir_value **items;
-    lz_ir_node *n;
+    lz_ssa_value **items;
+    lz_ssa_node *n;
     LZ_TRY(lz_arena_new(&w->scratch, &items, a->n + 1));
     for (size_t i = 0; i < a->n; i++)
         if (a->tensors[i].node)
             items[i] = value_of(w, a->tensors[i]);
         else
             LZ_TRY(constant(w, &none, at, &items[i]));
-    lz_ir_spec spec = { .sym = w->list,
-                        .in = items,
-                        .nin = (uint32_t)a->n,
-                        .types = optional ? &w->optional_tensors : &w->tensors,
-                        .nout = 1,
-                        .loc = at };
+    lz_ssa_spec spec = { .sym = w->list,
+                         .in = items,
+                         .nin = (uint32_t)a->n,
+                         .types = optional ? &w->optional_tensors : &w->tensors,
+                         .nout = 1,
+                         .loc = at };
     LZ_TRY(append(w, &spec, &n));
     *out = n->out[0];
     return NULL;
 }
 
-static lz_err *argument(lowerer *w, const lz_node *n, size_t i, lz_loc at, lz_ir_value **out, int64_t *random)
+/* numbers: the parameter that is the node's first run-time number. */
+static lz_err *argument(lowerer *w, const lz_node *n, size_t i, uint32_t numbers, lz_loc at,
+                        lz_ssa_value **out)
 {
     lz_node_arg a = lz_node_arg_get(n, i);
     lz_value none = lz_value_none();
-    uint32_t number = w->first_number[lz_lowering_index(w->l, n)] + a.number;
     switch (a.kind) {
     case LZ_ARG_TENSOR:
         *out = value_of(w, a.tensors[0]);
@@ -288,13 +247,10 @@ static lz_err *argument(lowerer *w, const lz_node *n, size_t i, lz_loc at, lz_ir
     case LZ_ARG_TENSORS:
         return tensor_list(w, &a, lz_node_op(n)->args[i].type->flags & LZ_TYPE_NULLABLE, at, out);
     case LZ_ARG_SCALAR:
-        *out = w->params[number];
+        *out = w->params[numbers + a.number];
         return NULL;
     case LZ_ARG_VALUE:
         return constant(w, &a.value, at, out);
-    case LZ_ARG_RANDOM:
-        *random = number;
-        return constant(w, &none, at, out);
     default:
         return constant(w, &none, at, out);
     }
@@ -302,7 +258,7 @@ static lz_err *argument(lowerer *w, const lz_node *n, size_t i, lz_loc at, lz_ir
 
 /* ---- nodes ---- */
 
-/* The name lives as long as the graph. */
+/* Copies file names into the graph, which must not depend on the caller's memory. */
 static lz_err *place_of(lowerer *w, const lz_node *n, lz_loc *out)
 {
     lz_str copy;
@@ -322,7 +278,7 @@ static lz_err *place_of(lowerer *w, const lz_node *n, lz_loc *out)
     return NULL;
 }
 
-static lz_err *symbol_of(lowerer *w, const lz_op_row *op, const lz_ir_symbol **out)
+static lz_err *symbol_of(lowerer *w, const lz_op_row *op, const lz_ssa_symbol **out)
 {
     size_t number = (size_t)(op - lz_op_table);
     lz_str name;
@@ -330,77 +286,92 @@ static lz_err *symbol_of(lowerer *w, const lz_op_row *op, const lz_ir_symbol **o
     if (*out)
         return NULL;
     LZ_TRY(lz_arena_printf(&w->scratch, &name, "%s::%.*s", op->ns, op->base, op->name));
-    LZ_TRY(lz_ir_symbol_get(w->g, name, out));
+    LZ_TRY(lz_ssa_symbol_get(w->g, name, out));
     w->symbols[number] = *out;
     return NULL;
 }
 
-static lz_err *result_types(lowerer *w, const lz_node *n, const lz_type **types, size_t *in_list)
+/* How many tensors result i has, which is a list. An operator with several lists gives the new items of its
+ * first arguments: list i is as long as argument i. */
+static size_t list_length(const lz_node *n, uint32_t i)
+{
+    const lz_op_row *op = lz_node_op(n);
+    size_t lists = 0;
+    for (uint32_t k = 0; k < op->nreturns; k++)
+        lists += op->returns[k].type->kind == LZ_KIND_TENSORS;
+    return lists > 1 ? lz_node_arg_get(n, i).n : lz_node_outputs(n) + 1 - op->nreturns;
+}
+
+static lz_err *result_types(lowerer *w, const lz_node *n, const lz_type **types)
 {
     const lz_op_row *op = lz_node_op(n);
     size_t k = 0, outputs = lz_node_outputs(n);
     for (uint32_t i = 0; i < op->nreturns; i++)
         if (op->returns[i].type->kind == LZ_KIND_TENSORS) {
-            *in_list = outputs + 1 - op->nreturns;
             types[i] = w->tensors;
-            k += *in_list;
+            k += list_length(n, i);
         } else {
             LZ_TRY(tensor_type(w, lz_node_type(n, k++), &types[i]));
         }
     return k == outputs ? NULL : lz_errf(LZ_ERR_INTERNAL, "%s: %zu outputs", op->name, outputs);
 }
 
-/* Lists are taken apart at once. */
-static lz_err *take_apart(lowerer *w, const lz_node *n, lz_ir_value *list, size_t count, lz_loc at)
+/* Unpacks a list result into its tensors; first: its first output. */
+static lz_err *take_apart(lowerer *w, const lz_node *n, lz_ssa_value *list, size_t first, size_t count,
+                          lz_loc at)
 {
-    lz_ir_node *unpack;
+    lz_ssa_node *unpack;
     const lz_type **types;
     LZ_TRY(lz_arena_new(&w->scratch, &types, count + 1));
     for (size_t i = 0; i < count; i++)
-        LZ_TRY(tensor_type(w, lz_node_type(n, list->index + i), &types[i]));
-    lz_ir_spec spec = {
+        LZ_TRY(tensor_type(w, lz_node_type(n, first + i), &types[i]));
+    lz_ssa_spec spec = {
         .sym = w->unpack, .in = &list, .nin = 1, .types = types, .nout = (uint32_t)count, .loc = at
     };
     LZ_TRY(append(w, &spec, &unpack));
+    assert(unpack->nout == count);
     for (size_t i = 0; i < count; i++)
         LZ_TRY(lz_vec_push(&w->values, unpack->out[i]));
     return NULL;
 }
 
-static lz_err *keep_results(lowerer *w, const lz_node *n, lz_ir_node *made, size_t in_list, lz_loc at)
+static lz_err *keep_results(lowerer *w, const lz_node *n, lz_ssa_node *made, lz_loc at)
 {
-    for (uint32_t i = 0; i < made->nout; i++)
-        if (lz_node_op(n)->returns[i].type->kind == LZ_KIND_TENSORS)
-            LZ_TRY(take_apart(w, n, made->out[i], in_list, at));
-        else
+    size_t k = 0;
+    for (uint32_t i = 0; i < made->nout; i++) {
+        bool list = lz_node_op(n)->returns[i].type->kind == LZ_KIND_TENSORS;
+        size_t count = list ? list_length(n, i) : 1;
+        if (list && count)
+            LZ_TRY(take_apart(w, n, made->out[i], k, count, at));
+        else if (!list)
             LZ_TRY(lz_vec_push(&w->values, made->out[i]));
+        k += count;
+    }
     return NULL;
 }
 
-static lz_err *lower_op(lowerer *w, const lz_node *n, const lz_ir_node **made)
+static lz_err *lower_op(lowerer *w, const lz_node *n, const lz_ssa_node **made)
 {
     const lz_op_row *op = lz_node_op(n);
-    lz_ir_value *in[LZ_ARGS_MAX];
+    lz_ssa_value *in[LZ_ARGS_MAX];
     const lz_type *types[LZ_ARGS_MAX];
-    size_t in_list = 0;
-    int64_t random = -1;
-    lz_ir_node *made_here;
-    lz_ir_spec spec = { .in = in, .nin = op->nargs, .types = types, .nout = op->nreturns };
+    uint32_t place = (uint32_t)lz_lowering_index(w->l, n), numbers = w->first_number[place];
+    lz_ssa_node *made_here;
+    lz_ssa_spec spec = { .in = in, .nin = op->nargs, .types = types, .nout = op->nreturns };
     LZ_TRY(place_of(w, n, &spec.loc));
     for (uint32_t i = 0; i < op->nargs; i++)
-        LZ_TRY(argument(w, n, i, spec.loc, &in[i], &random));
-    lz_node_arg last = lz_node_arg_get(n, op->nargs); /* of a random operator, behind all others */
-    if (last.kind == LZ_ARG_RANDOM)
-        random = w->first_number[lz_lowering_index(w->l, n)] + last.number;
+        LZ_TRY(argument(w, n, i, numbers, spec.loc, &in[i]));
     LZ_TRY(symbol_of(w, op, &spec.sym));
-    LZ_TRY(result_types(w, n, types, &in_list));
+    LZ_TRY(result_types(w, n, types));
     LZ_TRY(append(w, &spec, &made_here));
     made_here->op = op;
-    made_here->recorded = (uint32_t)lz_lowering_index(w->l, n) + 1;
+    made_here->recorded = place + 1;
     *made = made_here;
-    if (random >= 0)
-        LZ_TRY(lz_ir_attr_add(w->g, made_here, LZ_STR(LZ_STRAIGHT_RANDOM), NULL, lz_gv_int(random)));
-    return keep_results(w, n, made_here, in_list, spec.loc);
+    lz_node_arg last = lz_node_arg_get(n, op->nargs); /* of a random operator: its position */
+    if (last.kind == LZ_ARG_RANDOM)
+        LZ_TRY(lz_ssa_attr_add(w->g, made_here, LZ_STR(LZ_STATIC_GRAPH_RANDOM), NULL,
+                               lz_script_value_int(numbers + last.number)));
+    return keep_results(w, n, made_here, spec.loc);
 }
 
 static lz_err *lower_nodes(lowerer *w)
@@ -413,7 +384,7 @@ static lz_err *lower_nodes(lowerer *w)
             w->first_value[lz_lowering_index(w->l, p[i].node)] = (uint32_t)i;
     for (size_t i = 0; i < n; i++) {
         bool leaf = lz_node_kind_of(nodes[i]) == LZ_NODE_DATA;
-        lz_ir_value *param = leaf ? w->params[w->first_value[i]] : NULL;
+        lz_ssa_value *param = leaf ? w->params[w->first_value[i]] : NULL;
         w->first_value[i] = (uint32_t)w->values.len;
         lz_lowering_set_emission(w->l, nodes[i], LZ_EMITTING);
         LZ_TRY(leaf ? lz_vec_push(&w->values, param) : lower_op(w, nodes[i], &w->out->made[i]));
@@ -427,18 +398,18 @@ static lz_err *add_results(lowerer *w)
     const lz_output *results;
     size_t n = lz_lowering_results(w->l, &results);
     for (size_t i = 0; i < n; i++)
-        LZ_TRY(lz_ir_input_add(w->g, w->g->block->ret, value_of(w, results[i])));
+        LZ_TRY(lz_ssa_input_add(w->g, w->g->block->ret, value_of(w, results[i])));
     return NULL;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole graph ---- */
 
 static lz_err *set_up(lowerer *w)
 {
     const lz_node *const *nodes;
     const lz_type *optional;
     size_t n = w->out->n = lz_lowering_nodes(w->l, &nodes);
-    LZ_TRY(lz_graph_create(lz_ir_operators(), &w->out->graph));
+    LZ_TRY(lz_graph_create(lz_ssa_operators(), &w->out->graph));
     w->g = w->out->graph;
     w->out->made = lz_mem_zalloc(n + 1, sizeof *w->out->made);
     if (!w->out->made)
@@ -446,10 +417,10 @@ static lz_err *set_up(lowerer *w)
     LZ_TRY(lz_arena_new(&w->scratch, &w->first_number, n + 1));
     LZ_TRY(lz_arena_new(&w->scratch, &w->first_value, n + 1));
     LZ_TRY(lz_arena_new(&w->scratch, &w->symbols, LZ_OP_COUNT));
-    LZ_TRY(lz_ir_symbol_get(w->g, LZ_STR("prim::ListConstruct"), &w->list));
-    LZ_TRY(lz_ir_symbol_get(w->g, LZ_STR("prim::ListUnpack"), &w->unpack));
-    LZ_TRY(lz_type_list(&w->g->types, lz_type_leaf(LZ_TY_TENSOR), &w->tensors));
-    LZ_TRY(lz_type_optional(&w->g->types, lz_type_leaf(LZ_TY_TENSOR), &optional));
+    LZ_TRY(lz_ssa_symbol_get(w->g, LZ_STR("prim::ListConstruct"), &w->list));
+    LZ_TRY(lz_ssa_symbol_get(w->g, LZ_STR("prim::ListUnpack"), &w->unpack));
+    LZ_TRY(lz_type_list(&w->g->types, lz_type_leaf(LZ_GRAPH_TYPE_TENSOR), &w->tensors));
+    LZ_TRY(lz_type_optional(&w->g->types, lz_type_leaf(LZ_GRAPH_TYPE_TENSOR), &optional));
     return lz_type_list(&w->g->types, optional, &w->optional_tensors);
 }
 
@@ -469,7 +440,7 @@ lz_err *lz_ts_lower(lz_lowering *l, lz_ts_graph *out)
     lz_err *e = lower(&w);
     lz_map_deinit(&w.constants);
     lz_map_deinit(&w.files);
-    lz_text_deinit(&w.key);
+    lz_vec_deinit(&w.words);
     lz_vec_deinit(&w.values);
     lz_arena_deinit(&w.scratch);
     if (e)

@@ -1,8 +1,8 @@
 /* ts_lowering.h - recorded nodes as a TorchScript graph.
  *
  * Each operator becomes an aten:: node that takes all arguments of its schema; parameters
- * are the graph's inputs p0, p1, ... in their order, numbers among them. Lists that
- * operators give are taken apart at once. Nodes keep their places in the user's program. */
+ * are the graph's inputs p0, p1, ... in their order, numbers included. Lists that operators
+ * return are unpacked at once. Nodes keep their source lines in the user's program. */
 #ifndef LZ_TS_TS_LOWERING_H
 #define LZ_TS_TS_LOWERING_H
 
@@ -10,8 +10,8 @@
 #include <lazuli/backend.h>
 
 typedef struct lz_ts_graph {
-    lz_graph *graph;         /* one count */
-    const lz_ir_node **made; /* by place of the lowering; NULL for data. Passes may have erased some */
+    lz_graph *graph;          /* one count */
+    const lz_ssa_node **made; /* by lz_lowering_index; NULL for data. Passes may have erased some nodes */
     size_t n;
 } lz_ts_graph;
 

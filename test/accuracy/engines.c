@@ -10,31 +10,35 @@ enum { MOST = 4096 }; /* elements at once */
 
 /* ---- formulas, step by step as the operators' entries have them ---- */
 
-typedef lz_kv formula(lz_kb *b, lz_ktype t, lz_kv x);
+typedef lz_kernel_value formula(lz_kernel_builder *b, lz_kernel_type t, lz_kernel_value x);
 
-static lz_kv divided_by_one_and_exp(lz_kb *b, lz_ktype t, lz_kv x, lz_kv exponent)
+static lz_kernel_value divided_by_one_and_exp(lz_kernel_builder *b, lz_kernel_type t, lz_kernel_value x,
+                                              lz_kernel_value exponent)
 {
-    lz_kv sum = lz_kb_op2(b, LZ_K_ADD, lz_kb_op1(b, LZ_K_EXP, exponent), lz_kb_const_f(b, t, 1));
-    return lz_kb_op2(b, LZ_K_DIV, x, sum);
+    lz_kernel_value sum = lz_kernel_build_op2(
+        b, LZ_KERNEL_ADD, lz_kernel_build_op1(b, LZ_KERNEL_EXP, exponent), lz_kernel_build_const_f(b, t, 1));
+    return lz_kernel_build_op2(b, LZ_KERNEL_DIV, x, sum);
 }
 
-static lz_kv silu(lz_kb *b, lz_ktype t, lz_kv x)
+static lz_kernel_value silu(lz_kernel_builder *b, lz_kernel_type t, lz_kernel_value x)
 {
-    return divided_by_one_and_exp(b, t, x, lz_kb_op1(b, LZ_K_NEG, x));
+    return divided_by_one_and_exp(b, t, x, lz_kernel_build_op1(b, LZ_KERNEL_NEG, x));
 }
 
-static lz_kv gelu_tanh(lz_kb *b, lz_ktype t, lz_kv x)
+static lz_kernel_value gelu_tanh(lz_kernel_builder *b, lz_kernel_type t, lz_kernel_value x)
 {
     double k = sqrt(8 / 3.14159265358979323846);
-    lz_kv u = lz_kb_op2(b, LZ_K_MUL, lz_kb_op2(b, LZ_K_MUL, x, x), lz_kb_const_f(b, t, -0.044715 * k));
-    u = lz_kb_op2(b, LZ_K_MUL, x, lz_kb_op2(b, LZ_K_SUB, u, lz_kb_const_f(b, t, k)));
+    lz_kernel_value u = lz_kernel_build_op2(b, LZ_KERNEL_MUL, lz_kernel_build_op2(b, LZ_KERNEL_MUL, x, x),
+                                            lz_kernel_build_const_f(b, t, -0.044715 * k));
+    u = lz_kernel_build_op2(b, LZ_KERNEL_MUL, x,
+                            lz_kernel_build_op2(b, LZ_KERNEL_SUB, u, lz_kernel_build_const_f(b, t, k)));
     return divided_by_one_and_exp(b, t, x, u);
 }
 
-static lz_kv gelu_erf(lz_kb *b, lz_ktype t, lz_kv x)
+static lz_kernel_value gelu_erf(lz_kernel_builder *b, lz_kernel_type t, lz_kernel_value x)
 {
     (void)t;
-    return lz_kb_op2(b, LZ_K_MUL, x, lz_kb_op1(b, LZ_K_NORMAL_CDF, x));
+    return lz_kernel_build_op2(b, LZ_KERNEL_MUL, x, lz_kernel_build_op1(b, LZ_KERNEL_NORMAL_CDF, x));
 }
 
 static const struct {
@@ -44,25 +48,27 @@ static const struct {
 
 /* ---- engines ---- */
 
-static lz_kv value(lz_kb *b, const char *name, lz_dtype dtype)
+static lz_kernel_value value(lz_kernel_builder *b, const char *name, lz_dtype dtype)
 {
-    lz_kop op = LZ_KOP_COUNT;
-    lz_kv x = lz_kb_load(b, lz_kb_access(b, dtype, LZ_K_ELEMENT));
+    lz_kernel_op op = LZ_KERNEL_OP_COUNT;
+    lz_kernel_value x = lz_kernel_build_load(b, lz_kernel_build_access(b, dtype, LZ_KERNEL_ELEMENT));
     for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++) {
         if (strcmp(formulas[i].name, name) == 0)
-            return formulas[i].of(b, lz_ktype_of(dtype), x);
+            return formulas[i].of(b, lz_kernel_type_of(dtype), x);
     }
-    if (!lz_kop_find(lz_str_of(name), &op))
-        return lz_kb_fail(b, lz_errf(LZ_ERR_ARG, "there is no function %s", name));
-    if (lz_kop_operands(op) == 1)
-        return lz_kb_op1(b, op, x);
-    return lz_kb_op2(b, op, x, lz_kb_load(b, lz_kb_access(b, dtype, LZ_K_ELEMENT)));
+    if (!lz_kernel_op_find(lz_str_of(name), &op))
+        return lz_kernel_builder_fail(b, lz_errf(LZ_ERR_ARG, "there is no function %s", name));
+    if (lz_kernel_op_operands(op) == 1)
+        return lz_kernel_build_op1(b, op, x);
+    return lz_kernel_build_op2(b, op, x,
+                               lz_kernel_build_load(b, lz_kernel_build_access(b, dtype, LZ_KERNEL_ELEMENT)));
 }
 
 /* Is this one of the operations that lz_kernel_expand would have written out? */
-static bool is_function(const lz_knode *n)
+static bool is_function(const lz_kernel_node *n)
 {
-    return n->op == LZ_K_POW || n->op == LZ_K_ATAN2 || (n->op >= LZ_K_EXP && n->op <= LZ_K_DIGAMMA);
+    return n->op == LZ_KERNEL_POW || n->op == LZ_KERNEL_ATAN2
+           || (n->op >= LZ_KERNEL_EXP && n->op <= LZ_KERNEL_DIGAMMA);
 }
 
 static lz_err *count_steps(engine *e)
@@ -70,10 +76,10 @@ static lz_err *count_steps(engine *e)
     lz_kernel *hot;
     LZ_TRY(lz_kernel_expand_hot(e->kernel, strcmp(lz_tile()->name, "avx512") == 0, &hot));
     for (size_t i = 0; i < hot->ir.nodes.len; i++) {
-        const lz_knode *n = &hot->ir.nodes.data[i];
-        e->steps += n->op != LZ_N_CONST && n->op != LZ_N_LOAD;
+        const lz_kernel_node *n = &hot->ir.nodes.data[i];
+        e->steps += n->op != LZ_KERNEL_NODE_CONST && n->op != LZ_KERNEL_NODE_LOAD;
         e->called = e->called || is_function(n);
-        e->rare = e->rare || n->op == LZ_N_RARE;
+        e->rare = e->rare || n->op == LZ_KERNEL_NODE_RARE;
     }
     lz_kernel_release(hot);
     return NULL;
@@ -81,13 +87,13 @@ static lz_err *count_steps(engine *e)
 
 lz_err *engine_init(engine *e, const char *name, bool f64)
 {
-    lz_kb *b;
+    lz_kernel_builder *b;
     lz_dtype dtype = f64 ? LZ_F64 : LZ_F32;
     *e = (engine){ .f64 = f64 };
-    LZ_TRY(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
-    lz_kv v = value(b, name, dtype);
-    lz_kb_store(b, lz_kb_access(b, dtype, LZ_K_ELEMENT), v);
-    LZ_TRY(lz_kb_finish(b, &e->kernel));
+    LZ_TRY(lz_kernel_builder_create(LZ_KERNEL_ROWS, 0, 1, &b));
+    lz_kernel_value v = value(b, name, dtype);
+    lz_kernel_build_store(b, lz_kernel_build_access(b, dtype, LZ_KERNEL_ELEMENT), v);
+    LZ_TRY(lz_kernel_builder_finish(b, &e->kernel));
     LZ_TRY(lz_program_create(&e->kernel->ir, lz_tile(), &e->program));
     return count_steps(e);
 }
@@ -131,10 +137,10 @@ void engine_run(void *user, void *out, void *x, void *y, int n)
     double beside[MOST];
     int64_t extents[] = { n }, strides[] = { 1 };
     bool two = e->kernel->ir.access.len == 3;
-    lz_kaccess access[3] = { { x, 0, strides }, { y, 0, strides } };
-    lz_kaccess *store = &access[two ? 2 : 1];
+    lz_kernel_access access[3] = { { x, 0, strides }, { y, 0, strides } };
+    lz_kernel_access *store = &access[two ? 2 : 1];
     lz_kernel_args args = { .extents = extents, .access = access };
-    *store = (lz_kaccess){ out, 0, strides };
+    *store = (lz_kernel_access){ out, 0, strides };
     lz_err *err = lz_kernel_run(e->kernel, &args, NULL);
     store->base = beside;
     bool compared = !err && worth_comparing(r, x);
@@ -148,10 +154,10 @@ void engine_run(void *user, void *out, void *x, void *y, int n)
 lz_err *engines_open(void)
 {
     lz_jit_mode_set(LZ_JIT_NOW);
-    return lz_codes_open(NULL);
+    return lz_native_codes_open(NULL);
 }
 
 void engines_close(void)
 {
-    lz_codes_close(NULL);
+    lz_native_codes_close(NULL);
 }

@@ -1,9 +1,9 @@
 #!/bin/sh
-# calls.sh BUILD SOURCE: user.c, which calls the operators of golden/, compiles without a warning and does what it should.
+# calls.sh BUILD SOURCE: call_operators.c, which calls the operators of golden/, compiles without a warning and does what it should.
 set -eu
 
 build=$1 source=$2
-here=$source/test/gen user=$source/test/data/gen/user.c
+here=$source/test/gen program=$source/test/data/gen/call_operators.c
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 warnings='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Werror'
@@ -15,7 +15,7 @@ run() { # COMPILER FLAGS...
     compiler=$1
     shift
     # shellcheck disable=SC2086 # lists of options
-    "$compiler" -std=c17 $warnings "$@" $includes "$user" "$source/src/op/boxed.c" "$here"/golden/api/*.c \
+    "$compiler" -std=c17 $warnings "$@" $includes "$program" "$source/src/op/boxed.c" "$here"/golden/api/boxed*.c "$here"/golden/api/ops_defaults.c \
         "$here"/golden/op/*.c -o "$tmp/user" -Wl,--unresolved-symbols=ignore-all "$build/liblazuli-gen.a" -lz -lm -lpthread
     "$tmp/user"
 }
@@ -30,13 +30,13 @@ for compiler in gcc clang; do
     done
     # As ccache does it: preprocessed first, so that warnings are decided on without knowing of macros.
     # shellcheck disable=SC2086
-    "$compiler" -std=c17 $includes -E "$user" -o "$tmp/user.i"
+    "$compiler" -std=c17 $includes -E "$program" -o "$tmp/user.i"
     # shellcheck disable=SC2086
     "$compiler" -std=c17 $warnings -c "$tmp/user.i" -o "$tmp/user.o"
 done
 
 # C++ has the functions behind the macros.
-cat >"$tmp/user.cc" <<END
+cat >"$tmp/call_operators.cc" <<END
 #include <lazuli/ops.h>
 lz_tensor *sum(lz_ctx *c, lz_tensor *a, lz_tensor *b);
 lz_tensor *sum(lz_ctx *c, lz_tensor *a, lz_tensor *b)
@@ -48,5 +48,5 @@ lz_tensor *sum(lz_ctx *c, lz_tensor *a, lz_tensor *b)
 END
 for compiler in g++ clang++; do
     # shellcheck disable=SC2086
-    "$compiler" -std=c++17 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror $includes -fsyntax-only "$tmp/user.cc"
+    "$compiler" -std=c++17 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror $includes -fsyntax-only "$tmp/call_operators.cc"
 done

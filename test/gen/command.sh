@@ -145,5 +145,5 @@ if [ -e /dev/full ]; then
     status=0
     "$build/lazuli-gen" dump --what model --native ops.yaml --tags tags.yaml >/dev/full 2>log || status=$?
     [ $status = 1 ] || fail "a full disk ends with $status"
-    has 'standard output cannot be written'
+    has 'cannot write to standard output'
 fi

@@ -14,10 +14,11 @@ static inline lz_err *lz_sure(lz_err *e)
     return e;
 }
 
-#define lz_errf(...)      lz_sure(lz_errf(__VA_ARGS__))
-#define lz_err_at(...)    lz_sure(lz_err_at(__VA_ARGS__))
-#define lz_err_vat(...)   lz_sure(lz_err_vat(__VA_ARGS__))
-#define lz_err_errno(...) lz_sure(lz_err_errno(__VA_ARGS__))
-#define lz_err_oom()      lz_sure(lz_err_oom())
+#define lz_errf(...)        lz_sure(lz_errf(__VA_ARGS__))
+#define lz_err_at(...)      lz_sure(lz_err_at(__VA_ARGS__))
+#define lz_err_vat(...)     lz_sure(lz_err_vat(__VA_ARGS__))
+#define lz_err_because(...) lz_sure(lz_err_because(__VA_ARGS__))
+#define lz_err_errno(...)   lz_sure(lz_err_errno(__VA_ARGS__))
+#define lz_err_oom()        lz_sure(lz_err_oom())
 
 #endif

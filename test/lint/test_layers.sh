@@ -8,7 +8,7 @@ arrows() {
     {
         echo '```arrows'
         printf '%s\n' 'include/lazuli -> nothing' 'src/base -> nothing' 'src/core -> src/base' \
-            'src/lazy -> src/core' 'src/null -> src/base' 'test -> anything' "$@"
+            'src/lazy -> src/core' 'src/null -> nothing' 'test -> anything' "$@"
         echo '```'
     } | write docs/architecture.md
 }
@@ -23,7 +23,7 @@ echo '#include "core/sub/c.h"' | write src/lazy/l.h
 echo '#include "lazy/l.h"' | write test/unit/t.c
 passes "$check" "$tree"
 
-printf '%s\n' '#include <lazuli/backend.h>' '#include "base/a.h"' '#include "lazy/l.h"' | write src/null/n.c
+printf '%s\n' '#include <lazuli/backend.h>' '#include <stddef.h>' '#include "lazy/l.h"' | write src/null/n.c
 fails 'src/null/n.c:3: "lazy/l.h": there is no arrow src/null -> src/lazy' "$check" "$tree"
 printf '  #  include <lazy/l.h>\n' | write src/null/n.c
 fails 'src/null/n.c:1: "lazy/l.h": there is no arrow src/null -> src/lazy' "$check" "$tree"
@@ -48,6 +48,16 @@ rm "$tree/src/core/d.c"
 echo 'int x;' | write src/attic/x.c
 fails 'src/attic/x.c: no arrow' "$check" "$tree"
 rm "$tree/src/attic/x.c"
+
+# An arrow is needed for the folder it leads to, and for one behind it that no other arrow leads to.
+arrows 'src/exec -> src/lazy, src/core' 'src/more -> src/lazy'
+echo '#include "core/sub/c.h"' | write src/exec/e.c
+echo '#include "core/sub/c.h"' | write src/more/m.c
+fails 'no include needs the arrow src/exec -> src/lazy' "$check" "$tree"
+case $said in
+*src/more*) die "says that src/more has no use for its arrow: $said" ;;
+esac
+rm -r "$tree/src/exec" "$tree/src/more"
 
 arrows 'src/x -> src/y' 'src/y -> src/x'
 fails 'lead from src/x back to it' "$check" "$tree"

@@ -10,7 +10,7 @@ src/base -> nothing
 ```' | write docs/architecture.md
 
 fails 'src/base/x.c:1:' "$tree/tools/lint.sh"
-for step in format tidy cppcheck layers headers calls seed-map walk openings words shell; do
+for step in format tidy cppcheck layers headers calls seed-map walk openings names words shell; do
     case $said in
     *"lint: $step "*) ;;
     *) die "no step $step: $said" ;;

@@ -9,14 +9,14 @@
 
 /* The name is that of a type in C. */
 #if OBJECT == NAMELESS
-int code(lz_cframe *f);
+int code(lz_native_frame *f);
 #else
-int code(lz_cframe *f) __asm__("lz_code");
+int code(lz_native_frame *f) __asm__("lz_code");
 #endif
-int lz_walk(lz_cframe *f, int64_t walk, int64_t begin, int64_t end);
-extern const lz_cneeds lz_needs;
+int lz_walk(lz_native_frame *f, int64_t walk, int64_t begin, int64_t end);
+extern const lz_native_needs lz_needs;
 
-const lz_cneeds lz_needs = { .scratch = OBJECT == NEEDY ? -1 : 640, .scratch_row = 8, .strip = 32 };
+const lz_native_needs lz_needs = { .scratch = OBJECT == NEEDY ? -1 : 640, .scratch_row = 8, .strip = 32 };
 
 static const int64_t squares[] = { 0, 1, 4, 9, 16, 25, 36, 49 };
 
@@ -50,7 +50,7 @@ int64_t elsewhere(int64_t v);
 #endif
 
 /* scratch: n_row doubles, halved and moved on by a square or by what is chosen for them */
-int code(lz_cframe *f)
+int code(lz_native_frame *f)
 {
     double *x = (double *)(void *)f->scratch;
     for (int64_t i = 0; i < f->n_row; i++)
@@ -64,7 +64,7 @@ int code(lz_cframe *f)
     return LZ_CODE_FINE;
 }
 
-int lz_walk(lz_cframe *f, int64_t walk, int64_t begin, int64_t end)
+int lz_walk(lz_native_frame *f, int64_t walk, int64_t begin, int64_t end)
 {
     f->index = chosen(walk, begin) + squares[end & 7];
     return LZ_CODE_INDEX;

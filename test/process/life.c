@@ -229,8 +229,8 @@ static int status_of(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* What a child may do with the context of its parent. What was under way at the fork is lost there, and told.
- */
+/* What a child may do with the context of its parent. A graph that was running at the fork is
+ * an error in the child. */
 static int child_uses(lz_ctx *c)
 {
     lz_tensor *x = lz_ones(c, LZ_DIMS(FEW));
@@ -439,8 +439,9 @@ static int few_files(void)
     if (!is_good(c))
         return 2;
     (void)lz_load_npy(c, "/proc/self/exe");
-    bool told = lz_failed(c)
-                && (strstr(lz_message(c), "Too many open files") || strstr(lz_message(c), "no .npy file"));
+    bool told =
+        lz_failed(c)
+        && (strstr(lz_message(c), "Too many open files") || strstr(lz_message(c), "not an .npy file"));
     if (!told)
         fprintf(stderr, "%s\n", lz_message(c));
     lz_clear(c);

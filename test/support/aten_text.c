@@ -32,7 +32,7 @@ static lz_err *due(aten_text *t, char ch)
 {
     return take(t, ch)
                ? NULL
-               : lz_errf(LZ_ERR_SYNTAX, "'%c' is due before \"%.*s\"", ch, (int)t->rest.len, t->rest.ptr);
+               : lz_errf(LZ_ERR_SYNTAX, "expected '%c' before \"%.*s\"", ch, (int)t->rest.len, t->rest.ptr);
 }
 
 static bool is_word(char ch)

@@ -1,7 +1,7 @@
 /* fake_backend.h - a small backend for tests: it interprets recorded nodes on memory of the host.
  *
- * It knows a few operators on f32 (add, sub, mul, relu, neg), with broadcasting, and can be told to
- * fail or to refuse. Everything it hands out is counted. */
+ * It knows a few operators on f32 (add, sub, mul, relu, neg), with broadcasting, and fails or
+ * refuses on request. All objects that it returns are counted. */
 #ifndef LZ_TEST_FAKE_BACKEND_H
 #define LZ_TEST_FAKE_BACKEND_H
 

@@ -6,7 +6,7 @@
 #define LZ_TEST_GEN_TEXT_H
 
 #include "check.h"
-#include "gen/model.h"
+#include "gen/model/model.h"
 
 /* *out->func is the schema; the rest is an entry without fields. */
 static inline lz_err *gen_function(lz_arena *a, const char *schema, lzg_function *out)

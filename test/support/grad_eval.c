@@ -3,13 +3,14 @@
 #include "core/convert.h"
 #include "core/dtype.h"
 #include "grad_problem.h"
+#include "op/functional_table.h"
 #include <math.h>
 #include <string.h>
 
 /* ---- evaluating ---- */
 
 /* Elements of a value that has a gradient; none are zeros. */
-static lz_err *read_doubles(problem *p, small_tape *t, const lz_lv *v, double *out, int64_t n)
+static lz_err *read_doubles(problem *p, small_tape *t, const lz_low_value *v, double *out, int64_t n)
 {
     int64_t slot = lz_recorder_slot(v);
     for (int64_t i = 0; i < n; i++)
@@ -19,7 +20,7 @@ static lz_err *read_doubles(problem *p, small_tape *t, const lz_lv *v, double *o
     if (v->dtype != LZ_F64 && p->as_is)
         return lz_sync(p->ctx, &t->r.tensors.data[slot], 1) ? NULL
                                                             : lz_errf(LZ_ERR_MODEL, "%s", lz_message(p->ctx));
-    if (v->dtype != LZ_F64 || lz_lv_numel(v) != n)
+    if (v->dtype != LZ_F64 || lz_low_value_numel(v) != n)
         return lz_errf(LZ_ERR_UNSUPPORTED, "a result that is not f64");
     if (!lz_read(t->r.tensors.data[slot], out, (size_t)n * sizeof *out))
         return lz_errf(LZ_ERR_MODEL, "%s", lz_message(t->r.ctx));
@@ -27,18 +28,18 @@ static lz_err *read_doubles(problem *p, small_tape *t, const lz_lv *v, double *o
 }
 
 typedef struct outputs {
-    lz_lv y[LEAVES], gy[LEAVES];
+    lz_low_value y[LEAVES], gy[LEAVES];
     double *weights[LEAVES];
     size_t n;
 } outputs;
 
-static lz_err *add_output(problem *p, small_tape *t, const lz_lv *v, uint64_t *dice, outputs *out)
+static lz_err *add_output(problem *p, small_tape *t, const lz_low_value *v, uint64_t *dice, outputs *out)
 {
-    int64_t n = v->kind == LZ_LV_TENSOR ? lz_lv_numel(v) : 0;
+    int64_t n = v->kind == LZ_LOW_VALUE_TENSOR ? lz_low_value_numel(v) : 0;
     double *w;
-    for (size_t i = 0; v->kind == LZ_LV_LIST && i < v->list.n; i++)
+    for (size_t i = 0; v->kind == LZ_LOW_VALUE_LIST && i < v->list.n; i++)
         LZ_TRY(add_output(p, t, &v->list.items[i], dice, out));
-    if (v->kind != LZ_LV_TENSOR || !lz_dtype_is_float(v->dtype) || out->n == LEAVES)
+    if (v->kind != LZ_LOW_VALUE_TENSOR || !lz_dtype_is_float(v->dtype) || out->n == LEAVES)
         return NULL;
     LZ_TRY(lz_arena_new(p->arena, &w, (size_t)n + 1));
     for (int64_t k = 0; k < n; k++)
@@ -47,8 +48,8 @@ static lz_err *add_output(problem *p, small_tape *t, const lz_lv *v, uint64_t *d
         return NULL;
     out->weights[out->n] = w;
     out->y[out->n] = *v;
-    lz_lv *gy = &out->gy[out->n++];
-    LZ_TRY(lz_recorder_add(&t->r, lz_from_memory(p->ctx, LZ_F64, lz_lv_sizes(v), w), gy));
+    lz_low_value *gy = &out->gy[out->n++];
+    LZ_TRY(lz_recorder_add(&t->r, lz_from_memory(p->ctx, LZ_F64, lz_low_value_sizes(v), w), gy));
     return lz_low_cast_to(&t->r.b, gy, v->dtype, gy);
 }
 
@@ -60,20 +61,39 @@ double problem_dot(const double *x, const double *y, int64_t n)
     return s;
 }
 
-/* As a view of something larger, which has a history then, too. */
-static lz_err *call_in_place(problem *p, small_tape *t, lz_lv *args, lz_lv *results)
+/* A view of something larger, which has a history then, too. */
+static lz_err *part_of_pair(small_tape *t, lz_low_value *x)
 {
-    const lz_lv two[] = { args[0], args[0] }, stack[] = { lz_lv_list(two, 2), lz_lv_int(0) };
-    lz_lv both, part[] = { { 0 }, lz_lv_int(0), lz_lv_int(1) };
-    LZ_TRY(small_tape_call(t, LZ_OP_stack, stack, &both));
-    part[0] = both;
-    LZ_TRY(small_tape_call(t, LZ_OP_select_int, part, &args[0]));
-    return small_tape_call(t, lz_op_kin[p->number].inplace, args, results);
+    const lz_low_value two[] = { *x, *x }, stack[] = { lz_low_value_list(two, 2), lz_low_value_int(0) };
+    lz_low_value part[] = { { 0 }, lz_low_value_int(0), lz_low_value_int(1) };
+    LZ_TRY(small_tape_call(t, LZ_OP_stack, stack, &part[0]));
+    return small_tape_call(t, LZ_OP_select_int, part, x);
+}
+
+/* An operator that writes a list returns nothing: the list is the result. */
+static lz_err *call_list_in_place(problem *p, small_tape *t, lz_low_value *args, lz_low_value *results)
+{
+    lz_low_value *items;
+    LZ_TRY(lz_arena_new(p->arena, &items, args[0].list.n + 1));
+    for (size_t i = 0; i < args[0].list.n; i++) {
+        items[i] = args[0].list.items[i];
+        LZ_TRY(part_of_pair(t, &items[i]));
+    }
+    args[0] = results[0] = lz_low_value_list(items, args[0].list.n);
+    return small_tape_call(t, lz_functional_table[p->number].inplace, args, results + 1);
+}
+
+static lz_err *call_in_place(problem *p, small_tape *t, lz_low_value *args, lz_low_value *results)
+{
+    if (args[0].kind == LZ_LOW_VALUE_LIST)
+        return call_list_in_place(p, t, args, results);
+    LZ_TRY(part_of_pair(t, &args[0]));
+    return small_tape_call(t, lz_functional_table[p->number].inplace, args, results);
 }
 
 static lz_err *evaluate_on(problem *p, small_tape *t, int order, double *value, double *const *grads)
 {
-    lz_lv args[LZ_ARGS_MAX], results[LZ_ARGS_MAX], leaves[LEAVES], g[LEAVES], w[LEAVES];
+    lz_low_value args[LZ_ARGS_MAX], results[LZ_ARGS_MAX], leaves[LEAVES], g[LEAVES], w[LEAVES];
     outputs out = { .n = 0 };
     uint64_t dice = 7;
     double room[ELEMENTS];
@@ -85,7 +105,7 @@ static lz_err *evaluate_on(problem *p, small_tape *t, int order, double *value, 
             LZ_TRY(add_output(p, t, &results[i], &dice, &out));
     *value = 0;
     for (size_t i = 0; order == 0 && i < out.n; i++) {
-        int64_t n = lz_lv_numel(&out.y[i]);
+        int64_t n = lz_low_value_numel(&out.y[i]);
         if (n > ELEMENTS)
             return lz_errf(LZ_ERR_UNSUPPORTED, "too large");
         LZ_TRY(read_doubles(p, t, &out.y[i], room, n));
@@ -110,8 +130,8 @@ static lz_err *evaluate_on(problem *p, small_tape *t, int order, double *value, 
         return NULL;
     for (size_t i = 0; i < p->nleaves; i++)
         if (!p->leaves[i].differentiable)
-            g[i] = w[i] = lz_lv_none();
-    lz_lv gg[LEAVES];
+            g[i] = w[i] = lz_low_value_none();
+    lz_low_value gg[LEAVES];
     LZ_TRY(small_tape_back(t, g, w, p->nleaves, leaves, gg, p->nleaves, false));
     for (size_t i = 0; i < p->nleaves; i++)
         if (p->leaves[i].differentiable)
@@ -135,18 +155,19 @@ lz_err *problem_evaluate(problem *p, int order, double *value, double *const *gr
 /* ---- tangents ---- */
 
 /* A tangent as each leaf has one in its weights; other arguments have none. */
-static lz_err *tangent_of(problem *p, small_tape *t, const lz_lv *v, const lz_lv *leaves, lz_lv *out)
+static lz_err *tangent_of(problem *p, small_tape *t, const lz_low_value *v, const lz_low_value *leaves,
+                          lz_low_value *out)
 {
-    lz_lv *items;
-    *out = lz_lv_none();
-    if (v->kind == LZ_LV_LIST) {
+    lz_low_value *items;
+    *out = lz_low_value_none();
+    if (v->kind == LZ_LOW_VALUE_LIST) {
         LZ_TRY(lz_low_list_new(&t->r.b, v->list.n, &items));
         for (size_t i = 0; i < v->list.n; i++)
             LZ_TRY(tangent_of(p, t, &v->list.items[i], leaves, &items[i]));
-        *out = lz_lv_list(items, v->list.n);
+        *out = lz_low_value_list(items, v->list.n);
         return NULL;
     }
-    for (size_t i = 0; i < p->nleaves && v->kind == LZ_LV_TENSOR; i++)
+    for (size_t i = 0; i < p->nleaves && v->kind == LZ_LOW_VALUE_TENSOR; i++)
         if (lz_recorder_slot(v) == lz_recorder_slot(&leaves[i]) && p->leaves[i].differentiable)
             return lz_recorder_add(
                 &t->r, lz_from_memory(p->ctx, LZ_F64, p->leaves[i].sizes, p->leaves[i].weights), out);
@@ -155,7 +176,8 @@ static lz_err *tangent_of(problem *p, small_tape *t, const lz_lv *v, const lz_lv
 
 static lz_err *push_forward(problem *p, small_tape *t, double *value)
 {
-    lz_lv args[LZ_ARGS_MAX], results[LZ_ARGS_MAX], tangents[LZ_ARGS_MAX], made[LZ_ARGS_MAX], leaves[LEAVES];
+    lz_low_value args[LZ_ARGS_MAX], results[LZ_ARGS_MAX], tangents[LZ_ARGS_MAX], made[LZ_ARGS_MAX],
+        leaves[LEAVES];
     outputs out = { .n = 0 };
     uint64_t dice = 7;
     double room[ELEMENTS];
@@ -170,8 +192,8 @@ static lz_err *push_forward(problem *p, small_tape *t, double *value)
         if (lz_grad_table[p->number].results >> i & 1)
             LZ_TRY(add_output(p, t, &made[i], &dice, &out));
     for (size_t i = 0; i < out.n; i++) {
-        LZ_TRY(read_doubles(p, t, &out.y[i], room, lz_lv_numel(&out.y[i])));
-        *value += problem_dot(room, out.weights[i], lz_lv_numel(&out.y[i]));
+        LZ_TRY(read_doubles(p, t, &out.y[i], room, lz_low_value_numel(&out.y[i])));
+        *value += problem_dot(room, out.weights[i], lz_low_value_numel(&out.y[i]));
     }
     return NULL;
 }

@@ -3,6 +3,7 @@
 #include "core/convert.h"
 #include "core/device.h"
 #include "core/dtype.h"
+#include "dtype_name.h"
 #include <math.h>
 #include <string.h>
 
@@ -78,6 +79,17 @@ static lz_err *read_leaf(problem *p, int64_t i, bool differentiable)
     return NULL;
 }
 
+/* PyTorch differentiates these in their second argument only. */
+static bool is_refused(const problem *p, uint32_t arg)
+{
+    static const char *const names[] = { "igamma", "igammac", "special_gammainc", "special_gammaincc",
+                                         "special_zeta" };
+    for (size_t i = 0; arg == 0 && i < sizeof names / sizeof *names; i++)
+        if (!strcmp(p->op->name, names[i]))
+            return true;
+    return false;
+}
+
 lz_err *problem_read(problem *p)
 {
     const lz_json *args = lz_json_get(p->j, "args"), *kwargs = lz_json_get(p->j, "kwargs");
@@ -85,7 +97,7 @@ lz_err *problem_read(problem *p)
         const lz_json *v = i < args->len ? &args->items[i]
                            : kwargs      ? lz_json_get(kwargs, p->op->args[i].name)
                                          : NULL;
-        bool d = lz_grad_table[p->number].args >> i & 1;
+        bool d = (lz_grad_table[p->number].args >> i & 1) && !is_refused(p, i);
         const lz_json *one = v && v->kind == LZ_JSON_OBJECT ? lz_json_get(v, "T") : NULL;
         const lz_json *list = v && v->kind == LZ_JSON_OBJECT ? lz_json_get(v, "TL") : NULL;
         if (one)
@@ -108,10 +120,10 @@ typedef struct reading {
     problem *p;
     small_tape *t;
     size_t next; /* leaf */
-    lz_lv *values;
+    lz_low_value *values;
 } reading;
 
-static lz_err *next_leaf(reading *r, lz_lv *out)
+static lz_err *next_leaf(reading *r, lz_low_value *out)
 {
     const leaf *l = &r->p->leaves[r->next];
     lz_tensor *t = lz_from_memory(r->p->ctx, l->dtype, l->sizes, l->data);
@@ -120,33 +132,34 @@ static lz_err *next_leaf(reading *r, lz_lv *out)
     return l->differentiable ? small_tape_want(r->t, out) : NULL;
 }
 
-static lz_err *read_value(reading *r, const lz_arg_row *arg, const lz_json *v, lz_lv *out);
+static lz_err *read_value(reading *r, const lz_arg_row *arg, const lz_json *v, lz_low_value *out);
 
-static lz_err *read_items(reading *r, const lz_arg_row *arg, const lz_json *list, bool tensors, lz_lv *out)
+static lz_err *read_items(reading *r, const lz_arg_row *arg, const lz_json *list, bool tensors,
+                          lz_low_value *out)
 {
-    lz_lv *items;
+    lz_low_value *items;
     LZ_TRY(lz_low_list_new(&r->t->r.b, list->len, &items));
     for (uint32_t i = 0; i < list->len; i++)
         if (!tensors)
             LZ_TRY(read_value(r, arg, &list->items[i], &items[i]));
         else if (list->items[i].kind == LZ_JSON_INT)
             LZ_TRY(next_leaf(r, &items[i]));
-    *out = lz_lv_list(items, list->len);
+    *out = lz_low_value_list(items, list->len);
     return NULL;
 }
 
-static lz_err *read_number(reading *r, const lz_arg_row *arg, lz_scalar v, lz_lv *out)
+static lz_err *read_number(reading *r, const lz_arg_row *arg, lz_scalar v, lz_low_value *out)
 {
     if (arg->type->kind == LZ_KIND_FLOAT && v.kind == LZ_SCALAR_INT)
         v = lz_scalar_float((double)v.i);
-    *out = lz_lv_number(v);
+    *out = lz_low_value_number(v);
     return arg->type->kind == LZ_KIND_TENSOR ? lz_low_wrap(&r->t->r.b, out, out) : NULL;
 }
 
 static lz_dtype any_dtype(const problem *p, lz_str name)
 {
     lz_dtype d = lz_dtype_by_abbr(name);
-    d = d == LZ_DTYPE_NONE ? lz_dtype_by_name(name) : d;
+    d = d == LZ_DTYPE_NONE ? dtype_by_name(name) : d;
     return lz_dtype_is_float(d) && !p->as_is ? LZ_F64 : d;
 }
 
@@ -158,9 +171,9 @@ static lz_memory_format format_of(lz_str name)
                                                  : LZ_CONTIGUOUS;
 }
 
-static lz_err *read_value(reading *r, const lz_arg_row *arg, const lz_json *v, lz_lv *out)
+static lz_err *read_value(reading *r, const lz_arg_row *arg, const lz_json *v, lz_low_value *out)
 {
-    *out = lz_lv_none();
+    *out = lz_low_value_none();
     if (v->kind != LZ_JSON_OBJECT)
         return NULL;
     lz_str key = v->members[0].key;
@@ -170,7 +183,8 @@ static lz_err *read_value(reading *r, const lz_arg_row *arg, const lz_json *v, l
     if (lz_str_is(key, "TL") || lz_str_is(key, "l"))
         return read_items(r, arg, x, key.len == 2, out);
     if (lz_str_is(key, "i") && arg->type->kind == LZ_KIND_DTYPE)
-        *out = lz_lv_dtype(lz_dtype_is_float((lz_dtype)x->i) && !r->p->as_is ? LZ_F64 : (lz_dtype)x->i);
+        *out =
+            lz_low_value_dtype(lz_dtype_is_float((lz_dtype)x->i) && !r->p->as_is ? LZ_F64 : (lz_dtype)x->i);
     else if (lz_str_is(key, "i"))
         return read_number(r, arg, lz_scalar_int(x->i), out);
     if (lz_str_is(key, "f"))
@@ -178,33 +192,34 @@ static lz_err *read_value(reading *r, const lz_arg_row *arg, const lz_json *v, l
     if (lz_str_is(key, "b"))
         return read_number(r, arg, lz_scalar_bool(x->b), out);
     if (lz_str_is(key, "s"))
-        *out = lz_lv_str(x->str);
+        *out = lz_low_value_str(x->str);
     if (lz_str_is(key, "dt"))
-        *out = lz_lv_dtype(any_dtype(r->p, x->str));
+        *out = lz_low_value_dtype(any_dtype(r->p, x->str));
     if (lz_str_is(key, "mf"))
-        *out = lz_lv_memory_format(format_of(x->str));
+        *out = lz_low_value_memory_format(format_of(x->str));
     if (lz_str_is(key, "dev")) {
         lz_device d;
         LZ_TRY(lz_device_parse(x->str, &d));
-        *out = lz_lv_device(d);
+        *out = lz_low_value_device(d);
     }
     return NULL;
 }
 
-lz_err *problem_args(problem *p, small_tape *t, lz_lv *args, lz_lv *leaves)
+lz_err *problem_args(problem *p, small_tape *t, lz_low_value *args, lz_low_value *leaves)
 {
     reading reads = { .p = p, .t = t, .values = leaves }, *r = &reads;
     const lz_json *list = lz_json_get(r->p->j, "args"), *kwargs = lz_json_get(r->p->j, "kwargs");
     for (uint32_t i = 0; i < r->p->op->nargs; i++) {
         const lz_arg_row *arg = &r->p->op->args[i];
         const lz_json *v = i < list->len ? &list->items[i] : kwargs ? lz_json_get(kwargs, arg->name) : NULL;
-        args[i] = lz_lv_none();
+        args[i] = lz_low_value_none();
         if (v)
             LZ_TRY(read_value(r, arg, v, &args[i]));
         else if (arg->default_value)
             LZ_TRY(lz_recorder_take(&r->t->r, arg->default_value, &args[i]));
-        if (arg->type->size > 0 && args[i].kind == LZ_LV_NUMBER)
-            LZ_TRY(lz_low_list_repeat(&r->t->r.b, &(lz_lv){ .kind = LZ_LV_LIST, .list = { &args[i], 1 } },
+        if (arg->type->size > 0 && args[i].kind == LZ_LOW_VALUE_NUMBER)
+            LZ_TRY(lz_low_list_repeat(&r->t->r.b,
+                                      &(lz_low_value){ .kind = LZ_LOW_VALUE_LIST, .list = { &args[i], 1 } },
                                       arg->type->size, &args[i]));
     }
     return NULL;

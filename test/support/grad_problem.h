@@ -51,7 +51,7 @@ LZ_MUST_USE lz_err *problem_read(problem *p);
 /* Gives all leaves new weights, drawn from the seed in the order of the arguments. */
 void problem_weigh(problem *p, uint64_t seed);
 /* Arguments for a call on the tape, of the tensors as they are now; leaves: their values. */
-LZ_MUST_USE lz_err *problem_args(problem *p, small_tape *t, lz_lv *args, lz_lv *leaves);
+LZ_MUST_USE lz_err *problem_args(problem *p, small_tape *t, lz_low_value *args, lz_low_value *leaves);
 
 /* order 0: *value is the linear function of what comes out. 1: grads are its gradients, and
  * *value a linear function of these, with the leaves' weights. 2: grads are the gradients of

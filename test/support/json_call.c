@@ -1,7 +1,5 @@
 #include "json_call.h"
 #include "core/dtype.h"
-#include "lazy/record.h"
-#include "op/boxed.h"
 #include <lazuli/lazuli.h>
 #include <math.h>
 
@@ -117,11 +115,9 @@ lz_err *lz_json_call(lz_ctx *c, lz_arena *a, const lz_op_row *op, lz_tensor *con
 {
     lz_loc at = { "json", 1, 1 };
     lz_value in[LZ_ARGS_MAX], values[LZ_ARGS_MAX];
-    lz_bound b;
     *out = (lz_json_results){ 0 };
     for (uint32_t i = 0; i < args->len; i++)
         LZ_TRY(lz_json_value(a, tensors, (lz_kind)op->args[i].type->kind, &args->items[i], &in[i]));
-    LZ_TRY(lz_boxed_bind(op, at, in, args->len, &b));
-    lz_record(c, op, at, b.in, values);
+    lz_call_at(c, at, op->name, in, args->len, values, LZ_ARGS_MAX);
     return lz_failed(c) ? NULL : collect(a, op, values, out);
 }

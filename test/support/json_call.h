@@ -28,7 +28,7 @@ LZ_MUST_USE lz_err *lz_json_ints(lz_arena *a, const lz_json *v, lz_ints *out);
 LZ_MUST_USE lz_err *lz_json_value(lz_arena *a, lz_tensor *const *tensors, lz_kind kind, const lz_json *v,
                                   lz_value *out);
 
-/* Binds and records the call. A refusal by the binding is an error, one by the recorder is left in c. */
+/* lz_call with arguments in JSON. A refusal is left in c; *out is empty then. */
 LZ_MUST_USE lz_err *lz_json_call(lz_ctx *c, lz_arena *a, const lz_op_row *op, lz_tensor *const *tensors,
                                  const lz_json *args, lz_json_results *out);
 

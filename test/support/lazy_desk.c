@@ -1,7 +1,7 @@
 #include "lazy_desk.h"
+#include "handmade_nodes.h"
 #include "lazy/record.h"
 #include "lazy/registry.h"
-#include "nodes.h"
 #include "op/boxed.h"
 #include "op/op_table.h"
 
@@ -57,7 +57,7 @@ lz_tensor *bench_op(lz_ctx *c, const char *op, lz_tensor *a, lz_tensor *b, doubl
     lz_bound bound;
     lz_err *e = lz_boxed_bind(row, at, in, (two ? 2u : 1u) + numbered, &bound);
     if (e)
-        lz_ctx_fail(c, at, row, e);
+        lz_ctx_fail(c, at, lz_err_wrap(e, "%s::%s", row->ns, row->name));
     else
         lz_record(c, row, at, bound.in, out);
     return out[0].tensor;

@@ -1,10 +1,15 @@
 #include "lower_eval.h"
 #include "core/convert.h"
+#include "core/dtype.h"
 #include "core/shape.h"
+#include "core/strides.h"
+#include "jit/tile.h"
+#include "kernel/kernels.h"
+#include "plan/lowered_call.h"
 #include <math.h>
 #include <string.h>
 
-static bool is_float(const lz_ln *n)
+static bool is_float(const lz_low_node *n)
 {
     return lz_dtype_is_float((lz_dtype)n->dtype);
 }
@@ -103,23 +108,23 @@ static double sigmoid(double x)
 }
 
 typedef double one(double x);
-static one *const functions[LZ_KOP_COUNT] = {
-    [LZ_K_ABS] = fabs,        [LZ_K_FLOOR] = floor,
-    [LZ_K_CEIL] = ceil,       [LZ_K_TRUNC] = trunc,
-    [LZ_K_ROUND] = rint,      [LZ_K_SQRT] = sqrt,
-    [LZ_K_EXP] = exp,         [LZ_K_EXP2] = exp2,
-    [LZ_K_EXPM1] = expm1,     [LZ_K_LOG] = log,
-    [LZ_K_LOG2] = log2,       [LZ_K_LOG10] = log10,
-    [LZ_K_LOG1P] = log1p,     [LZ_K_SIN] = sin,
-    [LZ_K_COS] = cos,         [LZ_K_TAN] = tan,
-    [LZ_K_ASIN] = asin,       [LZ_K_ACOS] = acos,
-    [LZ_K_ATAN] = atan,       [LZ_K_SINH] = sinh,
-    [LZ_K_COSH] = cosh,       [LZ_K_TANH] = tanh,
-    [LZ_K_ASINH] = asinh,     [LZ_K_ACOSH] = acosh,
-    [LZ_K_ATANH] = atanh,     [LZ_K_ERF] = erf,
-    [LZ_K_ERFC] = erfc,       [LZ_K_ERFINV] = erfinv,
-    [LZ_K_LGAMMA] = lgamma,   [LZ_K_DIGAMMA] = digamma,
-    [LZ_K_SIGMOID] = sigmoid, [LZ_K_NORMAL_CDF] = normal_cdf,
+static one *const functions[LZ_KERNEL_OP_COUNT] = {
+    [LZ_KERNEL_ABS] = fabs,        [LZ_KERNEL_FLOOR] = floor,
+    [LZ_KERNEL_CEIL] = ceil,       [LZ_KERNEL_TRUNC] = trunc,
+    [LZ_KERNEL_ROUND] = rint,      [LZ_KERNEL_SQRT] = sqrt,
+    [LZ_KERNEL_EXP] = exp,         [LZ_KERNEL_EXP2] = exp2,
+    [LZ_KERNEL_EXPM1] = expm1,     [LZ_KERNEL_LOG] = log,
+    [LZ_KERNEL_LOG2] = log2,       [LZ_KERNEL_LOG10] = log10,
+    [LZ_KERNEL_LOG1P] = log1p,     [LZ_KERNEL_SIN] = sin,
+    [LZ_KERNEL_COS] = cos,         [LZ_KERNEL_TAN] = tan,
+    [LZ_KERNEL_ASIN] = asin,       [LZ_KERNEL_ACOS] = acos,
+    [LZ_KERNEL_ATAN] = atan,       [LZ_KERNEL_SINH] = sinh,
+    [LZ_KERNEL_COSH] = cosh,       [LZ_KERNEL_TANH] = tanh,
+    [LZ_KERNEL_ASINH] = asinh,     [LZ_KERNEL_ACOSH] = acosh,
+    [LZ_KERNEL_ATANH] = atanh,     [LZ_KERNEL_ERF] = erf,
+    [LZ_KERNEL_ERFC] = erfc,       [LZ_KERNEL_ERFINV] = erfinv,
+    [LZ_KERNEL_LGAMMA] = lgamma,   [LZ_KERNEL_DIGAMMA] = digamma,
+    [LZ_KERNEL_SIGMOID] = sigmoid, [LZ_KERNEL_NORMAL_CDF] = normal_cdf,
 };
 
 static double float_remainder(double x, double y)
@@ -128,41 +133,47 @@ static double float_remainder(double x, double y)
     return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
 
-static double float_op(lz_kop op, double x, double y, double z)
+static double float_op(lz_kernel_op op, double x, double y, double z)
 {
     switch (op) {
-    case LZ_K_ADD:
+    case LZ_KERNEL_ADD:
         return x + y;
-    case LZ_K_SUB:
+    case LZ_KERNEL_SUB:
         return x - y;
-    case LZ_K_MUL:
+    case LZ_KERNEL_MUL:
         return x * y;
-    case LZ_K_DIV:
+    case LZ_KERNEL_DIV:
         return x / y;
-    case LZ_K_FMA:
+    case LZ_KERNEL_FMA:
         return fma(x, y, z);
-    case LZ_K_FMOD:
+    case LZ_KERNEL_FMOD:
         return fmod(x, y);
-    case LZ_K_REMAINDER:
+    case LZ_KERNEL_REMAINDER:
         return float_remainder(x, y);
-    case LZ_K_NEG:
+    case LZ_KERNEL_NEG:
         return -x;
-    case LZ_K_MIN:
+    case LZ_KERNEL_MIN:
         return isnan(x) || isnan(y) ? NAN : x < y ? x : y;
-    case LZ_K_MAX:
+    case LZ_KERNEL_MAX:
         return isnan(x) || isnan(y) ? NAN : x > y ? x : y;
-    case LZ_K_FMIN:
+    case LZ_KERNEL_FMIN:
         return fmin(x, y);
-    case LZ_K_FMAX:
+    case LZ_KERNEL_FMAX:
         return fmax(x, y);
-    case LZ_K_RSQRT:
+    case LZ_KERNEL_RSQRT:
         return 1 / sqrt(x);
-    case LZ_K_COPYSIGN:
+    case LZ_KERNEL_COPYSIGN:
         return copysign(x, y);
-    case LZ_K_POW:
+    case LZ_KERNEL_POW:
         return pow(x, y);
-    case LZ_K_ATAN2:
+    case LZ_KERNEL_ATAN2:
         return atan2(x, y);
+    case LZ_KERNEL_ZETA:
+    case LZ_KERNEL_IGAMMA:
+    case LZ_KERNEL_IGAMMAC:
+    case LZ_KERNEL_ORTHOGONAL: /* libm has none of these */
+        lz_tile_base.op[op][LZ_KERNEL_F64](&x, &x, &y, &z, NULL, 1);
+        return x;
     default:
         return functions[op](x);
     }
@@ -188,73 +199,75 @@ static int64_t greatest_divisor(int64_t x, int64_t y)
     return x < 0 ? -x : x;
 }
 
-static lz_err *int_op(lz_kop op, int bits, int64_t x, int64_t y, int64_t *out)
+static lz_err *int_op(lz_kernel_op op, int bits, int64_t x, int64_t y, int64_t *out)
 {
     uint64_t a = (uint64_t)x, c = (uint64_t)y;
     bool far = y < 0 || y >= bits;
-    if ((op == LZ_K_IDIV || op == LZ_K_IDIV_FLOOR || op == LZ_K_FMOD || op == LZ_K_REMAINDER) && y == 0)
+    if ((op == LZ_KERNEL_IDIV || op == LZ_KERNEL_IDIV_FLOOR || op == LZ_KERNEL_FMOD
+         || op == LZ_KERNEL_REMAINDER)
+        && y == 0)
         return lz_errf(LZ_ERR_ARG, "ZeroDivisionError");
     int64_t r = y == -1 || y == 0 ? 0 : x % y, q = y == -1 ? (int64_t)-a : y == 0 ? 0 : x / y;
     bool apart = r != 0 && (r < 0) != (y < 0);
     switch (op) {
-    case LZ_K_ADD:
+    case LZ_KERNEL_ADD:
         *out = (int64_t)(a + c);
         break;
-    case LZ_K_SUB:
+    case LZ_KERNEL_SUB:
         *out = (int64_t)(a - c);
         break;
-    case LZ_K_MUL:
+    case LZ_KERNEL_MUL:
         *out = (int64_t)(a * c);
         break;
-    case LZ_K_IDIV:
+    case LZ_KERNEL_IDIV:
         *out = q;
         break;
-    case LZ_K_IDIV_FLOOR:
+    case LZ_KERNEL_IDIV_FLOOR:
         *out = q - apart;
         break;
-    case LZ_K_FMOD:
+    case LZ_KERNEL_FMOD:
         *out = r;
         break;
-    case LZ_K_REMAINDER:
+    case LZ_KERNEL_REMAINDER:
         *out = apart ? r + y : r;
         break;
-    case LZ_K_NEG:
+    case LZ_KERNEL_NEG:
         *out = (int64_t)-a;
         break;
-    case LZ_K_ABS:
+    case LZ_KERNEL_ABS:
         *out = x < 0 ? (int64_t)-a : x;
         break;
-    case LZ_K_MIN:
+    case LZ_KERNEL_MIN:
         *out = x < y ? x : y;
         break;
-    case LZ_K_MAX:
+    case LZ_KERNEL_MAX:
         *out = x > y ? x : y;
         break;
-    case LZ_K_AND:
+    case LZ_KERNEL_AND:
         *out = x & y;
         break;
-    case LZ_K_OR:
+    case LZ_KERNEL_OR:
         *out = x | y;
         break;
-    case LZ_K_XOR:
+    case LZ_KERNEL_XOR:
         *out = x ^ y;
         break;
-    case LZ_K_NOT:
+    case LZ_KERNEL_NOT:
         *out = ~x;
         break;
-    case LZ_K_SHL:
+    case LZ_KERNEL_SHL:
         *out = far ? 0 : (int64_t)(a << y);
         break;
-    case LZ_K_SHR:
+    case LZ_KERNEL_SHR:
         *out = x >> (far ? bits - 1 : y);
         break;
-    case LZ_K_SHRU:
+    case LZ_KERNEL_SHRU:
         *out = far ? 0 : (int64_t)((bits == 64 ? a : a & ((UINT64_C(1) << bits) - 1)) >> y);
         break;
-    case LZ_K_GCD:
+    case LZ_KERNEL_GCD:
         *out = greatest_divisor(x, y);
         break;
-    case LZ_K_POW:
+    case LZ_KERNEL_POW:
         *out = power(x, y);
         break;
     default:
@@ -263,20 +276,20 @@ static lz_err *int_op(lz_kop op, int bits, int64_t x, int64_t y, int64_t *out)
     return NULL;
 }
 
-static bool compare(lz_kop op, bool floats, lz_cell x, lz_cell y)
+static bool compare(lz_kernel_op op, bool floats, lz_cell x, lz_cell y)
 {
     bool less = floats ? x.f < y.f : x.i < y.i, equal = floats ? x.f == y.f : x.i == y.i;
     bool greater = floats ? x.f > y.f : x.i > y.i;
     switch (op) {
-    case LZ_K_EQ:
+    case LZ_KERNEL_EQ:
         return equal;
-    case LZ_K_NE:
+    case LZ_KERNEL_NE:
         return !equal;
-    case LZ_K_LT:
+    case LZ_KERNEL_LT:
         return less;
-    case LZ_K_LE:
+    case LZ_KERNEL_LE:
         return less || equal;
-    case LZ_K_GT:
+    case LZ_KERNEL_GT:
         return greater;
     default:
         return greater || equal;
@@ -295,19 +308,19 @@ static double next_after(lz_dtype d, double x, double y)
     return d == LZ_F32 ? (double)nextafterf((float)x, (float)y) : nextafter(x, y);
 }
 
-static lz_err *map_cell(const lz_ln *n, const lz_cell *x, lz_cell *out)
+static lz_err *map_cell(const lz_low_node *n, const lz_cell *x, lz_cell *out)
 {
-    lz_kop op = (lz_kop)n->op;
+    lz_kernel_op op = (lz_kernel_op)n->op;
     lz_dtype in = (lz_dtype)n->in[0]->dtype, d = (lz_dtype)n->dtype;
-    if (op == LZ_K_SELECT) {
+    if (op == LZ_KERNEL_SELECT) {
         *out = x[0].i ? x[1] : x[2];
-    } else if (op >= LZ_K_EQ && op <= LZ_K_GE) {
+    } else if (op >= LZ_KERNEL_EQ && op <= LZ_KERNEL_GE) {
         *out = (lz_cell){ .i = compare(op, lz_dtype_is_float(in), x[0], x[1]) };
-    } else if (op == LZ_K_SIGNBIT) {
+    } else if (op == LZ_KERNEL_SIGNBIT) {
         *out = (lz_cell){ .i = signbit(x[0].f) != 0 };
-    } else if (op == LZ_K_BITS) {
+    } else if (op == LZ_KERNEL_BITS) {
         *out = bits_cell(in, x[0], d);
-    } else if (op == LZ_K_NEXTAFTER) {
+    } else if (op == LZ_KERNEL_NEXTAFTER) {
         *out = (lz_cell){ .f = next_after(d, x[0].f, x[1].f) };
     } else if (is_float(n)) {
         *out = held(LZ_F64, (lz_cell){ .f = float_op(op, x[0].f, x[1].f, x[2].f) }, d);
@@ -320,11 +333,11 @@ static lz_err *map_cell(const lz_ln *n, const lz_cell *x, lz_cell *out)
 
 /* ---- kinds of nodes ---- */
 
-typedef lz_err *eval_fn(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out);
+typedef lz_err *eval_fn(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out);
 
-static lz_err *eval_input(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_input(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
-    const lz_linput *a = n->attr;
+    const lz_low_input_attr *a = n->attr;
     const char *base = e->inputs[a->slot];
     int64_t at[LZ_MAX_DIMS];
     (void)in;
@@ -339,14 +352,14 @@ static lz_err *eval_input(lz_eval *e, const lz_ln *n, const lz_cell *const *in, 
     return NULL;
 }
 
-static lz_err *eval_scalar(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_scalar(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
     (void)in;
-    *out = from_scalar(e->scalars[((const lz_lscalar *)n->attr)->slot]);
+    *out = from_scalar(e->scalars[((const lz_low_scalar_attr *)n->attr)->slot]);
     return NULL;
 }
 
-static lz_err *eval_const(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_const(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
     lz_scalar v = *(const lz_scalar *)n->attr;
     (void)e, (void)in;
@@ -356,9 +369,9 @@ static lz_err *eval_const(lz_eval *e, const lz_ln *n, const lz_cell *const *in, 
     return NULL;
 }
 
-static lz_err *eval_iota(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_iota(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
-    const lz_liota *a = n->attr;
+    const lz_low_iota_attr *a = n->attr;
     int64_t at[LZ_MAX_DIMS];
     (void)e, (void)in;
     for (int64_t i = 0; i < n->numel; i++) {
@@ -370,7 +383,7 @@ static lz_err *eval_iota(lz_eval *e, const lz_ln *n, const lz_cell *const *in, l
     return NULL;
 }
 
-static lz_err *eval_map(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_map(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
     (void)e;
     for (int64_t i = 0; i < n->numel; i++) {
@@ -382,7 +395,7 @@ static lz_err *eval_map(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz
     return NULL;
 }
 
-static lz_err *eval_cast(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_cast(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
     (void)e;
     for (int64_t i = 0; i < n->numel; i++)
@@ -402,7 +415,7 @@ static void philox(uint32_t *c, uint32_t k0, uint32_t k1)
     }
 }
 
-static lz_err *eval_philox(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_philox(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
     (void)e;
     for (int64_t i = 0; i < n->numel; i++) {
@@ -414,9 +427,9 @@ static lz_err *eval_philox(lz_eval *e, const lz_ln *n, const lz_cell *const *in,
     return NULL;
 }
 
-static lz_err *eval_check(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_check(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
-    const lz_lcheck *a = n->attr;
+    const lz_low_check_attr *a = n->attr;
     (void)e;
     for (int64_t i = 0; i < n->numel; i++) {
         int64_t v = in[0][i].i;
@@ -428,10 +441,10 @@ static lz_err *eval_check(lz_eval *e, const lz_ln *n, const lz_cell *const *in, 
     return NULL;
 }
 
-static lz_err *eval_index(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_index(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
-    const lz_lindex *a = n->attr;
-    const lz_ln *x = n->in[0];
+    const lz_low_index_attr *a = n->attr;
+    const lz_low_node *x = n->in[0];
     int64_t at[LZ_MAX_DIMS], from[LZ_MAX_DIMS];
     (void)e;
     for (int64_t i = 0; i < n->numel; i++) {
@@ -452,7 +465,7 @@ static lz_err *eval_index(lz_eval *e, const lz_ln *n, const lz_cell *const *in, 
     return NULL;
 }
 
-static lz_err *eval_reshape(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_reshape(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
     (void)e;
     memcpy(out, in[0], (size_t)n->numel * sizeof *out);
@@ -460,33 +473,33 @@ static lz_err *eval_reshape(lz_eval *e, const lz_ln *n, const lz_cell *const *in
 }
 
 /* x joins what was found so far; index: of x. */
-static void join(lz_kreduce op, const lz_ln *x, lz_cell v, int64_t index, bool first, lz_cell *best,
-                 lz_cell *out)
+static void join(lz_kernel_reduction op, const lz_low_node *x, lz_cell v, int64_t index, bool first,
+                 lz_cell *best, lz_cell *out)
 {
     bool floats = is_float(x);
-    bool better = op == LZ_K_RMAX || op == LZ_K_RARGMAX ? (floats ? v.f > best->f : v.i > best->i)
-                                                        : (floats ? v.f < best->f : v.i < best->i);
+    bool better = op == LZ_KERNEL_RMAX || op == LZ_KERNEL_RARGMAX ? (floats ? v.f > best->f : v.i > best->i)
+                                                                  : (floats ? v.f < best->f : v.i < best->i);
     better = first || (floats && isnan(v.f) && !isnan(best->f)) || (better && !(floats && isnan(best->f)));
     switch (op) {
-    case LZ_K_RSUM:
+    case LZ_KERNEL_RSUM:
         if (floats)
             best->f = first ? v.f : best->f + v.f;
         else
             best->i = first ? v.i : (int64_t)((uint64_t)best->i + (uint64_t)v.i);
         break;
-    case LZ_K_RPROD:
+    case LZ_KERNEL_RPROD:
         if (floats)
             best->f = first ? v.f : best->f * v.f;
         else
             best->i = first ? v.i : (int64_t)((uint64_t)best->i * (uint64_t)v.i);
         break;
-    case LZ_K_RAND:
+    case LZ_KERNEL_RAND:
         best->i = first ? v.i : best->i & v.i;
         break;
-    case LZ_K_ROR:
+    case LZ_KERNEL_ROR:
         best->i = first ? v.i : best->i | v.i;
         break;
-    case LZ_K_RXOR:
+    case LZ_KERNEL_RXOR:
         best->i = first ? v.i : best->i ^ v.i;
         break;
     default:
@@ -495,25 +508,27 @@ static void join(lz_kreduce op, const lz_ln *x, lz_cell v, int64_t index, bool f
             out->i = index;
         }
     }
-    if (op != LZ_K_RARGMAX && op != LZ_K_RARGMIN)
+    if (op != LZ_KERNEL_RARGMAX && op != LZ_KERNEL_RARGMIN)
         *out = *best;
 }
 
-static lz_cell neutral(lz_kreduce op)
+static lz_cell neutral(lz_kernel_reduction op)
 {
-    return op == LZ_K_RPROD ? (lz_cell){ 1, 1 } : op == LZ_K_RAND ? (lz_cell){ 0, -1 } : (lz_cell){ 0, 0 };
+    return op == LZ_KERNEL_RPROD  ? (lz_cell){ 1, 1 }
+           : op == LZ_KERNEL_RAND ? (lz_cell){ 0, -1 }
+                                  : (lz_cell){ 0, 0 };
 }
 
-static lz_err *eval_reduce(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_reduce(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
-    uint64_t dims = ((const lz_lreduce *)n->attr)->dims;
-    const lz_ln *x = n->in[0];
+    uint64_t dims = ((const lz_low_reduce_attr *)n->attr)->dims;
+    const lz_low_node *x = n->in[0];
     int64_t at[LZ_MAX_DIMS], kept[LZ_MAX_DIMS], *seen;
     lz_cell *best;
     LZ_TRY(lz_arena_new(e->arena, &best, (size_t)n->numel + 1));
     LZ_TRY(lz_arena_new(e->arena, &seen, (size_t)n->numel + 1));
     for (int64_t i = 0; i < n->numel; i++)
-        out[i] = neutral((lz_kreduce)n->op);
+        out[i] = neutral((lz_kernel_reduction)n->op);
     for (int64_t i = 0; i < x->numel; i++) {
         int64_t k = 0;
         unflatten(i, x->sizes, x->ndim, at);
@@ -521,21 +536,21 @@ static lz_err *eval_reduce(lz_eval *e, const lz_ln *n, const lz_cell *const *in,
             if (!(dims >> d & 1))
                 kept[k++] = at[d];
         k = flatten(kept, n->sizes, n->ndim);
-        join((lz_kreduce)n->op, x, in[0][i], seen[k], seen[k] == 0, &best[k], &out[k]);
+        join((lz_kernel_reduction)n->op, x, in[0][i], seen[k], seen[k] == 0, &best[k], &out[k]);
         seen[k]++;
     }
     for (int64_t i = 0; i < n->numel; i++)
-        if (n->op == LZ_K_RSUM || n->op == LZ_K_RPROD)
+        if (n->op == LZ_KERNEL_RSUM || n->op == LZ_KERNEL_RPROD)
             out[i] = held(is_float(n) ? LZ_F64 : LZ_I64, out[i], (lz_dtype)n->dtype);
         else if (n->dtype == LZ_BOOL)
             out[i].i &= 1;
     return NULL;
 }
 
-static lz_err *eval_scan(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_scan(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
-    int64_t dim = ((const lz_ldim *)n->attr)->dim, inner = 1;
-    const lz_ln *x = n->in[0];
+    int64_t dim = ((const lz_low_dim_attr *)n->attr)->dim, inner = 1;
+    const lz_low_node *x = n->in[0];
     (void)e;
     for (int64_t d = dim + 1; d < n->ndim; d++)
         inner *= n->sizes[d];
@@ -546,19 +561,19 @@ static lz_err *eval_scan(lz_eval *e, const lz_ln *n, const lz_cell *const *in, l
         lz_cell best = { 0 }, found = { 0 };
         for (int64_t j = 0; j < n->sizes[dim]; j++) {
             lz_cell v = in[0][i + j * inner];
-            bool tie = n->op >= LZ_K_RARGMAX && (is_float(x) ? v.f == best.f : v.i == best.i);
-            join((lz_kreduce)n->op, x, v, j, j == 0 || tie, &best, &found);
+            bool tie = n->op >= LZ_KERNEL_RARGMAX && (is_float(x) ? v.f == best.f : v.i == best.i);
+            join((lz_kernel_reduction)n->op, x, v, j, j == 0 || tie, &best, &found);
             if (is_float(x))
                 best = held(LZ_F64, best, (lz_dtype)x->dtype);
-            out[i + j * inner] = n->op >= LZ_K_RARGMAX ? found : best;
+            out[i + j * inner] = n->op >= LZ_KERNEL_RARGMAX ? found : best;
         }
     }
     return NULL;
 }
 
-static lz_err *eval_gather(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_gather(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
-    int64_t dim = ((const lz_ldim *)n->attr)->dim, at[LZ_MAX_DIMS];
+    int64_t dim = ((const lz_low_dim_attr *)n->attr)->dim, at[LZ_MAX_DIMS];
     (void)e;
     for (int64_t i = 0; i < n->numel; i++) {
         unflatten(i, n->sizes, n->ndim, at);
@@ -570,9 +585,9 @@ static lz_err *eval_gather(lz_eval *e, const lz_ln *n, const lz_cell *const *in,
     return NULL;
 }
 
-static lz_err *eval_cat(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_cat(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
-    int64_t dim = ((const lz_ldim *)n->attr)->dim, at[LZ_MAX_DIMS];
+    int64_t dim = ((const lz_low_dim_attr *)n->attr)->dim, at[LZ_MAX_DIMS];
     (void)e;
     for (int64_t i = 0; i < n->numel; i++) {
         int k = 0;
@@ -584,10 +599,10 @@ static lz_err *eval_cat(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz
     return NULL;
 }
 
-static lz_err *eval_update(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_update(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
-    const lz_lupdate *a = n->attr;
-    const lz_ln *part = n->in[1];
+    const lz_low_update_attr *a = n->attr;
+    const lz_low_node *part = n->in[1];
     int64_t at[LZ_MAX_DIMS];
     (void)e;
     memcpy(out, in[0], (size_t)n->numel * sizeof *out);
@@ -603,19 +618,19 @@ static lz_err *eval_update(lz_eval *e, const lz_ln *n, const lz_cell *const *in,
 
 /* ---- kernels ---- */
 
-static lz_cell product(const lz_ln *n, lz_cell sum, lz_cell x, lz_cell y)
+static lz_cell product(const lz_low_node *n, lz_cell sum, lz_cell x, lz_cell y)
 {
     if (is_float(n))
         return (lz_cell){ .f = sum.f + x.f * y.f };
     return (lz_cell){ .i = (int64_t)((uint64_t)sum.i + (uint64_t)x.i * (uint64_t)y.i) };
 }
 
-static lz_cell rounded(const lz_ln *n, lz_cell c)
+static lz_cell rounded(const lz_low_node *n, lz_cell c)
 {
     return held(is_float(n) ? LZ_F64 : LZ_I64, c, (lz_dtype)n->dtype);
 }
 
-static lz_err *eval_matmul(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_matmul(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
     int64_t rows = n->sizes[1], cols = n->sizes[2], depth = n->in[0]->sizes[2];
     (void)e;
@@ -632,12 +647,12 @@ static lz_err *eval_matmul(lz_eval *e, const lz_ln *n, const lz_cell *const *in,
 
 /* All three convolutions are one sum over (image, output channel, input channel of the
  * group, output position, window position); they differ in where it goes. */
-static lz_err *eval_conv(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_conv(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
     const int64_t *p = n->attr, d = p[0], *stride = p + 1, *pad = stride + d, *dil = pad + d, groups = dil[d];
     bool forward = n->op == LZ_CALL_CONV, to_input = n->op == LZ_CALL_CONV_INPUT;
-    const lz_ln *y = forward ? n : n->in[0], *w = forward || to_input ? n->in[1] : n;
-    const lz_ln *x = forward ? n->in[0] : to_input ? n : n->in[1];
+    const lz_low_node *y = forward ? n : n->in[0], *w = forward || to_input ? n->in[1] : n;
+    const lz_low_node *x = forward ? n->in[0] : to_input ? n : n->in[1];
     int64_t yi[LZ_MAX_DIMS], wi[LZ_MAX_DIMS], xi[LZ_MAX_DIMS], per = w->sizes[0] / groups;
     (void)e;
     memset(out, 0, (size_t)n->numel * sizeof *out);
@@ -670,7 +685,7 @@ static lz_err *eval_conv(lz_eval *e, const lz_ln *n, const lz_cell *const *in, l
 }
 
 /* Greatest elements of windows, or where they are; out of bounds counts for nothing. */
-static lz_err *eval_pool(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_pool(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
     const int64_t *p = n->attr, *x = n->in[0]->sizes + n->ndim - 2, *y = n->sizes + n->ndim - 2;
     (void)e;
@@ -694,16 +709,16 @@ static lz_err *eval_pool(lz_eval *e, const lz_ln *n, const lz_cell *const *in, l
 }
 
 /* NaN is the greatest. */
-static bool before(const lz_ln *x, lz_cell a, lz_cell b)
+static bool before(const lz_low_node *x, lz_cell a, lz_cell b)
 {
     return is_float(x) ? a.f < b.f || (isnan(b.f) && !isnan(a.f)) : a.i < b.i;
 }
 
 /* The first k by selection; equal ones keep their order. */
-static lz_err *eval_sort(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_sort(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
     const int64_t *p = n->attr;
-    const lz_ln *x = n->in[0];
+    const lz_low_node *x = n->in[0];
     int64_t len = x->ndim ? x->sizes[x->ndim - 1] : 1, k = n->ndim ? n->sizes[n->ndim - 1] : 1;
     bool down = n->op == LZ_CALL_SORT ? p[0] : p[1];
     bool *taken;
@@ -726,9 +741,9 @@ static lz_err *eval_sort(lz_eval *e, const lz_ln *n, const lz_cell *const *in, l
 }
 
 /* The element that so many others come before. */
-static lz_err *eval_rank(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_rank(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
-    const lz_ln *x = n->in[0];
+    const lz_low_node *x = n->in[0];
     int64_t len = x->ndim ? x->sizes[x->ndim - 1] : 1, rank = ((const int64_t *)n->attr)[0];
     (void)e;
     for (int64_t row = 0; row < n->numel; row++)
@@ -743,9 +758,9 @@ static lz_err *eval_rank(lz_eval *e, const lz_ln *n, const lz_cell *const *in, l
     return NULL;
 }
 
-static lz_err *eval_contains(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_contains(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
-    const lz_ln *x = n->in[0], *set = n->in[1];
+    const lz_low_node *x = n->in[0], *set = n->in[1];
     (void)e;
     for (int64_t i = 0; i < n->numel; i++) {
         out[i].i = 0;
@@ -755,7 +770,16 @@ static lz_err *eval_contains(lz_eval *e, const lz_ln *n, const lz_cell *const *i
     return NULL;
 }
 
-static lz_err *eval_count(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_draw(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
+{
+    (void)e;
+    for (int64_t i = 0; i < n->numel; i++)
+        out[i].f = lz_draw_one((lz_distribution) * (const int64_t *)n->attr, (uint64_t)in[0][i].i, in[1][i].f,
+                               in[2][i].f);
+    return NULL;
+}
+
+static lz_err *eval_count(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
     const int64_t *p = n->attr;
     (void)e;
@@ -772,16 +796,16 @@ static lz_err *eval_count(lz_eval *e, const lz_ln *n, const lz_cell *const *in, 
 }
 
 /* Whether a binary search goes on behind that element. */
-static bool is_behind(const lz_ln *x, lz_cell element, lz_cell v, bool right)
+static bool is_behind(const lz_low_node *x, lz_cell element, lz_cell v, bool right)
 {
     if (is_float(x))
         return right ? !(element.f > v.f) : !(element.f >= v.f);
     return right ? element.i <= v.i : element.i < v.i;
 }
 
-static lz_err *eval_search(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_search(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
-    const lz_ln *seq = n->in[0], *v = n->in[1];
+    const lz_low_node *seq = n->in[0], *v = n->in[1];
     bool right = ((const int64_t *)n->attr)[0];
     int64_t len = seq->sizes[seq->ndim - 1], cols = n->ndim ? n->sizes[n->ndim - 1] : 1;
     (void)e;
@@ -799,10 +823,10 @@ static lz_err *eval_search(lz_eval *e, const lz_ln *n, const lz_cell *const *in,
     return NULL;
 }
 
-static lz_err *eval_scatter(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+static lz_err *eval_scatter(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
     const int64_t *p = n->attr;
-    const lz_ln *index = n->in[1];
+    const lz_low_node *index = n->in[1];
     int64_t at[LZ_MAX_DIMS];
     (void)e;
     memcpy(out, in[0], (size_t)n->numel * sizeof *out);
@@ -814,7 +838,10 @@ static lz_err *eval_scatter(lz_eval *e, const lz_ln *n, const lz_cell *const *in
                            (long long)k, (long long)p[3], (long long)size);
         at[p[1]] = k < 0 ? k + size : k;
         lz_cell *to = &out[flatten(at, n->sizes, n->ndim)], v = in[2][i];
-        static const lz_kop ops[] = { LZ_K_ADD, LZ_K_ADD, LZ_K_MUL, LZ_K_MIN, LZ_K_MAX };
+        if (n->nin == 4)
+            v = rounded(n, (lz_cell){ .f = v.f * in[3][0].f });
+        static const lz_kernel_op ops[] = { LZ_KERNEL_ADD, LZ_KERNEL_ADD, LZ_KERNEL_MUL, LZ_KERNEL_MIN,
+                                            LZ_KERNEL_MAX };
         if (p[0] == LZ_SCATTER_SET) {
             *to = v;
         } else if (n->dtype == LZ_BOOL) {
@@ -829,27 +856,73 @@ static lz_err *eval_scatter(lz_eval *e, const lz_ln *n, const lz_cell *const *in
     return NULL;
 }
 
-static lz_err *eval_call(lz_eval *e, const lz_ln *n, const lz_cell *const *in, lz_cell *out)
+/* Runs the kernel on dense operands. What routines compute has a test of its own (kernel/matrices). */
+static lz_err *run_routine(lz_eval *e, const lz_low_node *call, char **results)
+{
+    lz_kernel_call k = { .params = call->attr };
+    for (int i = 0; i < call->nin; i++) {
+        const lz_low_node *x = call->in[i];
+        lz_shape strides;
+        int64_t *copy;
+        char *data;
+        LZ_TRY(lz_strides_contiguous(lz_low_node_sizes(x), &strides));
+        LZ_TRY(lz_arena_new(e->arena, &copy, (size_t)x->ndim + 1));
+        LZ_TRY(lz_arena_new(e->arena, &data, (size_t)x->numel * sizeof(double) + 1));
+        memcpy(copy, strides.v, (size_t)x->ndim * sizeof *copy);
+        lz_eval_store((lz_dtype)x->dtype, e->cells[x->id], x->numel, data);
+        k.in[i] = (lz_strided){ data, (lz_dtype)x->dtype, x->ndim, x->sizes, copy };
+    }
+    LZ_TRY(lz_arena_new(e->arena, results, lz_low_buffer_bytes(call) + 1));
+    k.out = (lz_strided){ *results, (lz_dtype)call->dtype, call->ndim, call->sizes, NULL };
+    return lz_matrices(&k);
+}
+
+static lz_err *read_result(const lz_low_node *n, const char *from, lz_cell *out)
+{
+    for (int64_t i = 0; i < n->numel; i++)
+        out[i] = from_scalar(
+            lz_element_get((lz_dtype)n->dtype, from + (size_t)i * lz_dtype_size((lz_dtype)n->dtype)));
+    return NULL;
+}
+
+static lz_err *eval_matrices(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
+{
+    char *results;
+    (void)in;
+    LZ_TRY(run_routine(e, n, &results));
+    return read_result(n, results, out);
+}
+
+static lz_err *eval_beside(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
+{
+    char *results;
+    (void)in;
+    LZ_TRY(run_routine(e, n->in[0], &results));
+    return read_result(n, results + *(const int64_t *)n->attr, out);
+}
+
+static lz_err *eval_call(lz_eval *e, const lz_low_node *n, const lz_cell *const *in, lz_cell *out)
 {
     static eval_fn *const calls[LZ_CALLS] = {
-        [LZ_CALL_MATMUL] = eval_matmul,   [LZ_CALL_CONV] = eval_conv,
-        [LZ_CALL_CONV_INPUT] = eval_conv, [LZ_CALL_CONV_WEIGHT] = eval_conv,
-        [LZ_CALL_SORT] = eval_sort,       [LZ_CALL_TOPK] = eval_sort,
-        [LZ_CALL_SEARCH] = eval_search,   [LZ_CALL_SCATTER] = eval_scatter,
-        [LZ_CALL_POOL_MAX] = eval_pool,   [LZ_CALL_POOL_AT] = eval_pool,
-        [LZ_CALL_RANK] = eval_rank,       [LZ_CALL_CONTAINS] = eval_contains,
-        [LZ_CALL_COUNT] = eval_count,
+        [LZ_CALL_MATMUL] = eval_matmul,     [LZ_CALL_CONV] = eval_conv,
+        [LZ_CALL_CONV_INPUT] = eval_conv,   [LZ_CALL_CONV_WEIGHT] = eval_conv,
+        [LZ_CALL_SORT] = eval_sort,         [LZ_CALL_TOPK] = eval_sort,
+        [LZ_CALL_SEARCH] = eval_search,     [LZ_CALL_SCATTER] = eval_scatter,
+        [LZ_CALL_POOL_MAX] = eval_pool,     [LZ_CALL_POOL_AT] = eval_pool,
+        [LZ_CALL_RANK] = eval_rank,         [LZ_CALL_CONTAINS] = eval_contains,
+        [LZ_CALL_COUNT] = eval_count,       [LZ_CALL_DRAW] = eval_draw,
+        [LZ_CALL_MATRICES] = eval_matrices, [LZ_CALL_BESIDE] = eval_beside,
     };
     return calls[n->op](e, n, in, out);
 }
 
-static eval_fn *const kinds[LZ_L_KINDS] = {
-    [LZ_L_INPUT] = eval_input,     [LZ_L_SCALAR] = eval_scalar, [LZ_L_CONST] = eval_const,
-    [LZ_L_IOTA] = eval_iota,       [LZ_L_MAP] = eval_map,       [LZ_L_CAST] = eval_cast,
-    [LZ_L_PHILOX] = eval_philox,   [LZ_L_CHECK] = eval_check,   [LZ_L_INDEX] = eval_index,
-    [LZ_L_RESHAPE] = eval_reshape, [LZ_L_REDUCE] = eval_reduce, [LZ_L_SCAN] = eval_scan,
-    [LZ_L_GATHER] = eval_gather,   [LZ_L_CAT] = eval_cat,       [LZ_L_UPDATE] = eval_update,
-    [LZ_L_CALL] = eval_call,
+static eval_fn *const kinds[LZ_LOW_KINDS] = {
+    [LZ_LOW_INPUT] = eval_input,     [LZ_LOW_SCALAR] = eval_scalar, [LZ_LOW_CONST] = eval_const,
+    [LZ_LOW_IOTA] = eval_iota,       [LZ_LOW_MAP] = eval_map,       [LZ_LOW_CAST] = eval_cast,
+    [LZ_LOW_PHILOX] = eval_philox,   [LZ_LOW_CHECK] = eval_check,   [LZ_LOW_INDEX] = eval_index,
+    [LZ_LOW_RESHAPE] = eval_reshape, [LZ_LOW_REDUCE] = eval_reduce, [LZ_LOW_SCAN] = eval_scan,
+    [LZ_LOW_GATHER] = eval_gather,   [LZ_LOW_CAT] = eval_cat,       [LZ_LOW_UPDATE] = eval_update,
+    [LZ_LOW_CALL] = eval_call,
 };
 
 /* ---- all of them ---- */
@@ -867,7 +940,7 @@ static lz_err *grow(lz_eval *e, size_t n)
     return NULL;
 }
 
-static lz_err *eval_one(lz_eval *e, const lz_ln *n)
+static lz_err *eval_one(lz_eval *e, const lz_low_node *n)
 {
     const lz_cell **in;
     LZ_TRY(lz_arena_new(e->arena, &in, (size_t)n->nin + 1));
@@ -877,7 +950,7 @@ static lz_err *eval_one(lz_eval *e, const lz_ln *n)
     return kinds[n->kind](e, n, in, e->cells[n->id]);
 }
 
-lz_err *lz_eval_node(lz_eval *e, const lz_lower *b, const lz_ln *n, const lz_cell **out)
+lz_err *lz_eval_node(lz_eval *e, const lz_lower *b, const lz_low_node *n, const lz_cell **out)
 {
     bool *wanted;
     LZ_TRY(grow(e, b->n_nodes));

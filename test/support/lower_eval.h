@@ -23,7 +23,7 @@ typedef struct lz_eval {
 } lz_eval;
 
 /* The elements of n, row-major. LZ_ERR_ARG for an index out of range. */
-LZ_MUST_USE lz_err *lz_eval_node(lz_eval *e, const lz_lower *b, const lz_ln *n, const lz_cell **out);
+LZ_MUST_USE lz_err *lz_eval_node(lz_eval *e, const lz_lower *b, const lz_low_node *n, const lz_cell **out);
 
 /* Cells to elements of the dtype, dense. */
 void lz_eval_store(lz_dtype d, const lz_cell *cells, int64_t n, void *out);

@@ -16,10 +16,11 @@ typedef struct call {
     lz_array arrays[MOST_TENSORS];
     lz_run_input inputs[MOST_TENSORS];
     size_t n_arrays;
+    lz_op_found found;
     lz_scalar scalars[MOST_SCALARS];
     int64_t n_scalars;
     bool statics; /* numbers are given as values */
-    lz_lv args[LZ_ARGS_MAX], results[LZ_ARGS_MAX];
+    lz_low_value args[LZ_ARGS_MAX], results[LZ_ARGS_MAX];
 } call;
 
 static uint32_t pick(call *c, uint32_t n)
@@ -59,11 +60,11 @@ static void fill(call *c, lz_array *a)
 }
 
 /* Most tensors of a call are alike. */
-static lz_err *any_tensor(call *c, lz_lv *out)
+static lz_err *any_tensor(call *c, lz_low_value *out)
 {
     lz_shape shape;
     lz_dtype d = c->n_arrays && pick(c, 8) ? c->arrays[0].dtype : any_dtype(c);
-    const lz_ln *n;
+    const lz_low_node *n;
     any_shape(c, &shape);
     if (c->n_arrays == MOST_TENSORS)
         return lz_errf(LZ_ERR_LIMIT, "too many tensors");
@@ -74,7 +75,7 @@ static lz_err *any_tensor(call *c, lz_lv *out)
     c->inputs[c->n_arrays] = (lz_run_input){ .buffer = a->buffer };
     fill(c, a);
     LZ_TRY(lz_low_input(&c->b, (int64_t)c->n_arrays++, d, lz_array_sizes(a), lz_array_strides(a), 0, &n));
-    *out = lz_lv_tensor(n);
+    *out = lz_low_value_tensor(n);
     return NULL;
 }
 
@@ -99,41 +100,41 @@ static lz_scalar any_scalar(call *c)
     }
 }
 
-static lz_err *any_number(call *c, lz_kind kind, lz_lv *out)
+static lz_err *any_number(call *c, lz_kind kind, lz_low_value *out)
 {
     lz_scalar s = kind == LZ_KIND_INT    ? lz_scalar_int(any_int(c))
                   : kind == LZ_KIND_BOOL ? lz_scalar_bool(pick(c, 2))
                                          : any_scalar(c);
     if (kind == LZ_KIND_FLOAT && s.kind != LZ_SCALAR_FLOAT)
         s = lz_scalar_float((double)s.i);
-    *out = lz_lv_number(s);
+    *out = lz_low_value_number(s);
     if ((kind != LZ_KIND_SCALAR && kind != LZ_KIND_FLOAT) || c->statics || c->n_scalars == MOST_SCALARS)
         return NULL;
     c->scalars[c->n_scalars] = s;
-    return lz_low_scalar(&c->b, c->n_scalars++, lz_lv_number_dtype(out), &out->node);
+    return lz_low_scalar(&c->b, c->n_scalars++, lz_low_value_number_dtype(out), &out->node);
 }
 
-static lz_lv any_word(call *c)
+static lz_low_value any_word(call *c)
 {
     static const char *const words[] = { "none",  "tanh",    "sum", "mean",  "prod", "amax", "amin",
                                          "floor", "reflect", "add", "trunc", "left", "??" };
-    return lz_lv_str(lz_str_of(words[pick(c, sizeof words / sizeof *words)]));
+    return lz_low_value_str(lz_str_of(words[pick(c, sizeof words / sizeof *words)]));
 }
 
-static lz_err *any_value(call *c, const lz_type_row *type, lz_lv *out);
+static lz_err *any_value(call *c, const lz_type_row *type, lz_low_value *out);
 
-static lz_err *any_list(call *c, lz_kind element, const lz_type_row *type, lz_lv *out)
+static lz_err *any_list(call *c, lz_kind element, const lz_type_row *type, lz_low_value *out)
 {
     lz_type_row one = { .kind = (uint8_t)element, .size = -1, .text = "" };
     size_t n =
         type->size > 0 && type->size <= MOST_LIST && pick(c, 8) ? (size_t)type->size : pick(c, MOST_LIST);
-    lz_lv *items;
+    lz_low_value *items;
     LZ_TRY(lz_low_list_new(&c->b, n, &items));
     if (type->flags & LZ_TYPE_NULLABLE)
         one.flags = LZ_TYPE_OPTIONAL;
     for (size_t i = 0; i < n; i++)
         LZ_TRY(any_value(c, &one, &items[i]));
-    *out = lz_lv_list(items, n);
+    *out = lz_low_value_list(items, n);
     return NULL;
 }
 
@@ -142,9 +143,9 @@ static const lz_kind elements[LZ_KIND_COUNT] = {
     [LZ_KIND_SCALARS] = LZ_KIND_SCALAR, [LZ_KIND_STRS] = LZ_KIND_STR,     [LZ_KIND_TENSORS] = LZ_KIND_TENSOR
 };
 
-static lz_err *any_value(call *c, const lz_type_row *type, lz_lv *out)
+static lz_err *any_value(call *c, const lz_type_row *type, lz_low_value *out)
 {
-    *out = lz_lv_none();
+    *out = lz_low_value_none();
     if (!pick(c, type->flags & LZ_TYPE_OPTIONAL ? 3 : 200))
         return NULL;
     if (elements[type->kind])
@@ -161,7 +162,7 @@ static lz_err *any_value(call *c, const lz_type_row *type, lz_lv *out)
         *out = any_word(c);
         return NULL;
     case LZ_KIND_DTYPE:
-        *out = lz_lv_dtype(any_dtype(c));
+        *out = lz_low_value_dtype(any_dtype(c));
         return NULL;
     default:
         return NULL;
@@ -170,20 +171,27 @@ static lz_err *any_value(call *c, const lz_type_row *type, lz_lv *out)
 
 /* ---- running ---- */
 
-static lz_err *nonzero(void *user, lz_lower *b, const lz_ln *x, const lz_ln **out)
+static lz_err *add_found(void *user, lz_array *a, int64_t *slot)
+{
+    call *c = user;
+    if (c->n_arrays == MOST_TENSORS) {
+        lz_array_deinit(a);
+        return lz_errf(LZ_ERR_LIMIT, "too many tensors");
+    }
+    c->inputs[c->n_arrays] = (lz_run_input){ .buffer = a->buffer };
+    c->arrays[c->n_arrays] = *a;
+    *slot = (int64_t)c->n_arrays++;
+    return NULL;
+}
+
+static lz_err *nonzero(void *user, lz_lower *b, const lz_low_node *x, const lz_low_node **out)
 {
     call *c = user;
     lz_run_args args = { .inputs = c->inputs, .scalars = c->scalars };
-    if (c->n_arrays == MOST_TENSORS)
-        return lz_errf(LZ_ERR_LIMIT, "too many tensors");
-    lz_array *found = &c->arrays[c->n_arrays];
-    LZ_TRY(lz_op_nonzero(b, x, &args, found));
-    c->inputs[c->n_arrays] = (lz_run_input){ .buffer = found->buffer };
-    return lz_low_input(b, (int64_t)c->n_arrays++, LZ_I64, lz_array_sizes(found), lz_array_strides(found), 0,
-                        out);
+    return lz_op_nonzero(b, x, &args, &c->found, out);
 }
 
-static void take_output(const lz_lv *v, const lz_ln **outputs, size_t *n)
+static void take_output(const lz_low_value *v, const lz_low_node **outputs, size_t *n)
 {
     if (v->node && *n < MOST_OUTPUTS && v->node->numel <= MOST_ELEMENTS)
         outputs[(*n)++] = v->node;
@@ -200,13 +208,13 @@ static bool is_small(const lz_lower *b)
 
 static lz_err *run(call *c, size_t n_results)
 {
-    const lz_ln *outputs[MOST_OUTPUTS];
+    const lz_low_node *outputs[MOST_OUTPUTS];
     lz_buffer *buffers[MOST_OUTPUTS] = { NULL };
     lz_run_args args = { .inputs = c->inputs, .scalars = c->scalars };
     size_t n = 0;
     lz_plan *p;
     for (size_t i = 0; i < n_results; i++)
-        if (c->results[i].kind == LZ_LV_LIST)
+        if (c->results[i].kind == LZ_LOW_VALUE_LIST)
             for (size_t k = 0; k < c->results[i].list.n; k++)
                 take_output(&c->results[i].list.items[k], outputs, &n);
         else
@@ -242,7 +250,9 @@ static lz_err *call_once(const lz_op_row *op, lz_choose_fn *choose, void *user, 
     lz_low_init(&c->b, &c->arena);
     c->b.nonzero = nonzero;
     c->b.user = c;
+    c->found = (lz_op_found){ .add_input = add_found, .user = c };
     lz_err *e = attempt(c, op);
+    lz_op_found_deinit(&c->found);
     lz_low_deinit(&c->b);
     for (size_t i = 0; i < c->n_arrays; i++)
         lz_array_deinit(&c->arrays[i]);
@@ -256,7 +266,7 @@ static lz_err *call_once(const lz_op_row *op, lz_choose_fn *choose, void *user, 
 lz_err *lz_op_args_call(const lz_op_row *op, lz_choose_fn *choose, void *user, bool *ran)
 {
     lz_err *e = call_once(op, choose, user, false);
-    if (lz_err_code(e) == LZ_ERR_INTERNAL) { /* a number whose value is needed */
+    if (lz_err_code(e) == LZ_ERR_NEEDS_VALUE) {
         lz_err_free(e);
         e = call_once(op, choose, user, true);
     }

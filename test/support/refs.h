@@ -9,7 +9,7 @@ typedef void ref32(const float *x, double *y, int n);
 typedef long double ref64(long double x);
 
 typedef struct ref {
-    const char *name; /* of the operation in the kernel IR, or of a super-operation */
+    const char *name; /* of the operation in the kernel IR, or of a fused instruction */
     ref32 *f32;
     ref64 *f64;
     double limit32, limit64; /* the most units in the last place; 0: reported, no limit */

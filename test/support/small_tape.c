@@ -15,7 +15,7 @@ void small_tape_deinit(small_tape *t)
     lz_recorder_deinit(&t->r);
 }
 
-static lz_tensor *tensor_of(const small_tape *t, const lz_lv *v)
+static lz_tensor *tensor_of(const small_tape *t, const lz_low_value *v)
 {
     int64_t slot = lz_recorder_slot(v);
     return slot < 0 ? NULL : t->r.tensors.data[slot];
@@ -26,17 +26,17 @@ static lz_err *failed(const small_tape *t)
     return lz_errf(lz_code_of(t->r.ctx), "%s", lz_message(t->r.ctx));
 }
 
-lz_err *small_tape_want(small_tape *t, const lz_lv *v)
+lz_err *small_tape_want(small_tape *t, const lz_low_value *v)
 {
     lz_tensor *x = tensor_of(t, v);
-    for (size_t i = 0; v->kind == LZ_LV_LIST && i < v->list.n; i++)
+    for (size_t i = 0; v->kind == LZ_LOW_VALUE_LIST && i < v->list.n; i++)
         LZ_TRY(small_tape_want(t, &v->list.items[i]));
     if (!x || !lz_dtype_is_float(v->dtype) || lz_tensor_is_inert(x))
         return NULL;
     return lz_set_requires_grad(x, true) ? NULL : failed(t);
 }
 
-lz_err *small_tape_call(small_tape *t, uint16_t op, const lz_lv *args, lz_lv *results)
+lz_err *small_tape_call(small_tape *t, uint16_t op, const lz_low_value *args, lz_low_value *results)
 {
     lz_grad_mode was = lz_set_grad_mode(t->r.ctx, t->on ? LZ_GRAD_ON : LZ_GRAD_OFF);
     lz_err *e = lz_recorder_call(&t->r, op, args, results);
@@ -44,8 +44,8 @@ lz_err *small_tape_call(small_tape *t, uint16_t op, const lz_lv *args, lz_lv *re
     return e;
 }
 
-lz_err *small_tape_back(small_tape *t, const lz_lv *y, const lz_lv *gy, size_t ny, const lz_lv *x, lz_lv *gx,
-                        size_t nx, bool again)
+lz_err *small_tape_back(small_tape *t, const lz_low_value *y, const lz_low_value *gy, size_t ny,
+                        const lz_low_value *x, lz_low_value *gx, size_t nx, bool again)
 {
     lz_tensor *from[MOST], *grads[MOST], *to[MOST], *out[MOST];
     size_t where[MOST] = { 0 }, n = 0, m = 0;
@@ -55,7 +55,7 @@ lz_err *small_tape_back(small_tape *t, const lz_lv *y, const lz_lv *gy, size_t n
         n += from[n] && grads[n] && lz_requires_grad(from[n]);
     }
     for (size_t i = 0; i < nx && m < MOST; i++) {
-        gx[i] = lz_lv_none();
+        gx[i] = lz_low_value_none();
         where[m] = i;
         to[m] = tensor_of(t, &x[i]);
         m += to[m] && lz_requires_grad(to[m]);

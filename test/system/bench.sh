@@ -1,6 +1,6 @@
 #!/bin/sh
 # bench.sh COMMAND: every line of `bench SUITE --json` is an object with all keys, whatever the suite; no time is asserted.
-# Recording is told in ns for each operator; a ratio says to what; wrong names and options are refused.
+# Recording is reported in ns for each operator, a ratio with its other figure; wrong names and options are refused.
 set -eu
 
 fail() {
@@ -22,7 +22,7 @@ run() {
 
 command=$1
 names=$("$command" bench | awk '{ print $1 }')
-for suite in record sync fused softmax layernorm sum0 sum1 matmul ops start shapes compile mlp lenet gpt; do
+for suite in record sync fused softmax layernorm sum0 sum1 matmul linalg ops start shapes compile mlp lenet gpt; do
     printf '%s\n' "$names" | grep -qx "$suite" || fail "$suite is not listed"
 done
 for suite in $names; do
@@ -41,7 +41,7 @@ for suite in mlp lenet gpt; do
 done
 n=12
 run fused --threads 2
-printf '%s\n' "$lines" | grep -q '"threads":2' || fail "fused: two threads are told as another number"
+printf '%s\n' "$lines" | grep -q '"threads":2' || fail "fused: two threads are reported as another number"
 run record
 for case in add mul relu tanh add_ view_depth_400; do
     printf '%s\n' "$lines" |

@@ -41,9 +41,9 @@ echo notes >cache/notes.txt
 expect 0 "  $one  9B  unused for " cache list
 with="LAZULI_CACHE_SIZE=2G"
 expect 0 "$dir/cache: 1 entry, 9B of 2.000GiB" cache list
-expect 1 "broken: it is cut off" cache verify
+expect 1 "broken: it is truncated" cache verify
 expect 1 "$dir/cache: 1 entry, 9B of 256.000MiB, 1 broken" cache verify
-expect 1 '"broken": "it is cut off"' cache verify --json
+expect 1 '"broken": "it is truncated"' cache verify --json
 expect 0 "$dir/cache: 1 entry removed, 9B" cache clear
 if [ -e cache/$one ] || [ ! -e cache/notes.txt ]; then
     echo 'the wrong files were removed'

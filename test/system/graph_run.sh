@@ -66,12 +66,12 @@ plans: 1' graph scale.ir --run --input '{1., 2.}' --input 1 --stats
 # What is wrong, where, and why.
 expect 1 '%n : int is missing' graph scale.ir --run --input a.npy
 expect 1 "takes 2 inputs; '4' is one too many" graph scale.ir --run --input a.npy --input 3 --input 4
-expect 1 'input 1, %n : int: that is no int' graph scale.ir --run --input a.npy --input 2.5
-expect 1 'input 1, %n : int: that is no int' graph scale.ir --run --input a.npy --input a.npy
+expect 1 'input 1, %n : int: expected int, found float' graph scale.ir --run --input a.npy --input 2.5
+expect 1 'input 1, %n : int: expected int, found Tensor' graph scale.ir --run --input a.npy --input a.npy
 expect 1 "input 0, %x : Tensor: 'hello' is neither a .npy file nor a literal" graph scale.ir --run --input hello --input 2
 expect 1 'input 0, %x : Tensor: open nowhere.npy: No such file' graph scale.ir --run --input nowhere.npy --input 2
 cp scale.ir not.npy
-expect 1 'not.npy: input 0, %x : Tensor: byte 0: this is no .npy file' graph scale.ir --run --input not.npy --input 2
+expect 1 'not.npy: input 0, %x : Tensor: byte 0: not an .npy file' graph scale.ir --run --input not.npy --input 2
 expect 1 'gives 3 results, and --output names 1 files' graph parts.ir --run --input 1 --input '[{1, 2}, {3, 4}]' --output e.npy
 expect 1 'result 0 is no tensor, and cannot be written to e.npy' graph texts.ir --run --input '"a"' --input 2 --input 1 \
     --output e.npy --output f.npy --output g.npy
@@ -122,6 +122,28 @@ expect 0 '"schema": "mul.Tensor(Tensor self, Tensor other) -> Tensor",
 expect 0 ' not yet' ops
 expect 1 "there is no operator 'nonsense'" ops nonsense
 expect 2 "ops has no option '--jason'" ops --jason
+
+# Operators of a file: one that is there, one that is not yet, one that is left out, with its form.
+cat >language.yaml <<'END'
+- func: relu(Tensor self) -> Tensor
+  tags: core
+- func: shiny_new(Tensor self) -> Tensor
+- func: to_sparse(Tensor self) -> Tensor
+- func: to_sparse_(Tensor(a!) self) -> Tensor(a!)
+END
+printf -- '- tag: core\n  desc: x\n' >tags.yaml
+expect 0 'relu                                     formula
+shiny_new                                not yet
+to_sparse                                left out: sparse tensors
+to_sparse_                               left out: sparse tensors
+4 operators: 0 primitive, 1 formula, 0 derived, 1 not yet, 2 left out' ops --language language.yaml
+expect 0 '"support": "left out",
+  "family": "sparse tensors"' ops --language language.yaml --tags tags.yaml --json
+expect 1 "there is no operator 'to_sparse': sparse tensors are not planned" ops to_sparse
+expect 1 'language.yaml:2:9: ' ops --language language.yaml --tags /dev/null
+expect 2 'ops takes names or --language FILE, not both' ops --language language.yaml relu
+expect 2 '--language needs a value' ops --language
+expect 2 '--tags FILE goes with --language FILE' ops --tags tags.yaml
 [ "$("$lazuli" ops | wc -l)" -gt 1000 ] || { echo 'ops lists too few'; failures=$((failures + 1)); }
 if command -v python3 >/dev/null; then
     "$lazuli" ops --json | python3 -c '

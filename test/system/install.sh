@@ -1,5 +1,5 @@
 #!/bin/sh
-# install.sh BUILD VERSION: installs BUILD, moves it elsewhere, and builds user.c with it,
+# install.sh BUILD VERSION: installs BUILD, moves it elsewhere, and builds installed_program.c with it,
 # once through pkg-config and once through find_package.
 set -eu
 
@@ -23,7 +23,7 @@ says() {
 DESTDIR=$tmp/stage cmake --install "$build" --prefix /opt/lazuli >"$tmp/log" || fail "cmake --install fails"
 [ "$(find "$tmp/stage" -type f | grep -vc "^$tmp/stage/opt/lazuli/")" = 0 ] || fail "files outside DESTDIR/prefix"
 mv "$tmp/stage/opt/lazuli" "$tmp/moved here"
-mkdir "$tmp/stage/opt/lazuli" # whoever still points at it finds nothing
+mkdir "$tmp/stage/opt/lazuli" # a path that still leads here finds nothing
 prefix="$tmp/moved here"
 
 pc=$(find "$prefix" -name lazuli.pc)
@@ -35,9 +35,9 @@ for h in "$here"/../../include/lazuli/*.h; do
 done
 
 says pkg-config --modversion lazuli
-eval "\"\${CC:-cc}\" -std=c17 -Wall -Wextra -Werror $flags \"\$here/user.c\" -o \"\$tmp/user\" $(pkg-config --cflags --libs lazuli)" ||
-    fail "user.c does not build with pkg-config"
-says env LD_LIBRARY_PATH="$libdir" "$tmp/user"
+eval "\"\${CC:-cc}\" -std=c17 -Wall -Wextra -Werror $flags \"\$here/installed_program.c\" -o \"\$tmp/installed_program\" $(pkg-config --cflags --libs lazuli)" ||
+    fail "installed_program.c does not build with pkg-config"
+says env LD_LIBRARY_PATH="$libdir" "$tmp/installed_program"
 
 root=$here/../..
 eval "\"\${CC:-cc}\" -std=c17 -Wall -Wextra -Werror $flags \"\$root/examples/operators.c\" -o \"\$tmp/operators\" $(pkg-config --cflags --libs lazuli-gen)" ||
@@ -48,9 +48,9 @@ eval "\"\${CC:-cc}\" -std=c17 -Wall -Wextra -Werror $flags \"\$root/examples/ope
 { cmake -S "$here" -B "$tmp/build" -G Ninja -DCMAKE_C_COMPILER="${CC:-cc}" -DCMAKE_C_FLAGS="$flags" \
     -DCMAKE_PREFIX_PATH="$prefix" -DWANTED="$version" && cmake --build "$tmp/build"; } >"$tmp/log" 2>&1 || {
     cat "$tmp/log"
-    fail "user.c does not build with find_package"
+    fail "installed_program.c does not build with find_package"
 }
-says "$tmp/build/user"
+says "$tmp/build/installed_program"
 
 got=$("$prefix/bin/lazuli" --version) || fail "the command ends with status $?"
 case $got in

@@ -80,12 +80,12 @@ case ${LZ_SANITIZE:-} in
 *thread*) ;; # TSan writes a file of its own when a process starts
 *) expect 1 'File too large' ./limited -f 0 "$lazuli" graph net.ir --run --input '{1}' --output small.npy ;;
 esac
-expect 1 'standard output cannot be written' ./limited -f 8 sh -c "'$lazuli' ops --json >out.json"
+expect 1 'cannot write to standard output' ./limited -f 8 sh -c "'$lazuli' ops --json >out.json"
 
-# Few descriptors; whoever runs this test may have opened some.
+# Few descriptors; the parent process may have opened some.
 expect 0 'tensor([0, 2])' ./limited -n 16 "$lazuli" graph net.ir --run --input '{-1, 2}'
 
-# Whoever reads may stop: SIGPIPE ends the command as it ends others, without a word.
+# The reader may stop: SIGPIPE ends the command without a message, like other commands.
 { "$lazuli" ops 2>words; echo $? >status; } | head -n 1 >line
 [ -s line ] || fail "ops prints nothing into a pipe"
 case $(cat status) in
@@ -96,5 +96,5 @@ esac
 # A program that ignores SIGPIPE passes that on to its children.
 (trap '' PIPE; { sleep 0.1; "$lazuli" ops 2>words; echo $? >status; } | true)
 [ "$(cat status)" = 1 ] || fail "with SIGPIPE ignored the status is $(cat status)"
-grep -q 'standard output cannot be written' words || fail "with SIGPIPE ignored it says '$(cat words)'"
+grep -q 'cannot write to standard output' words || fail "with SIGPIPE ignored it says '$(cat words)'"
 [ $failures -eq 0 ]

@@ -54,6 +54,6 @@ passes() { # ONLY LINE
 }
 passes 'program 7' 'programs: 1 passed'
 passes programs 'programs: 200 passed'
-if check 0 'no such case' || ! grep -q 'there are no cases of no such case' "$tmp/out"; then
+if check 0 'no such case' || ! grep -q 'found no cases of no such case' "$tmp/out"; then
     fail "no such case: $(cat "$tmp/out")"
 fi

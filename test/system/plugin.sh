@@ -54,7 +54,7 @@ for line in 'null: 1 device' 'echo: 2 devices'; do
     printf '%s\n' "$got" | grep -qxF -- "$line" || fail "devices says '$got', without '$line'"
 done
 
-# A bare name is a file in this folder; the name of the hardware is told.
+# A bare name is a file in this folder; the name of the hardware is printed.
 (cd "$tmp/null" && "$build/lazuli" test backend mine.so --only neg) >"$tmp/out" 2>&1 && fail "the null backend computes"
 grep -q 'null leaves to the library' "$tmp/out" || fail "a bare name: '$(cat "$tmp/out")'"
 "$build/lazuli" devices | grep -q '  cpu:0 (default)  CPU0  [A-Za-z0-9]' || fail "the CPU has no name"

@@ -29,7 +29,7 @@ same() {
 }
 
 run plain
-[ "$(grep -c '^loss' plain.bits)" = 12 ] || fail "twelve losses are due: $(cat plain.out)"
+[ "$(grep -c '^loss' plain.bits)" = 12 ] || fail "expected twelve losses: $(cat plain.out)"
 for threads in 1 2; do
     for jit in off background now; do
         with="LAZULI_THREADS=$threads LAZULI_JIT=$jit"
@@ -40,7 +40,7 @@ done
 
 # Steps 2 to 10 are the graph of steps 0 and 1; the last batch is smaller: one more graph, no kernel, and it is said why.
 [ "$(grep -c '^compiled .*: 0 graphs$' t1.now.out)" = 9 ] || fail "something was compiled on the way: $(cat t1.now.out)"
-grep -q '^compiled 11: 1 graphs$' t1.now.out || fail "one graph is due for the last batch: $(cat t1.now.out)"
+grep -q '^compiled 11: 1 graphs$' t1.now.out || fail "expected one graph for the last batch: $(cat t1.now.out)"
 grep -q '^why .*\[7' t1.now.out || fail "nothing says that the batch is smaller: $(cat t1.now.out)"
 
 # Stopped after five steps, and resumed in another process.

@@ -1,6 +1,6 @@
 """Random programs for PyTorch and Lazuli at once; whatever differs is reduced and written down.
 
-    fuzz.py LAZULI DRIVER DATA [--seconds 60] [--seed 1] [--known FILE] [--out FILE.jsonl] [OPERATOR...]
+    fuzz.py LAZULI DRIVER DATA [--seconds 60] [--seed 1] [--known FILE] [--out FILE.jsonl] [--record FILE.jsonl] [OPERATOR...]
 
 LAZULI is the command, whose table (`lazuli ops --json`) says which operators there are; DRIVER is build/test/fuzz_driver,
 which runs statements (fuzz_driver.c says what a statement is); DATA is the folder test/data, whose recorded operator
@@ -11,7 +11,8 @@ that differs, or where rounding the arguments in another way changes a result, t
 compared. A program may make PyTorch crash, so they run in a child.
 
 KNOWN lists differences that stay, a line each: kind, operator ("A after B": A in a program that also calls B), a piece of
-the description ("" for any), reason. OUT gets one line for each other difference: a program that `fuzz_driver OUT` replays. The status is 1 if there were any."""
+the description ("" for any), reason. OUT gets one line for each other difference: a program that `fuzz_driver OUT` replays. The status is 1 if there were any.
+RECORD gets programs without a difference in the same form, four for each operator: tests that need no PyTorch."""
 import argparse
 import collections
 import json
@@ -41,6 +42,7 @@ TWIN = {torch.float16: torch.float64, torch.bfloat16: torch.float64, torch.float
 CLOSE = {torch.float64: (1e-11, 1e-9), torch.float32: (2e-5, 2e-4), torch.float16: (3e-3, 1e-2), torch.bfloat16: (2e-2, 6e-2)}
 REFUSALS = (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError, ZeroDivisionError, OverflowError)
 LIVE = 30               # variables of a program
+EACH, LONGEST = 4, 24   # recorded programs of an operator, and their statements
 PATIENCE = 60           # seconds for one answer
 
 
@@ -49,14 +51,16 @@ PATIENCE = 60           # seconds for one answer
 # Without a defined result: random draws, memory that nobody has written.
 UNDEFINED = re.compile(r"rand|normal|bernoulli|multinomial|dropout|uniform|exponential|geometric|cauchy|poisson$|binomial|rrelu"
                        r"|fractional|empty|resize|set_$|new_empty")
+# Where PyTorch takes as many steps as an argument says, of 1e18 too.
+ENDLESS = re.compile(r"(laguerre|legendre)_polynomial")
 # What PyTorch's own operators call with arguments that fit; others may crash it.
-INTERNAL = re.compile(r"^_(?!_)|backward|^sym_|_forward$|^native_|_unsafe|unsafe_|^lift|segment_reduce")
+INTERNAL = re.compile(r"^_(?!_)|backward|^sym_|_forward$|^native_|_unsafe|unsafe_|^lift|segment_reduce|_jvp$")
 # The order of equal elements, and where a NaN goes, is not defined.
 TIES = re.compile(r"^_?(sort|argsort|topk|kthvalue|median|nanmedian|mode|msort|unique)")
 # Where infinities meet in an order that nobody promises: a mean that is updated, a scale and a shift computed in advance,
 # products in the cheapest order, a neighbour whose weight is 0 or a rounding error, zeros between elements.
 INFINITE = re.compile(r"^(std|var)(_mean)?$|^(batch|instance|group|layer)_norm$|^chain_matmul$|^linalg_multi_dot$|^conv_transpose"
-                      r"|upsample_(bi|tri)?(linear|cubic)")
+                      r"|upsample_(bi|tri)?(linear|cubic)|^bilinear$|^_trilinear$")
 # What these write without saying so: running statistics.
 HIDDEN = {"batch_norm": (3, 4), "instance_norm": (3, 4)}
 # PyTorch lacks a kernel, or its own checks fail: says nothing about the operator.
@@ -78,7 +82,8 @@ def operators(lazuli, only):
 
     def can(op):
         random_tag = op.fn is not None and torch.Tag.nondeterministic_seeded in op.fn.tags
-        return (op.fn is not None and not random_tag and "prim_" not in op.name and not UNDEFINED.search(op.base) and not INTERNAL.search(op.base)
+        return (op.fn is not None and not random_tag and "prim_" not in op.name and not UNDEFINED.search(op.base)
+                and not ENDLESS.search(op.base) and not INTERNAL.search(op.base)
                 and any(a.kind.startswith("Tensor") for a in op.args) and all(a.kind == "Tensor" for a in op.outs))
     chosen = [op for op in table.values() if can(op) and (not only or op.name in only)]
     return table, chosen
@@ -160,6 +165,15 @@ def addresses(t):
     for d, (n, s) in enumerate(zip(t.shape, t.stride())):
         at = at + (torch.arange(n) * s).reshape([-1 if i == d else 1 for i in range(t.dim())])
     return at
+
+
+def refusal(call):
+    """The first line of PyTorch's refusal; None if it took the call."""
+    try:
+        call()
+        return None
+    except REFUSALS as e:
+        return str(e).split("\n")[0][:200]
 
 
 def close(got, want, rel):
@@ -257,6 +271,11 @@ class Run:
                         return True
         return False
 
+    def resized_over(self, op, s, before):
+        """Was a tensor resized whose storage the call also reads? PyTorch may have read what it had written."""
+        reads = [storage(self.live[i]) for a, v in zip(op.args, s["a"]) if not a.write for i in used(v)]
+        return any(t.shape != b.shape and storage(t) in reads for t, b in before)
+
     def invoke(self, op, s, env, twin):
         args = [decode(v, env, twin) for v in s["a"]]
         with torch.set_grad_enabled(s["grad"]):
@@ -279,7 +298,7 @@ class Run:
             return False
         if INFINITE.search(op.base) and any(r.is_floating_point() and not r.detach().isfinite().all() for r in results):
             return False
-        if op.base in ("copysign", "signbit") and any(t.is_floating_point() and t.isnan().any() for t in inputs):
+        if op.base.rstrip("_") in ("copysign", "signbit") and any(t.is_floating_point() and t.isnan().any() for t in inputs):
             return False  # the sign of a NaN
         if op.base.startswith("grid_sampler") and not inputs[1].isfinite().all():
             return False  # a place that is converted to an integer
@@ -290,7 +309,8 @@ class Run:
     def moved(self, t, value, sign):
         """The value of t, if an operator computed it, as another way of rounding may give it."""
         computed, t = storage(t) in self.computed, value.detach()
-        if not t.is_floating_point() or not computed or torch.equal(t * 1024, (t * 1024).round()):
+        exact = (t * 1024 == (t * 1024).round()) & (t.abs() * torch.finfo(t.dtype).eps < 1) if t.is_floating_point() else None
+        if exact is None or not computed or exact.all():
             return t.clone()
         finite = t[t.isfinite()].abs()
         unit = (finite.max().item() if finite.numel() else 0) * 4 * torch.finfo(t.dtype).eps
@@ -314,7 +334,7 @@ class Run:
         return True
 
     def rounded_alike(self, t, twin):
-        if t.shape != twin.shape:
+        if twin is None or t.shape != twin.shape:
             return False
         t, twin = t.detach(), twin.detach()
         return close(t, twin if t.is_floating_point() else twin.to(t.dtype), CLOSE[self.rough][0])
@@ -334,14 +354,15 @@ class Run:
         if not apart:
             return
         before = [(self.live[i], self.live[i].detach().clone()) for a, v in zip(op.args, s["a"]) if a.write for i in used(v)]
+        strides = [t.stride() for t, _ in before]
         try:
             results = self.invoke(op, s, self.live, False)
         except REFUSALS as e:
-            if any(t.shape != b.shape or not close(t.detach(), b, 0) for t, b in before):
+            if any(t.shape != b.shape or t.stride() != old or not close(t.detach(), b, 0) for (t, b), old in zip(before, strides)):
                 raise Stop  # PyTorch failed half-way
             return self.refused(op, s, str(e))
         try:
-            twins = None if undefined else self.invoke(op, s, self.twin, True)
+            twins = None if undefined or self.resized_over(op, s, before) else self.invoke(op, s, self.twin, True)
         except REFUSALS:
             twins = None
         if not all(t.detach().isfinite().all() for t in statistics):
@@ -364,15 +385,19 @@ class Run:
             raise Stop
         for i in s["ids"]:
             self.driver.ask({"do": "release", "id": i})
-        self.done.pop()
+        if not op.writes and op.base not in HIDDEN:
+            self.done.pop()  # a refused write should have changed nothing: the program that shows that it did needs it
 
     def shares(self, t, own):
         return [i for i, x in sorted(self.live.items()) if i != own and x is not t and storage(x) == storage(t)]
 
     def compare(self, op, s, results, twins):
         s = dict(s, ids=[] if op.writes else [s["ids"][0] + k for k in range(len(results))])
-        for r in results:
-            self.roughen(r.dtype)
+        reads = [self.live[i] for a, v in zip(op.args, s["a"]) if not a.write for i in used(v)]
+        for d in [r.dtype for r in results]:
+            self.roughen(d)
+        if reads and not any(t.is_floating_point() for t in reads):
+            self.roughen(torch.get_default_dtype())  # what is computed of integers, whatever the dtype of out
         for i, r, t in zip(s["ids"], results, twins):
             self.live[i], self.twin[i] = r, t
         if not op.view:
@@ -419,8 +444,10 @@ class Run:
         want = want.detach()
         g = torch.tensor([python_number(x) for x in got], dtype=torch.float64 if want.is_floating_point() else torch.int64)
         g = g.to(want.dtype).reshape(want.shape)
-        if not close(g, want, CLOSE[self.rough][1]):
-            bad = [(i, x, y) for i, (x, y) in enumerate(zip(got, numbers(want))) if x != y][:3]
+        rel = CLOSE[self.rough][1]
+        if not close(g, want, rel):
+            same = [close(a, b, rel) for a, b in zip(g.reshape(-1), want.reshape(-1))]
+            bad = [(i, x, y) for i, (x, y) in enumerate(zip(got, numbers(want))) if not same[i]][:3]
             raise Found(kind, op, "; ".join("[%d] %s, PyTorch: %s" % b for b in bad))
 
     # gradients
@@ -428,12 +455,7 @@ class Run:
     def do_backward(self, s):
         if s["id"] not in self.live or not self.live[s["id"]].requires_grad:
             return
-        try:
-            self.live[s["id"]].backward()
-            self.twin[s["id"]].backward()
-            message = None
-        except REFUSALS as e:
-            message = str(e).split("\n")[0][:200]
+        message = refusal(self.live[s["id"]].backward)
         self.note(s, {"error": message} if message else {})
         self.counts["backwards"] += 1
         a = self.driver.ask(s)
@@ -441,6 +463,8 @@ class Run:
             raise Stop
         if message or "error" in a:
             raise Found("backward taken" if message else "backward refused", "", message or a["error"])
+        if refusal(self.twin[s["id"]].backward):
+            raise Stop  # in float64 an operator returned its argument where the program's made a copy
 
     def do_grad(self, s):
         for i, t, twin in self.leaves:
@@ -730,6 +754,24 @@ class Tally:
 
     def __init__(self):
         self.counts, self.seen, self.listed = collections.Counter(), collections.Counter(), {}
+        self.kept = collections.Counter()  # programs recorded, by operator
+
+
+def record(args, program, tally):
+    """Keeps a program that is short and calls an operator of which fewer than EACH programs are kept."""
+    if not args.record or len(program) > LONGEST:
+        return
+    called = {s["op"] for s in program if s["do"] == "call"}
+    if not any(wanted(name, args.operator) and tally.kept[name] < EACH for name in called):
+        return
+    for name in called:
+        tally.kept[name] += 1
+    with open(args.record, "a") as out:
+        out.write(json.dumps({"name": "+".join(sorted(called)), "s": program}) + "\n")
+
+
+def wanted(name, only):
+    return not only or name in only or name.split(".")[0] in only
 
 
 def try_program(args, setting, tally, driver, out):
@@ -747,6 +789,7 @@ def try_program(args, setting, tally, driver, out):
     except Found as f:
         found = f
     if found is None:
+        record(args, run.done, tally)
         return
     key = found.key()
     tally.seen[key] += 1
@@ -765,7 +808,7 @@ def try_program(args, setting, tally, driver, out):
 
 
 def in_child(args, setting, tally, end, out):
-    """Programs until `end`, or until PyTorch crashes. Returns the last tally that the child told."""
+    """Programs until `end`, or until PyTorch crashes. Returns the last tally that the child sent."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -820,6 +863,7 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--known")
     p.add_argument("--out")
+    p.add_argument("--record")
     args = p.parse_args()
     counts, seen, table = fuzz(args)
     print(totals(counts, table))

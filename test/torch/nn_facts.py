@@ -5,7 +5,8 @@
 
 layers.npz    NAME/x (input), NAME/p/... (state before), NAME/y, NAME/w (y is weighted by it and summed),
               NAME/gx, NAME/g/... (gradients), NAME/b/... (buffers afterwards), NAME/a/... (parameters afterwards)
-optim.npz     NAME/p (start), NAME/g (a gradient for each step), NAME/s (parameters after each step)
+optim.npz, optim_more.npz
+              NAME/p (start), NAME/g (a gradient for each step), NAME/s (parameters after each step)
 schedules.npz NAME: a rate for each step
 """
 import sys
@@ -54,6 +55,23 @@ def record_layer(out, name, module, inputs, call=None, eval_too=False):
         out[f"{name}/eval"] = array(module(*inputs))
 
 
+def recurrent(out):
+    """Outputs and last states, one behind the other."""
+    r = torch.randn
+
+    def flat(m, x, *states):
+        y, last = m(x, *([states if isinstance(m, nn.LSTM) else states[0]] if states else []))
+        last = last if isinstance(m, nn.LSTM) else (last,)
+        return torch.cat([t.flatten() for t in (y, *last)])
+
+    record_layer(out, "lstm", nn.LSTM(3, 4), [r(5, 2, 3)], flat)
+    record_layer(out, "lstm_deep", nn.LSTM(3, 2, 2, batch_first=True, bidirectional=True), [r(2, 4, 3), r(4, 2, 2), r(4, 2, 2)], flat)
+    record_layer(out, "gru", nn.GRU(3, 4, bias=False), [r(5, 2, 3), r(1, 2, 4)], flat)
+    record_layer(out, "gru_single", nn.GRU(3, 2, bidirectional=True), [r(4, 3), r(2, 2)], flat)
+    record_layer(out, "rnn", nn.RNN(2, 3, 2), [r(4, 3, 2)], flat)
+    record_layer(out, "rnn_relu", nn.RNN(2, 3, nonlinearity="relu"), [r(4, 3, 2)], flat)
+
+
 def layers():
     out, r = Facts(), torch.randn
     record_layer(out, "linear", nn.Linear(5, 3), [r(4, 5)])
@@ -84,6 +102,7 @@ def layers():
     record_layer(out, "sequential", seq, [r(3, 4)])
     attention(out)
     losses(out)
+    recurrent(out)
     return out
 
 
@@ -227,10 +246,50 @@ OPTIMS = {
 }
 
 
-def optimisers():
+SIZE_OF_VECTOR = 12
+# In a file of their own, so that the numbers of the others stay.
+MORE_OPTIMS = {
+    "adadelta": (torch.optim.Adadelta, dict()),
+    "adadelta_all": (torch.optim.Adadelta, dict(lr=0.5, rho=0.8, eps=1e-3, weight_decay=0.1, maximize=True)),
+    "adamax": (torch.optim.Adamax, dict()),
+    "adamax_all": (torch.optim.Adamax, dict(lr=0.02, betas=(0.8, 0.95), eps=1e-3, weight_decay=0.1, maximize=True)),
+    "asgd": (torch.optim.ASGD, dict()),
+    "asgd_all": (torch.optim.ASGD, dict(lr=0.05, lambd=0.02, alpha=0.6, t0=4, weight_decay=0.1, maximize=True)),
+    "nadam": (torch.optim.NAdam, dict()),
+    "nadam_all": (torch.optim.NAdam, dict(lr=0.02, betas=(0.8, 0.95), eps=1e-3, weight_decay=0.1, momentum_decay=0.02,
+                                          decoupled_weight_decay=True, maximize=True)),
+    "radam": (torch.optim.RAdam, dict()),
+    "radam_all": (torch.optim.RAdam, dict(lr=0.02, betas=(0.8, 0.95), eps=1e-3, weight_decay=0.1, decoupled_weight_decay=True,
+                                          maximize=True)),
+    "rprop": (torch.optim.Rprop, dict()),
+    "rprop_all": (torch.optim.Rprop, dict(lr=0.02, etas=(0.4, 1.5), step_sizes=(0.005, 0.1), maximize=True)),
+    "adafactor": (torch.optim.Adafactor, dict()),
+    "adafactor_all": (torch.optim.Adafactor, dict(lr=0.2, beta2_decay=-0.5, eps=(1e-3, 0.01), d=1.5, weight_decay=0.1,
+                                                  maximize=True)),
+    "muon": (torch.optim.Muon, dict()),
+    "muon_all": (torch.optim.Muon, dict(lr=0.05, weight_decay=0.2, momentum=0.8, nesterov=False, ns_steps=3,
+                                        adjust_lr_fn="match_rms_adamw")),
+}
+
+
+def more_optimisers():
+    out = trajectories(MORE_OPTIMS)
+    p = nn.Parameter(torch.randn(SIZE_OF_VECTOR))
+    o = torch.optim.Adafactor([p], lr=0.1)
+    grads, seen = torch.randn(STEPS, SIZE_OF_VECTOR), []
+    out["vector/p"], out["vector/g"] = array(p), array(grads)
+    for g in grads:
+        p.grad = g.clone()
+        o.step()
+        seen.append(array(p))
+    out["vector/s"] = np.stack(seen)
+    return out
+
+
+def trajectories(kinds):
     """The third gradient is missing, and the rate halves after half of the steps."""
     out = Facts()
-    for name, (kind, options) in OPTIMS.items():
+    for name, (kind, options) in kinds.items():
         p = nn.Parameter(torch.randn(3, 4))
         o = kind([p], **options)
         grads, seen = torch.randn(STEPS, 3, 4), []
@@ -242,6 +301,11 @@ def optimisers():
             o.step()
             seen.append(array(p))
         out[f"{name}/s"] = np.stack(seen)
+    return out
+
+
+def optimisers():
+    out = trajectories(OPTIMS)
     out["clip/g0"], out["clip/g1"] = array(torch.randn(3, 4)), array(torch.randn(5))
     for name, kind in (("2", 2.0), ("1", 1.0), ("inf", float("inf"))):
         ps = [nn.Parameter(torch.zeros(3, 4)), nn.Parameter(torch.zeros(5))]
@@ -303,3 +367,5 @@ if __name__ == "__main__":
     torch.manual_seed(2)
     facts.update(options())
     facts.save(sys.argv[1] + "/layers.npz")
+    torch.manual_seed(3)
+    more_optimisers().save(sys.argv[1] + "/optim_more.npz")

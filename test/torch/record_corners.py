@@ -421,9 +421,119 @@ def covariance(w):
 
 
 
+def long_attention(w):
+    """Lengths that are no multiples of a tile, rows that see nothing, infinities."""
+    generator = torch.Generator().manual_seed(18)
+
+    def make(*sizes, dtype=F32):
+        return torch.randn(sizes, generator=generator).to(dtype)
+
+    name, flash = "scaled_dot_product_attention", "_scaled_dot_product_flash_attention_for_cpu"
+    q, k, v = make(1, 2, 97, 4), make(1, 2, 130, 4), make(1, 2, 130, 4)
+    choice, added = make(97, 130) > 0.5, make(97, 130).round()
+    choice[5], added[5] = False, -INF
+    added[7, 129] = INF
+    w.case(name, q, k, v)
+    w.case(name, q, k, v, None, 0.0, True, scale=0.3)
+    w.case(name, q, k, v, choice)
+    w.case(name, q, k, v, added)
+    w.case(name, q, k, v, choice[:, :1])
+    w.case(name, q, k[:, :1], v[:, :1], choice[None, None], 0.0, False, enable_gqa=True)
+    w.case(name, q, k, make(1, 2, 130, 7))
+    w.case(name, q[:, :1], k, v)
+    w.case(name, q.double(), k.double(), v.double(), None, 0.0, True)
+    grad = make(1, 2, 97, 4)
+    for values in ((q, k, v), (q[:, :1].double(), k[:, :1].double(), v[:, :1].double()), (q, k[:, :1], v[:, :1])):
+        mask = added.clone().to(values[0].dtype)
+        mask[7, 129] = 0
+        for causal, given in ((False, None), (True, mask)):
+            out, lse = getattr(torch.ops.aten, flash)(*values, 0.0, causal, attn_mask=given)
+            w.case(flash, *values, 0.0, causal, attn_mask=given)
+            w.case(flash + "_backward", grad[:, :len(out[0])].to(out.dtype), *values, out, lse, 0.0, causal, attn_mask=given)
+    w.case(flash, q, k, v, 0.1)
+    w.case(flash, q[0], k[0], v[0])
+    w.case(flash, q, k[..., :3], v)
+    w.case(flash, q, k, v, attn_mask=added.double())
+    w.case(flash, q, k, v, attn_mask=added[None])
+    w.case(flash, q.long(), k.long(), v.long())
+
+
+def specials(w):
+    """Windows, special functions at infinities, and the dtypes that they refuse."""
+    for name in ("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"):
+        for length in (0, 1, 2, 7, 8, -1):
+            w.case(name, length)
+            # of kaiser_window PyTorch computes 8 digits only, in float64 too
+            w.case(name + ".periodic", length, False, dtype=F32 if name == "kaiser_window" else F64)
+        w.case(name, 6, dtype=I64)
+    w.case("hamming_window.periodic_alpha", 9, True, 0.6)
+    w.case("hamming_window.periodic_alpha_beta", 9, False, 0.6, 0.3, dtype=F64)
+    w.case("kaiser_window.beta", 10, False, 3.5)
+    for n in (0, 1, 6, 7):
+        w.case("fft_fftfreq", n, 0.5)
+        w.case("fft_rfftfreq", n, 0.5, dtype=F64)
+    w.case("fft_fftfreq", 4, dtype=I64)
+    grid = torch.arange(24.0).reshape(2, 3, 4)
+    for name in ("fft_fftshift", "fft_ifftshift"):
+        for dim in (None, [1], [0, 2], [], [3]):
+            w.case(name, grid, dim)
+        w.case(name, torch.tensor(1.0))
+    w.case("native_channel_shuffle", grid, 3)
+    w.case("native_channel_shuffle", grid, 2)
+    # not at -2.5, where PyTorch's airy_ai has 5 digits, nor far from 0, where its float32 Bessel functions have few
+    edges = torch.tensor([0.0, -0.0, INF, -INF, float("nan"), 1.0, -1.5, 20.0, 1e-20], dtype=F64)
+    names = ["i0", "special_i0e", "special_i1", "special_i1e", "special_erfcx", "special_log_ndtr", "special_ndtri",
+             "special_bessel_j0", "special_bessel_j1", "special_bessel_y0", "special_bessel_y1", "special_airy_ai",
+             "special_modified_bessel_i0", "special_modified_bessel_i1", "special_modified_bessel_k0",
+             "special_modified_bessel_k1", "special_scaled_modified_bessel_k0", "special_scaled_modified_bessel_k1",
+             "special_spherical_bessel_j0", "frexp.Tensor"]
+    for name in names:
+        for x in (edges, edges.float(), torch.tensor([0.5, 2.0], dtype=F16), torch.tensor([0.5, 2.0], dtype=BF16),
+                  torch.tensor([0, 1, 2], dtype=I64), torch.tensor([True, False]), torch.ones(0)):
+            w.case(name, x)
+    w.case("frexp.Tensor", torch.tensor([5e-324, 1e-310, -3.0, 2.0 ** 1000, -0.1], dtype=F64))
+    w.case("frexp.Tensor", torch.tensor([1e-45, 1e-39, -3.0, 2.0 ** 100, -0.1]))
+    a = torch.tensor([0.0, 1.0, INF, float("nan"), 2.5, 0.3, 300.0, -1.0], dtype=F64)
+    polynomials = ["chebyshev_polynomial_" + k for k in "tuvw"] + ["hermite_polynomial_h", "hermite_polynomial_he",
+                                                                   "laguerre_polynomial_l", "legendre_polynomial_p"]
+    polynomials += ["shifted_" + p for p in polynomials[:4]]
+    for name in ["igamma", "igammac", "special_zeta"]:
+        w.case(name, a[:, None], a)
+        w.case(name, a[:, None].float(), a.float())
+        w.case(name, torch.ones(2, dtype=I64), torch.ones(2, dtype=I64))
+        w.case(name, torch.ones(2, dtype=F16), torch.ones(2, dtype=F16))
+        w.case(name, torch.ones(2, dtype=F16), torch.full((2,), 2.0))
+    for name in polynomials:
+        degrees = torch.tensor([-1.0, 0.0, 1.0, 2.7, 7.0, 12.0, float("nan"), INF], dtype=F64)
+        at = torch.tensor([-1.0, 1.0, 0.0, 0.3, -0.9, 2.5, -2.5, float("nan")], dtype=F64)
+        w.case("special_" + name, at[:, None], degrees)
+        w.case("special_" + name + ".x_scalar", 0.3, torch.tensor([0, 3, 9], dtype=I64))
+        w.case("special_" + name + ".n_scalar", torch.tensor([0.3, 2.0]), 5)
+        w.case("special_" + name, torch.ones(2, dtype=BF16), torch.ones(2, dtype=BF16))
+    for n in (0, 1, 2, 5, -1):
+        w.case("polygamma", n, torch.tensor([0.0, INF, -INF, float("nan"), 0.5, -2.5, 40.0], dtype=F64))
+        w.case("polygamma", n, torch.tensor([1, 2], dtype=I64))
+        w.case("polygamma", n, torch.tensor([0.5, 2.0], dtype=F16))
+
+
+def int_products(w):
+    def make(rows, cols, low=-128, dtype=torch.int8):
+        return ((torch.arange(rows * cols) * 37 % 256 + low).reshape(rows, cols)).to(dtype)
+
+    for rows, shared, cols in ((3, 4, 5), (17, 33, 2), (0, 4, 5), (3, 0, 5), (3, 4, 0)):
+        w.case("_int_mm", make(rows, shared), make(shared, cols))
+        w.case("_int_mm", make(rows, shared, 0, U8), make(shared, cols))
+    w.case("_int_mm", make(4, 3).t(), make(5, 4).t())
+    w.case("_int_mm", make(3, 4), make(5, 6))
+    w.case("_int_mm", make(3, 4).float(), make(4, 5))
+    w.case("_int_mm", make(3, 4), make(4, 5).int())
+    w.case("_int_mm", make(3, 4)[None], make(4, 5))
+
+
 def main():
     w = Writer()
-    for part in (reductions, losses, norms, empties, indices, others, attention, weights, pads, numbers, kinds, covariance):
+    for part in (reductions, losses, norms, empties, indices, others, attention, weights, pads, numbers, kinds, covariance,
+                 long_attention, specials, int_products):
         part(w)
     w.save(sys.argv[1])
     print("%d cases, %d of them refused" % (len(w.lines), sum('"error"' in line for line in w.lines)))

@@ -185,7 +185,7 @@ static lz_err *checkpointed(lz_ctx *c, lz_tensors in, lz_tensor **out, void *use
     return NULL;
 }
 
-static lz_err *spent(lz_ctx *c, lz_tensors in, lz_tensor **out, void *user)
+static lz_err *freed_saved_values(lz_ctx *c, lz_tensors in, lz_tensor **out, void *user)
 {
     lz_tensor *g;
     (void)user;
@@ -207,7 +207,7 @@ static void functions(lz_ctx *c, lz_tensor *x, lz_tensor *v)
     lz_tensor *y, *t;
     lz_jvp(c, checkpointed, NULL, LZ_TENSORS(x), LZ_TENSORS(v), &y, &t, 1);
     expect(c, t, &(const double){ gradient[0] + 2 * gradient[1] }, 1);
-    lz_jvp(c, spent, NULL, LZ_TENSORS(x), LZ_TENSORS(v), &y, &t, 1);
+    lz_jvp(c, freed_saved_values, NULL, LZ_TENSORS(x), LZ_TENSORS(v), &y, &t, 1);
     refused(c, LZ_REASON_AUTOGRAD_BACKWARD);
     lz_jvp(c, NULL, NULL, LZ_TENSORS(x), LZ_TENSORS(v), &y, &t, 1);
     refused(c, LZ_REASON_ARGUMENT);

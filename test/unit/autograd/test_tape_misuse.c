@@ -3,6 +3,7 @@
 #include "check.h"
 #include <lazuli/lazuli.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef void program(lz_ctx *c, lz_ctx *other);
@@ -51,6 +52,66 @@ static void refused(lz_ctx *c, lz_reason why)
     if (lz_reason_of(c) != why)
         fail_msg("%s instead of %s: %s", lz_reason_name(lz_reason_of(c)), lz_reason_name(why), lz_message(c));
     lz_clear(c);
+}
+
+/* ---- errors of the backward pass ---- */
+
+static lz_tensor *fail_at_mm(lz_ctx *c, lz_tensor *grad, void *user)
+{
+    lz_tensor *x = lz_reshape(c, grad, LZ_INTS(1, 2));
+    *(uint32_t *)user = __LINE__ + 1;
+    return lz_mm(c, x, x);
+}
+
+/* The error of a hook is that of the context: operator, line and reason, each once. */
+static void failing_hook(lz_ctx *c, lz_ctx *other)
+{
+    uint32_t line = 0;
+    char place[64];
+    lz_tensor *x = pair(c, 2, 3, true), *y = lz_mul_Tensor(c, x, x);
+    (void)other;
+    lz_add_grad_hook(y, fail_at_mm, &line);
+    if (lz_failed(c))
+        return;
+    assert_false(lz_backward(c, lz_sum(c, y)));
+    if (lz_code_of(c) == LZ_ERR_MEMORY)
+        return;
+    assert_int_equal(lz_place(c).line, line);
+    snprintf(place, sizeof place, "test_tape_misuse.c:%u)", (unsigned)line);
+    const char *found = strstr(lz_message(c), place);
+    assert_non_null(found);
+    assert_null(strstr(found + 1, place));
+    assert_ptr_equal(strstr(lz_message(c), "aten::mm: "), lz_message(c));
+    refused(c, LZ_REASON_SHAPE);
+}
+
+static lz_err *test_failing_hook(void)
+{
+    return run(failing_hook);
+}
+
+/* A context that has an error runs no backward pass; without the error it does. */
+static void after_an_error(lz_ctx *c, lz_ctx *other)
+{
+    lz_tensor *x = pair(c, 2, 3, true), *g = x, *loss = lz_sum(c, lz_mul_Tensor(c, x, x));
+    (void)other;
+    if (lz_failed(c))
+        return;
+    lz_fail(c, LZ_HERE, LZ_ERR_ARG, "an earlier error");
+    assert_false(lz_backward(c, loss));
+    assert_null(lz_grad_of(x));
+    assert_false(lz_grad(c, LZ_TENSORS(loss), LZ_TENSORS(x), &g));
+    assert_null(g);
+    if (lz_code_of(c) == LZ_ERR_MEMORY)
+        return;
+    lz_clear(c);
+    lz_backward(c, loss);
+    expect(c, lz_grad_of(x), 4, 6);
+}
+
+static lz_err *test_after_an_error(void)
+{
+    return run(after_an_error);
 }
 
 /* ---- hooks ---- */
@@ -147,7 +208,7 @@ static void leaf_hooks_that_remove(lz_ctx *c, lz_ctx *other)
         assert_int_equal(hooks.calls, 1);
     lz_add_leaf_hook(x, NULL, NULL);
     if (lz_code_of(c) != LZ_ERR_MEMORY)
-        assert_string_equal(lz_message(c), "no hook is given");
+        assert_string_equal(lz_message(c), "expected a hook, found NULL");
     refused(c, LZ_REASON_ARGUMENT);
 }
 
@@ -457,6 +518,8 @@ static void test_many_hooks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        LZ_TEST(test_failing_hook),
+        LZ_TEST(test_after_an_error),
         LZ_TEST(test_hooks_that_remove),
         LZ_TEST(test_hooks_that_add),
         LZ_TEST(test_leaf_hooks_that_remove),

@@ -79,6 +79,28 @@ static lz_err *test_rewind_to_the_very_beginning(void)
     return e;
 }
 
+static lz_err *test_clear_keeps_the_first_chunk(void)
+{
+    lz_arena a = { 0 };
+    char *first, *more, *again;
+    lz_arena_clear(&a);
+    assert_null(a.chunk);
+    lz_err *e = lz_arena_new(&a, &first, 100);
+    e = e ? e : lz_arena_new(&a, &more, 100000);
+    if (!e) {
+        memset(first, 1, 100);
+        lz_arena_clear(&a);
+        size_t kept = a.total;
+        assert_in_range(kept, 100, 99999);
+        e = lz_arena_new(&a, &again, 100);
+        assert_ptr_equal(again, first);
+        assert_int_equal(again[99], 0);
+        assert_int_equal(a.total, kept);
+    }
+    lz_arena_deinit(&a);
+    return e;
+}
+
 static lz_err *test_red_zone_behind_a_block(void)
 {
     lz_arena a = { 0 };
@@ -125,6 +147,7 @@ int main(void)
         LZ_TEST(test_blocks_are_zero_aligned_and_apart),
         LZ_TEST(test_rewind_gives_back),
         LZ_TEST(test_rewind_to_the_very_beginning),
+        LZ_TEST(test_clear_keeps_the_first_chunk),
         LZ_TEST(test_red_zone_behind_a_block),
         LZ_TEST(test_overflow_is_refused),
         LZ_TEST(test_text_helpers),

@@ -1,6 +1,7 @@
 #include "base/dir.h"
 #include "base/mem.h"
 #include "check.h"
+#include "dir_list.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -115,7 +116,7 @@ static lz_err *list(const char *path, const char *const *want, size_t n)
     lz_str *got = NULL;
     size_t count = 99;
     lz_arena_init(&a);
-    lz_err *e = lz_dir_list(path, &a, &count, &got);
+    lz_err *e = dir_list(path, &a, &count, &got);
     assert_true(!e || a.total == 0);
     if (!e) {
         assert_int_equal(count, n);

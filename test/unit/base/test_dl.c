@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,6 +64,19 @@ static bool mapped(const char *path)
         found = strstr(line, path);
     fclose(maps);
     return found;
+}
+
+/* The loader would wait until a program writes to the pipe. */
+static lz_err *test_named_pipes_are_refused(void)
+{
+    char path[4096];
+    lz_dl *dl;
+    snprintf(path, sizeof path, "%s/pipe.so", lz_check_dir());
+    unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    const char *const names[] = { path, NULL };
+    LZ_TRY(lz_check_err(lz_dl_open(names, &dl), LZ_ERR_NOT_FOUND, "pipe.so: is not a regular file"));
+    return lz_check_err(lz_dl_open_lasting(names, &dl), LZ_ERR_NOT_FOUND, "pipe.so: is not a regular file");
 }
 
 static lz_err *test_path_is_what_is_mapped(void)
@@ -237,6 +251,7 @@ int main(void)
         LZ_TEST(test_choice_is_made_once),
         LZ_TEST(test_symbols_land_in_their_members),
         LZ_TEST(test_symbols_stay_private),
+        LZ_TEST(test_named_pipes_are_refused),
         LZ_TEST(test_path_is_what_is_mapped),
         LZ_TEST(test_missing_functions_are_named_together),
         LZ_TEST(test_every_candidate_gets_its_reason),

@@ -56,6 +56,12 @@ static lz_err *test_strays(void)
     setenv("LAZULI_", "", 1);
     setenv("LAZULI_LOG", "off", 1);
     setenv("NO_LAZULI_X", "1", 1);
+    setenv("LTC_NOSUCH", "1", 1);
+    setenv("LTC_EXPERIMENTAL", "nonzero", 1);
+    setenv("LTC_TS_CUDA", "", 1);
+    assert_true(is_stray("LTC_NOSUCH"));
+    assert_false(is_stray("LTC_EXPERIMENTAL") || is_stray("LTC_TS_CUDA")); /* the table tells of the first */
+    unsetenv("LTC_NOSUCH");
     assert_true(is_stray("LAZULI_TREADS") && is_stray("LAZULI_"));
     assert_false(is_stray("LAZULI_LOG") || is_stray("NO_LAZULI_X"));
     unsetenv("LAZULI_TREADS");
@@ -74,13 +80,28 @@ static lz_err *test_the_table_is_whole(void)
     return NULL;
 }
 
+static lz_err *test_variables_without_effect(void)
+{
+    size_t n = 0;
+    for (const lz_env_var *v = lz_env_no_effect; v->name; v++, n++) {
+        assert_true(strncmp(v->name, "LTC_", 4) == 0 && strlen(v->meaning) > 10);
+        unsetenv(v->name);
+        assert_false(lz_env_is_set(v));
+        setenv(v->name, "", 1);
+        assert_false(lz_env_is_set(v));
+        setenv(v->name, "0", 1);
+        assert_true(lz_env_is_set(v));
+        unsetenv(v->name);
+    }
+    assert_int_equal(n, 4);
+    return NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LZ_TEST(test_numbers),
-        LZ_TEST(test_words),
-        LZ_TEST(test_strays),
-        LZ_TEST(test_the_table_is_whole),
+        LZ_TEST(test_numbers), LZ_TEST(test_variables_without_effect), LZ_TEST(test_words),
+        LZ_TEST(test_strays),  LZ_TEST(test_the_table_is_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,6 +109,71 @@ static lz_err *test_every_code_has_a_name(void)
     return NULL;
 }
 
+static lz_err *test_what_no_fallback_may_hide(void)
+{
+    assert_false(lz_err_must_surface(NULL));
+    for (int i = 1; i < LZ_CODE_COUNT; i++) {
+        lz_err *e = lz_errf((lz_code)i, "an error");
+        bool expected = lz_err_code(e) == LZ_ERR_MEMORY || i == LZ_ERR_INTERNAL;
+        assert_int_equal(lz_err_must_surface(e), expected);
+        lz_err_free(e);
+    }
+    return NULL;
+}
+
+static lz_err *test_reasons_stay(void)
+{
+    lz_loc here = { "model.c", 3, 0 };
+    lz_err *e = lz_err_because(LZ_REASON_SHAPE, "%d rows", 2), *copy = lz_err_copy(e);
+    assert_true(lz_check_failing() || lz_err_reason(copy) == LZ_REASON_SHAPE);
+    lz_err_free(copy);
+    e = lz_err_reword(e, here, "again: %s", lz_err_text(e));
+    e = lz_err_wrap(e, "outside");
+    if (lz_err_code(e) == LZ_ERR_MEMORY)
+        return e;
+    assert_int_equal(lz_err_code(e), LZ_ERR_ARG);
+    assert_int_equal(lz_err_reason(e), LZ_REASON_SHAPE);
+    assert_int_equal(lz_err_loc(e).line, 3);
+    assert_string_equal(lz_err_text(e), "outside: again: 2 rows");
+    lz_err_free(e);
+    return NULL;
+}
+
+static lz_err *test_reasons_by_code(void)
+{
+    lz_err *arg = lz_errf(LZ_ERR_ARG, "a"), *io = lz_errf(LZ_ERR_IO, "b");
+    assert_int_equal(lz_err_reason(NULL), LZ_REASON_NONE);
+    assert_int_equal(lz_err_reason(lz_err_oom()), LZ_REASON_OTHER);
+    assert_true(lz_check_failing() || lz_err_reason(arg) == LZ_REASON_ARGUMENT);
+    assert_int_equal(lz_err_reason(io), LZ_REASON_OTHER);
+    lz_err_set_reason(lz_err_oom(), LZ_REASON_SHAPE); /* it is shared, and stays as it is */
+    assert_int_equal(lz_err_reason(lz_err_oom()), LZ_REASON_OTHER);
+    assert_null(lz_err_set_reason(NULL, LZ_REASON_SHAPE));
+    assert_null(lz_err_reword(NULL, (lz_loc){ 0 }, "nothing"));
+    assert_null(lz_err_copy(NULL));
+    lz_err_free(arg);
+    lz_err_free(io);
+    return NULL;
+}
+
+static lz_err *test_naming_the_operator_stays(void)
+{
+    lz_err *e = lz_err_set_names_op(lz_errf(LZ_ERR_ARG, "aten::t: no"));
+    lz_err *copy = lz_err_copy(e);
+    e = lz_err_wrap(lz_err_reword(e, (lz_loc){ 0 }, "%s!", lz_err_text(e)), "step");
+    assert_true(lz_err_names_op(e) || lz_check_failing());
+    assert_true(lz_err_names_op(copy) || lz_check_failing());
+    lz_err_drop(e);
+    lz_err_drop(copy);
+    e = lz_errf(LZ_ERR_ARG, "aten::t: no");
+    assert_false(lz_err_names_op(e));
+    lz_err_drop(e);
+    lz_err_drop(NULL);
+    assert_false(lz_err_names_op(lz_err_set_names_op(lz_err_oom()))); /* it is shared, and stays as it is */
+    assert_false(lz_err_names_op(NULL));
+    return NULL;
+}
+
 int main(void)
 {
     setlocale(LC_ALL, "");
@@ -121,6 +186,10 @@ int main(void)
         LZ_TEST(test_errno_ignores_the_locale),
         LZ_TEST(test_first_keeps_the_first),
         LZ_TEST(test_every_code_has_a_name),
+        LZ_TEST(test_what_no_fallback_may_hide),
+        LZ_TEST(test_reasons_stay),
+        LZ_TEST(test_naming_the_operator_stays),
+        LZ_TEST(test_reasons_by_code),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static void *visit(void *unused)
     if (!lz_foreign_enter())
         return NULL;
     atomic_store(&is_in, true);
-    lz_nap(STAY_NS);
+    lz_sleep_ns(STAY_NS);
     atomic_store(&is_out, true);
     lz_foreign_leave();
     return NULL;
@@ -33,7 +33,7 @@ static pthread_t begin_visit(void)
     atomic_store(&is_out, false);
     assert_int_equal(pthread_create(&t, NULL, visit, NULL), 0);
     while (!atomic_load(&is_in))
-        lz_nap(100000);
+        lz_sleep_ns(100000);
     return t;
 }
 

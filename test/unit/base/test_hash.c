@@ -20,6 +20,11 @@ static lz_err *test_order_and_content_matter(void)
     assert_false(lz_hash_eq(lz_hash_mix(a, b), lz_hash_mix(b, a)));
     assert_false(lz_hash_eq(lz_hash_add(a, 1), lz_hash_add(a, 2)));
     assert_false(lz_hash_eq(lz_hash_mix(a, a), a));
+    assert_true(lz_hash64_pair(1, 2) == lz_hash64((const uint64_t[]){ 1, 2 }, 16));
+    assert_true(lz_hash64_pair(1, 2) != lz_hash64_pair(2, 1));
+    assert_false(lz_hash_eq(lz_hash_word(a, 1), lz_hash_word(a, 2)));
+    assert_false(lz_hash_eq(lz_hash_word(lz_hash_word(a, 1), 2), lz_hash_word(lz_hash_word(a, 2), 1)));
+    assert_true(lz_hash_word64(7, 1) != lz_hash_word64(7, 2));
     return NULL;
 }
 

@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "check.h"
+#include "json_tree.h"
 #include <pthread.h>
 #include <stdio.h>
 
@@ -20,7 +21,7 @@ static lz_err *expect_compact(lz_str text, const char *want)
     lz_err *e = lz_json_parse(&a, "t.json", text, &v);
     if (!e) {
         lz_json_writer_init(&w, &t, LZ_JSON_COMPACT);
-        lz_json_put_tree(&w, v);
+        json_put_tree(&w, v);
         e = lz_json_finish(&w);
     }
     if (!e && !lz_str_is(lz_text_view(&t), want))
@@ -277,7 +278,7 @@ static void *parse_and_write(void *arg)
     d->err = lz_json_parse(&a, NULL, lz_text_view(&d->text), &v);
     if (!d->err) {
         lz_json_writer_init(&w, &out, LZ_JSON_COMPACT);
-        lz_json_put_tree(&w, v);
+        json_put_tree(&w, v);
         d->err = lz_json_finish(&w);
         d->len = out.len;
     }
@@ -444,17 +445,17 @@ static lz_err *check_getters(const lz_json *v)
     double d;
     lz_str s;
     const lz_json *c;
-    LZ_TRY(lz_json_get_bool(v, "b", &b));
+    LZ_TRY(lz_json_as_bool(lz_json_get(v, "b"), "b", &b));
     assert_true(b);
     LZ_TRY(lz_json_get_int(v, "i", &i));
     assert_int_equal(i, -5);
     LZ_TRY(lz_json_get_uint(v, "u", &u));
     assert_true(u == UINT64_MAX);
-    LZ_TRY(lz_json_get_double(v, "d", &d));
+    LZ_TRY(lz_json_as_double(lz_json_get(v, "d"), "d", &d));
     assert_true(d == 0.5);
-    LZ_TRY(lz_json_get_double(v, "i", &d));
+    LZ_TRY(lz_json_as_double(lz_json_get(v, "i"), "i", &d));
     assert_true(d == -5);
-    LZ_TRY(lz_json_get_double(v, "u", &d));
+    LZ_TRY(lz_json_as_double(lz_json_get(v, "u"), "u", &d));
     assert_true(d == 0x1p64);
     LZ_TRY(lz_json_get_str(v, "s", &s));
     assert_true(lz_str_eq(s, LZ_STR("x\0y")));
@@ -483,10 +484,10 @@ static lz_err *check_getter_errors(const lz_json *v)
     LZ_TRY(lz_check_err(lz_json_get_uint(v, "i", &u), LZ_ERR_LIMIT, "i: -5 is not in the range of uint64"));
     LZ_TRY(
         lz_check_err(lz_json_get_uint(v, "o", &u), LZ_ERR_MODEL, "o: expected an integer, found an object"));
-    LZ_TRY(
-        lz_check_err(lz_json_get_bool(v, "i", &b), LZ_ERR_MODEL, "i: expected a boolean, found an integer"));
-    LZ_TRY(
-        lz_check_err(lz_json_get_double(v, "b", &d), LZ_ERR_MODEL, "b: expected a number, found a boolean"));
+    LZ_TRY(lz_check_err(lz_json_as_bool(lz_json_get(v, "i"), "i", &b), LZ_ERR_MODEL,
+                        "i: expected a boolean, found an integer"));
+    LZ_TRY(lz_check_err(lz_json_as_double(lz_json_get(v, "b"), "b", &d), LZ_ERR_MODEL,
+                        "b: expected a number, found a boolean"));
     LZ_TRY(lz_check_err(lz_json_get_str(v, "a", &s), LZ_ERR_MODEL, "a: expected a string, found an array"));
     LZ_TRY(lz_check_err(lz_json_get_array(v, "o", &c), LZ_ERR_MODEL, "expected an array, found an object"));
     LZ_TRY(lz_check_err(lz_json_get_object(v, "a", &c), LZ_ERR_MODEL, "expected an object, found an array"));
@@ -673,7 +674,7 @@ static lz_err *test_a_tree_after_a_mistake(void)
     lz_json_writer w;
     lz_json_writer_init(&w, &t, LZ_JSON_COMPACT);
     lz_json_begin_object(&w);
-    lz_json_put_tree(&w, &tree);
+    json_put_tree(&w, &tree);
     lz_err *e = lz_check_err(lz_json_finish(&w), LZ_ERR_ARG, "a value without a key");
     lz_text_deinit(&t);
     return e;
@@ -751,11 +752,11 @@ static lz_err *round_trip(lz_arena *a, lz_text *once, lz_text *wide, lz_text *tw
     LZ_TRY(lz_json_finish(&w));
     LZ_TRY(lz_json_parse(a, NULL, lz_text_view(once), &v));
     lz_json_writer_init(&w, wide, 3);
-    lz_json_put_tree(&w, v);
+    json_put_tree(&w, v);
     LZ_TRY(lz_json_finish(&w));
     LZ_TRY(lz_json_parse(a, NULL, lz_text_view(wide), &v));
     lz_json_writer_init(&w, twice, LZ_JSON_COMPACT);
-    lz_json_put_tree(&w, v);
+    json_put_tree(&w, v);
     LZ_TRY(lz_json_finish(&w));
     assert_true(lz_str_eq(lz_text_view(once), lz_text_view(twice)));
     return NULL;

@@ -32,7 +32,7 @@ static int status_of(pid_t p)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* In the child: every lock can be had, and nothing is half done. */
+/* In the child: every lock can be taken, and nothing is half done. */
 static _Noreturn void check_child(unsigned forks)
 {
     alarm(LIMIT_S);

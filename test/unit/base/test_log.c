@@ -66,7 +66,7 @@ static lz_err *test_any_length(void)
         lz_logf(LZ_LOG_INFO, "%s", want);
         assert_int_equal(h.count, 1);
         size_t got = strlen(h.last);
-        if (got != len) { /* only where memory ran out, and then the beginning is told */
+        if (got != len) { /* only if memory ran out: the text is then the beginning */
             assert_true(lz_check_failing() && len > 500);
             assert_string_equal(h.last + got - 3, "...");
             assert_memory_equal(h.last, want, got - 3);

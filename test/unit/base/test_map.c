@@ -93,8 +93,7 @@ static lz_err *test_keys_are_bytes(void)
 
 static lz_err *test_an_empty_map_answers(void)
 {
-    lz_map m;
-    lz_map_init(&m);
+    lz_map m = { 0 };
     assert_null(lz_map_find(&m, LZ_STR("x")));
     assert_false(lz_map_remove(&m, LZ_STR("x")));
     assert_null(lz_map_next(&m, NULL));

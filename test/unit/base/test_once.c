@@ -92,7 +92,7 @@ static lz_err *test_success_is_made_once_and_seen_by_all(void)
 }
 
 /* A thread that was held up between arriving and asking starts an attempt of its
- * own, so only the sum is certain: nobody is told of a success. */
+ * own, so only the sum is certain: no thread gets a success. */
 static lz_err *test_failure_reaches_all_who_waited(void)
 {
     thing t = { .once = LZ_ONCE_INIT, .crowd = true, .fail_first = THREADS };

@@ -88,6 +88,32 @@ typedef struct gate {
     sem_t entered, open;
 } gate;
 
+static void slow(void *user)
+{
+    nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL);
+    atomic_fetch_add((atomic_int *)user, 1);
+}
+
+/* With room for n, the one behind them waits until the first is over. */
+static lz_err *test_waiting_for_room(void)
+{
+    atomic_int done = 0;
+    lz_queue *q;
+    lz_err *e = NULL;
+    LZ_TRY(lz_queue_create(1, &q));
+    for (int i = 0; !e && i < 6; i++) {
+        lz_queue_wait_below(q, 2);
+        assert_true(done >= i - 1);
+        e = lz_queue_push(q, slow, NULL, &done);
+    }
+    lz_queue_wait(q);
+    lz_queue_wait_below(q, 1);
+    if (!e)
+        assert_int_equal(done, 6);
+    lz_queue_destroy(q);
+    return e;
+}
+
 static void hold(void *user)
 {
     gate *g = user;
@@ -267,6 +293,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         LZ_TEST(test_one_thread_keeps_order),
         LZ_TEST(test_waiting_for_nothing),
+        LZ_TEST(test_waiting_for_room),
         LZ_TEST(test_cancel_drops_what_has_not_begun),
         LZ_TEST(test_destroy_finishes_what_has_begun),
         LZ_TEST(test_jobs_may_push_jobs),

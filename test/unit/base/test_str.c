@@ -36,6 +36,42 @@ static lz_err *test_find_agrees_with_strstr(void)
     return NULL;
 }
 
+/* A slow and simple version: * stands for each length in turn. */
+static bool matches_slowly(lz_str s, lz_str p)
+{
+    if (!p.len)
+        return !s.len;
+    lz_str rest = lz_str_sub(p, 1, p.len);
+    if (p.ptr[0] != '*')
+        return s.len && s.ptr[0] == p.ptr[0] && matches_slowly(lz_str_sub(s, 1, s.len), rest);
+    for (size_t n = 0; n <= s.len; n++)
+        if (matches_slowly(lz_str_sub(s, n, s.len), rest))
+            return true;
+    return false;
+}
+
+/* Every text of up to five letters a and b with every pattern of up to four of a, b and *. */
+static lz_err *test_matches(void)
+{
+    size_t found = 0;
+    char s[6] = "", p[5] = "";
+    for (unsigned text = 0; text < 6 * 32; text++) {
+        size_t n = text / 32;
+        for (size_t i = 0; i < n; i++)
+            s[i] = "ab"[text >> i & 1];
+        for (unsigned pattern = 0; pattern < 5 * 256; pattern++) {
+            size_t m = pattern / 256;
+            for (size_t i = 0; i < m; i++)
+                p[i] = "ab**"[pattern >> 2 * i & 3];
+            lz_str a = { s, n }, b = { p, m };
+            assert_int_equal(lz_str_matches(a, b), matches_slowly(a, b));
+            found += lz_str_matches(a, b);
+        }
+    }
+    assert_true(found > 1000);
+    return NULL;
+}
+
 static lz_err *test_ends(void)
 {
     assert_true(lz_str_starts(LZ_STR("foo_out"), LZ_STR("foo")));
@@ -71,9 +107,8 @@ static lz_err *test_cut(void)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LZ_TEST(test_compare),
-        LZ_TEST(test_find_agrees_with_strstr),
-        LZ_TEST(test_ends),
+        LZ_TEST(test_compare), LZ_TEST(test_find_agrees_with_strstr),
+        LZ_TEST(test_ends),    LZ_TEST(test_matches),
         LZ_TEST(test_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,8 +6,7 @@
 
 static lz_err *test_pieces_join(void)
 {
-    lz_text t;
-    lz_text_init(&t);
+    lz_text t = { 0 };
     lz_text_puts(&t, "x = ");
     lz_text_int(&t, INT64_MIN);
     lz_text_putc(&t, ' ');

@@ -101,7 +101,7 @@ static void add(void *user)
     ++*(int *)user;
 }
 
-/* Jobs are run by whoever there is. */
+/* Any thread of the pool may run a job. */
 static lz_err *check_queue(lz_queue *q)
 {
     int n = 0;

@@ -64,6 +64,57 @@ static lz_err *test_a_released_buffer_comes_back(void)
     return e;
 }
 
+/* Releases a block of 1 MiB and requests `size`: whether the block was reused. */
+static lz_err *reuses_a_mebibyte(size_t size, bool brief, bool *out)
+{
+    lz_buffer_pool *p = NULL;
+    lz_buffer *b = NULL;
+    lz_err *e = lz_buffer_pool_create(4 << 20, &p);
+    if (!e)
+        e = lz_buffer_create(p, 1 << 20, &b);
+    if (!e) {
+        lz_buffer_release(b);
+        e = (brief ? lz_buffer_create_brief : lz_buffer_create)(p, size, &b);
+    }
+    if (!e) {
+        lz_buffer_stats s = lz_buffer_pool_stats(p);
+        *out = s.reused == 1;
+        assert_int_equal(s.live, lz_buffer_capacity(size));
+        if (*out) /* otherwise the failure of an allocation may have freed the other block */
+            assert_int_equal(s.live + s.cached, 1 << 20);
+        memset(b->data, 1, size);
+        lz_buffer_release(b);
+        s = lz_buffer_pool_stats(p);
+        assert_int_equal(s.live, 0);
+        if (*out)
+            assert_int_equal(s.cached, 1 << 20);
+    }
+    lz_buffer_pool_release(p);
+    return e;
+}
+
+/* Up to half its size, or for a brief use for any large size. */
+static lz_err *test_a_larger_block_is_reused(void)
+{
+    static const struct {
+        size_t size;
+        bool brief, reused;
+    } cases[] = { { 1 << 20, false, true },
+                  { 700000, false, true },
+                  { 1 << 19, false, true },
+                  { (1 << 19) - 65536, false, false },
+                  { (1 << 19) - 65536, true, true },
+                  { 70000, true, true },
+                  { 30000, true, false },
+                  { (1 << 20) + 1, true, false } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bool reused = false;
+        LZ_TRY(reuses_a_mebibyte(cases[i].size, cases[i].brief, &reused));
+        assert_int_equal(reused, cases[i].reused);
+    }
+    return NULL;
+}
+
 static lz_err *make(lz_buffer_pool *p, size_t size, lz_buffer **b, size_t n)
 {
     lz_err *e = NULL;
@@ -154,7 +205,7 @@ static lz_err *test_the_cache_gives_way_when_memory_is_out(void)
         assert_int_equal(lz_buffer_pool_stats(p).live, 10240);
     lz_buffer_release(b);
     if (!e)
-        e = lz_check_err(lz_buffer_create(p, SIZE_MAX, &b), LZ_ERR_MEMORY, "more than there can be");
+        e = lz_check_err(lz_buffer_create(p, SIZE_MAX, &b), LZ_ERR_MEMORY, "exceed the address space");
     lz_buffer_pool_release(p);
     return e;
 }
@@ -290,6 +341,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         LZ_TEST(test_every_size_is_aligned_and_tight),
         LZ_TEST(test_a_released_buffer_comes_back),
+        LZ_TEST(test_a_larger_block_is_reused),
         LZ_TEST(test_the_longest_unused_goes_first),
         LZ_TEST(test_a_buffer_above_the_bound_drives_out_nobody),
         LZ_TEST(test_buffers_outlive_their_pool),

@@ -43,28 +43,16 @@ static lz_err *test_every_dtype_has_its_row(void)
 
 static lz_err *test_names_lead_back(void)
 {
-    for (size_t i = 0; i < LZ_DTYPE_COUNT; i++) {
-        char full[64] = "torch.";
-        strcat(full, known[i].name);
-        assert_int_equal(lz_dtype_by_name(lz_str_of(known[i].name)), known[i].number);
-        assert_int_equal(lz_dtype_by_name(lz_str_of(full)), known[i].number);
-        assert_int_equal(lz_dtype_by_script(lz_str_of(known[i].script)), known[i].number);
+    for (size_t i = 0; i < LZ_DTYPE_COUNT; i++)
         assert_int_equal(lz_dtype_by_abbr(lz_str_of(known[i].abbr)), known[i].number);
-    }
-    assert_int_equal(lz_dtype_by_name(LZ_STR("float")), LZ_F32);
-    assert_int_equal(lz_dtype_by_name(LZ_STR("torch.long")), LZ_I64);
-    assert_int_equal(lz_dtype_by_name(LZ_STR("int")), LZ_I32);
     return NULL;
 }
 
 static lz_err *test_foreign_names_are_unknown(void)
 {
-    static const char *const foreign[] = { "",     "Float",    "f32",     "float33", "torch.",
-                                           "floa", "float32 ", "FLOAT32", "none" };
+    static const char *const foreign[] = { "", "Float", "f3", "f33", "torch.f32", "f32 ", "F32", "none" };
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        assert_int_equal(lz_dtype_by_name(lz_str_of(foreign[i])), LZ_DTYPE_NONE);
-    assert_int_equal(lz_dtype_by_script(LZ_STR("float32")), LZ_DTYPE_NONE);
-    assert_int_equal(lz_dtype_by_abbr(LZ_STR("Float")), LZ_DTYPE_NONE);
+        assert_int_equal(lz_dtype_by_abbr(lz_str_of(foreign[i])), LZ_DTYPE_NONE);
     return NULL;
 }
 

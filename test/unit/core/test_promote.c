@@ -81,10 +81,9 @@ enum { OPERANDS = 2 * LZ_DTYPE_COUNT + 4 };
 
 static lz_arg_type operand(size_t i)
 {
-    const lz_scalar numbers[] = { lz_scalar_bool(true), lz_scalar_int(1), lz_scalar_float(1.5),
-                                  lz_scalar_complex(0, 1) };
+    static const lz_dtype numbers[] = { LZ_BOOL, LZ_I64, LZ_F64, LZ_C128 };
     if (i >= 2 * LZ_DTYPE_COUNT)
-        return lz_arg_of_scalar(numbers[i - 2 * LZ_DTYPE_COUNT]);
+        return (lz_arg_type){ numbers[i - 2 * LZ_DTYPE_COUNT], LZ_RANK_NUMBER };
     return (lz_arg_type){ lz_dtypes[i % LZ_DTYPE_COUNT],
                           i < LZ_DTYPE_COUNT ? LZ_RANK_TENSOR : LZ_RANK_ZERO_DIM };
 }

@@ -1,5 +1,5 @@
-#include "gen/gen_aoti_c_shim.h"
-#include "gen/gen_vmap_plumbing.h"
+#include "gen/torch/gen_aoti_c_shim.h"
+#include "gen/torch/gen_vmap_plumbing.h"
 #include "gen_text.h"
 
 static const struct {

@@ -1,5 +1,5 @@
 #include "gen/api/ufunc.h"
-#include "gen/consumers.h"
+#include "gen/torch/consumers.h"
 #include "gen_text.h"
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "gen/api/lazy.h"
+#include "gen/api/lazy_node.h"
 #include "gen_text.h"
 
 enum { SYMINT = 1, CONSTANTS = 2, OTHER = 4 };

@@ -2,8 +2,9 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "check.h"
-#include "gen/consumers.h"
-#include "gen/dump_api.h"
+#include "gen/report/dump_api.h"
+#include "gen/torch/consumers.h"
+#include "json_tree.h"
 #include "oracle.h"
 
 static lzg_ops ops;
@@ -38,7 +39,7 @@ static void compare(const lz_json *row, const lzg_function *f, const lzg_dump_ho
     lz_text want = { 0 }, got = { 0 };
     lz_json_writer w;
     lz_json_writer_init(&w, &want, LZ_JSON_COMPACT);
-    lz_json_put_tree(&w, lz_json_get(row, hook->key));
+    json_put_tree(&w, lz_json_get(row, hook->key));
     assert_null(lz_json_finish(&w));
     lz_json_writer_init(&w, &got, LZ_JSON_COMPACT);
     assert_null(hook->put(&ops, f, a, &w));

@@ -130,7 +130,7 @@ static lz_err *options_and_format(lz_arena *a)
     LZ_TRY(lzg_translate_bindings(a, (lzg_bindings){ packed, 2 }, (lzg_bindings){ &format, 1 }, &got));
     assert_true(lz_str_is(got[0], "c10::impl::check_tensor_options_and_extract_memory_format(options, "
                                   "memory_format)"));
-    /* whoever takes the options whole gets the format as it is */
+    /* a callee that takes the whole options gets the format unchanged */
     LZ_TRY(lzg_translate_bindings(a, (lzg_bindings){ packed, 2 }, (lzg_bindings){ direct, 2 }, &got));
     assert_true(lz_str_is(got[1], "memory_format"));
     LZ_TRY(lzg_translate_bindings(a, (lzg_bindings){ packed + 1, 1 }, (lzg_bindings){ &format, 1 }, &got));

@@ -1,5 +1,5 @@
 #include "check.h"
-#include "gen/code_template.h"
+#include "gen/text/code_template.h"
 
 static lz_err *fill(lzg_env *env)
 {

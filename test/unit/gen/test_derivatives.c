@@ -1,8 +1,8 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "check.h"
-#include "gen/dump_derivatives.h"
-#include "gen/load_derivatives.h"
+#include "gen/derivative/load_derivatives.h"
+#include "gen/report/dump_derivatives.h"
 #include "oracle.h"
 #include <stdio.h>
 

@@ -3,9 +3,10 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "check.h"
-#include "gen/dump_derivatives.h"
-#include "gen/identifiers.h"
-#include "gen/load_derivatives.h"
+#include "gen/derivative/load_derivatives.h"
+#include "gen/report/dump_derivatives.h"
+#include "gen/text/identifiers.h"
+#include "json_tree.h"
 #include "oracle.h"
 #include <stdlib.h>
 
@@ -153,9 +154,8 @@ static void put_entry(lz_json_writer *out, const lz_json *const *rows, size_t n)
     lz_json_begin_object(out);
     put(out, LZ_STR("name"), f->func->text);
     lz_json_put_key(out, "output_differentiability");
-    lz_json_put_tree(out, conditions->kind == LZ_JSON_ARRAY
-                              ? conditions
-                              : lz_json_get(rows[0], "output_differentiability"));
+    json_put_tree(out, conditions->kind == LZ_JSON_ARRAY ? conditions
+                                                         : lz_json_get(rows[0], "output_differentiability"));
     lz_json_put_key(out, "dispatch");
     lz_json_begin_object(out);
     for (size_t i = 0; i < n; i++)

@@ -1,5 +1,5 @@
 #include "check.h"
-#include "gen/diag.h"
+#include "gen/text/diag.h"
 
 static const lz_loc here = { "f.yaml", 7, 3 };
 

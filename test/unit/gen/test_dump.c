@@ -1,8 +1,9 @@
 #include "base/mem.h"
 #include "check.h"
-#include "gen/dump.h"
-#include "gen/dump_full.h"
-#include "gen/dump_stats.h"
+#include "gen/report/dump_full.h"
+#include "gen/report/dump_model.h"
+#include "gen/report/dump_stats.h"
+#include "json_tree.h"
 #include "oracle.h"
 
 /* ---- the recorded operators ---- */
@@ -91,7 +92,7 @@ static void reduce(const char *recorded, size_t len, lz_text *out)
     for (uint32_t i = 0; i < all->len; i++)
         if (!is_of_files(all->members[i].key)) {
             lz_json_put_key_str(&w, all->members[i].key);
-            lz_json_put_tree(&w, &all->members[i].value);
+            json_put_tree(&w, &all->members[i].value);
         }
     lz_json_end_object(&w);
     lz_text_putc(out, '\n');

@@ -1,8 +1,8 @@
 /* The C functions for the operators that the original lists (aoti.fallback_ops): its own
  * five headers, known here by the SHA-1 of their declarations. */
-#include "gen/gen_aoti_c_shim.h"
-#include "gen/lists.h"
-#include "gen/sha1.h"
+#include "gen/text/lists.h"
+#include "gen/text/sha1.h"
+#include "gen/torch/gen_aoti_c_shim.h"
 #include "gen_text.h"
 #include "oracle.h"
 #include <stdio.h>

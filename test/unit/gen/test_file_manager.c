@@ -1,8 +1,8 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "check.h"
-#include "gen/file_manager.h"
-#include "gen/sha1.h"
+#include "gen/text/file_manager.h"
+#include "gen/text/sha1.h"
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
 #include "check.h"
+#include "gen/formula/check_reason.h"
 #include "gen/formula/formula_check.h"
 
 #define OPTIONS "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
@@ -330,7 +331,7 @@ static lz_err *test_names_and_calls_that_cannot_be(void)
         { "softmax(self, \"a\")", 15, "argument 'dim' of softmax.int is int, not str", NULL },
         { "softmax(self, 1.5)", 15, "argument 'dim' of softmax.int is int, not float", NULL },
         { "gelu(self, \"tanh\")", 12, "gelu takes 1 arguments by position", NULL },
-        { "exp(weight)", 5, "Tensor? may be None here: ask 'is None' first", NULL },
+        { "exp(weight)", 5, "Tensor? may be None here: test 'is None' first", NULL },
         { "weight.exp()", 1, "Tensor? may be None here", NULL },
         { "self * weight", 8, "Tensor? may be None here", NULL },
         { "weight.ndim", 1, "Tensor? may be None here", "int" },
@@ -370,7 +371,7 @@ static lz_err *test_values_that_do_not_go_together(void)
         { "mode < mode", 6, "'<' cannot take str and str", "bool" },
         { "eps & 1", 5, "'&' cannot take float and int", "int" },
         { "low + 1", 1, "Scalar? may be None here", "Scalar" },
-        { "dtype == None", 7, "None is not compared: ask 'is None'", "bool" },
+        { "dtype == None", 7, "None cannot be compared: use 'is None'", "bool" },
         { "self is None ? self : other", 6, "this is never None", NULL },
         { "weight is None ? self : weight is None ? self : other", 32, "this is never None", NULL },
         { "dim in 3", 5, "'in' cannot take int and int", "bool" },
@@ -402,11 +403,11 @@ static lz_err *test_values_that_do_not_go_together(void)
         { "let a = 1; self", 5, "'a' is never used", NULL },
         { "let (a, b) = max(self, dim); a", 9, "'b' is never used", NULL },
         { "let self = 1; self", 5, "'self' hides an argument", NULL },
-        { "let a = 1; let a = 2; a", 16, "'a' hides what line 1 calls so", "int" },
+        { "let a = 1; let a = 2; a", 16, "'a' hides the name of line 1", "int" },
         { "[dim for dim in dims]", 10, "'dim' hides an argument", "int[]" },
         { "let pi = 3; pi", 5, "'pi' hides a constant", "int" },
         { "check(flag, \"{self}\"); self", 15, "a message cannot show a Tensor", NULL },
-        { "cast(self, 1)", 12, "cast takes a ScalarType behind it, not int", NULL },
+        { "cast(self, 1)", 12, "cast takes a ScalarType as second argument, not int", NULL },
         { "cast(mode, int64)", 6, "cast takes a Tensor or a number, not str", NULL },
         { "cast(self, dtype=int64)", 12, "cast takes no keywords", NULL },
         { "cast(self)", 1, "cast takes 2 arguments, not 1", NULL },
@@ -415,7 +416,7 @@ static lz_err *test_values_that_do_not_go_together(void)
         { "result_type()", 1, "result_type takes at least 1 arguments, not 0", "ScalarType" },
         { "range(to_int(eps))", 7, "range needs a value known before the run; 'eps' is not", "int[]" },
         { "len(self)", 5, "len takes a list, not Tensor", "int" },
-        { "poly(self, 1)", 12, "poly takes a list of numbers behind it, not int", NULL },
+        { "poly(self, 1)", 12, "poly takes a list of numbers as second argument, not int", NULL },
         { "exp(dim, 1)", 1, "exp takes 1 arguments, not 2", "float" },
         { "max(flag, 1)", 5, "max takes numbers, not bool", "int" },
         { "sums(dim)", 6, "sums takes a list of ints, not int", "int[]" },
@@ -532,6 +533,58 @@ static lz_err *test_names_may_be_given(void)
     return err;
 }
 
+/* ---- the reason of a check ---- */
+
+typedef struct reasoning {
+    const char *formula;
+    lz_reason reason;
+} reasoning;
+
+static const reasoning reasonings[] = {
+    { "check(self.dtype.is_floating_point, \"no\"); self", LZ_REASON_DTYPE },
+    { "let kind = result_type(self, other); check(kind != bool, \"no\"); self", LZ_REASON_DTYPE },
+    { "check(self.numel == 0 || self.dtype == other.dtype, \"no\"); self", LZ_REASON_DTYPE },
+    { "check(dtype is None, \"no\"); self", LZ_REASON_ARGUMENT },
+    { "check(self.shape == other.shape, \"no\"); self", LZ_REASON_SHAPE },
+    { "check(self.ndim == other.ndim - 1, \"no\"); self", LZ_REASON_SHAPE },
+    { "check(self.ndim == 2, \"no\"); self", LZ_REASON_ARGUMENT },
+    { "let m = self.shape[0]; check(m == fold(q = 1; s in dims; q * s), \"no\"); self", LZ_REASON_SHAPE },
+    { "check(fold(same = True; t in tensors; same && t.shape == self.shape), \"no\"); self",
+      LZ_REASON_SHAPE },
+    { "let m = self.shape[0]; check(m % 2 == 0, \"no\"); self", LZ_REASON_ARGUMENT },
+    { "let m = self.shape[0]; check(dim >= -m && dim < m, \"no\"); self", LZ_REASON_INDEX },
+    { "let d = wrap_dim(dim, self.ndim); check(self.shape[d] > 0, \"no\"); self", LZ_REASON_INDEX },
+    { "check(self.shape[0] > 0, \"no\"); self", LZ_REASON_ARGUMENT },
+    { "check(len(dims) >= self.ndim, \"no\"); self", LZ_REASON_ARGUMENT },
+    { "let d = wrap_dim(dim, self.ndim); check(d != 1, \"no\"); self", LZ_REASON_ARGUMENT },
+    { "check(dim > 0, \"no\"); self", LZ_REASON_ARGUMENT },
+    { "check(mode == \"sum\", \"no\"); self", LZ_REASON_ARGUMENT },
+};
+
+static lz_err *one_reason(fixture *f, const reasoning *r)
+{
+    lzg_checked c;
+    const uint8_t *subjects;
+    LZ_TRY(check(f, r->formula, "Tensor", false, &c));
+    LZ_TRY(lzg_subjects_of(&f->arena, &c, &subjects));
+    const lzg_term *t = c.root;
+    while (t->kind == LZG_TERM_LET)
+        t = t->kids[1];
+    if (lzg_check_reason(subjects, t) != r->reason)
+        fail_msg("%s: %s", r->formula, lz_reason_name(lzg_check_reason(subjects, t)));
+    return NULL;
+}
+
+static lz_err *test_reasons_of_checks(void)
+{
+    fixture f;
+    lz_err *e = setup(&f);
+    for (size_t i = 0; !e && i < sizeof reasonings / sizeof *reasonings; i++)
+        e = one_reason(&f, &reasonings[i]);
+    teardown(&f);
+    return e;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -544,6 +597,7 @@ int main(void)
         LZ_TEST(test_inner_has_no_operators),
         LZ_TEST(test_endless_work_is_refused),
         LZ_TEST(test_slots),
+        LZ_TEST(test_reasons_of_checks),
         LZ_TEST(test_names_may_be_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

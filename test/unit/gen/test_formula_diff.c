@@ -181,8 +181,7 @@ static lz_err *test_refusals(void)
           "1:3: 'other' has neither a formula nor is it said to be non_differentiable\n" },
         { "  self: grad.shape\n  other: grad\n",
           "2:9: the formula gives SymInt[], mul.Tensor returns Tensor?\n" },
-        { "  other, self: (grad * self, grad * other)\n",
-          "2:16: 'self' stands before its turn in the key\n" },
+        { "  other, self: (grad * self, grad * other)\n", "2:16: 'self' is out of order in the key\n" },
         { "  self, other: (grad * other, grad * self)\n", "" },
         { "  self: expnd(grad, [1])\n  other: grad\n",
           "2:9: unknown operator 'expnd' (did you mean 'expand'?)\n" },
@@ -200,7 +199,7 @@ static lz_err *test_refusals(void)
           "3:29: formulas use grad, but several outputs can have gradients: use grads[i] or "
           "grad_<output>\n" },
         { "  self: grad * high\n", "" },
-        { "  self: grads[0] * grads[1]\n", "2:9: Tensor? may be None here: ask 'is None' first\n" },
+        { "  self: grads[0] * grads[1]\n", "2:9: Tensor? may be None here: test 'is None' first\n" },
         { "  dispatch:\n    AutogradCUDA:\n      self: grad\n",
           "4:7: derivatives are the same for every dispatch key\n" },
         { "  self: grad_low + grads[1]\n",

@@ -1,5 +1,5 @@
 #include "check.h"
-#include "gen/gen_backend_stubs.h"
+#include "gen/torch/gen_backend_stubs.h"
 #include <stdio.h>
 
 static const char operators[] = "- func: abs(Tensor self) -> Tensor\n"

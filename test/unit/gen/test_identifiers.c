@@ -1,5 +1,5 @@
 #include "check.h"
-#include "gen/identifiers.h"
+#include "gen/text/identifiers.h"
 #include <regex.h>
 #include <stdio.h>
 
@@ -62,7 +62,7 @@ static const struct {
 } replacements[] = {
     { lzg_ident_replace, "grad * self", "grad", "x", "x * self" },
     { lzg_ident_replace, "grad * self", "other", "x", "grad * self" },
-    /* the character between the two is spent on the first */
+    /* the first match consumes the character between the two */
     { lzg_ident_replace, "grad*grad", "grad", "x", "x*grad" },
     { lzg_ident_replace, "grad * grad", "grad", "x", "x * x" },
     { lzg_ident_replace, "grad,grad,grad", "grad", "xyzzy", "xyzzy,grad,xyzzy" },

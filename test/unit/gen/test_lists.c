@@ -1,5 +1,5 @@
 #include "check.h"
-#include "gen/lists.h"
+#include "gen/text/lists.h"
 #include <stdio.h>
 
 /* Counts that the reference for the operator language gives. */

@@ -1,5 +1,5 @@
 #include "check.h"
-#include "gen/model.h"
+#include "gen/model/model.h"
 
 static const char *const tags_text = "- {tag: core, desc: c}\n- {tag: view_copy, desc: c}\n"
                                      "- {tag: inplace_view, desc: c}\n- {tag: out, desc: c}\n"
@@ -133,9 +133,9 @@ static lz_err *test_layout_fields(void)
           "f:2:21: memory is may_copy, may_share, may_return, row_major, overlap" },
         { V "  memory: may_share", "may_share is for results that the schema does not mark" },
         { V "  memory: overlap",
-          "overlap, no_write, apart, no_cast, fills and own_dtype are for operators that write" },
+          "overlap, no_write, apart, no_cast, fills, own_dtype and copies are for operators that write" },
         { V "  memory: apart",
-          "overlap, no_write, apart, no_cast, fills and own_dtype are for operators that write" },
+          "overlap, no_write, apart, no_cast, fills, own_dtype and copies are for operators that write" },
         { V "  memory: cast_out", "cast_out and alone are for operators with an out argument" },
         { F "  memory: may_share", NULL },
         { F "  memory: may_copy", "may_copy and row_major are for results that the schema marks as views" },

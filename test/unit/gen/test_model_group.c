@@ -1,6 +1,6 @@
 #include "check.h"
-#include "gen/model.h"
-#include "gen/native_function_generation.h"
+#include "gen/model/model.h"
+#include "gen/model/native_function_generation.h"
 
 static const lz_loc nowhere = { 0 };
 
@@ -124,7 +124,7 @@ static lz_err *test_groups_fit(void)
         { "- func: f(Tensor self, Tensor(a!) x) -> Tensor\n" CPU
           "- func: f.b(Tensor self, Tensor x) -> (Tensor, Tensor)\n" CPU
           "- func: f.out(Tensor self, Tensor(a!) x, *, Tensor(b!) out) -> Tensor(b!)\n" CPU,
-          "the functional variant is named ..._functional" },
+          "must be named ..._functional" },
         { "- func: f(Tensor self) -> Tensor\n  tags: generated\n", "generated f belongs to no group" },
         { F "- func: f.s(Tensor self, *, Tensor(a!) o, Tensor(b!) _scratch_) -> Tensor(a!)\n", NULL },
     };

@@ -1,5 +1,5 @@
 #include "check.h"
-#include "gen/model.h"
+#include "gen/model/model.h"
 
 static const lz_loc here = { "ops.yaml", 3, 9 };
 

@@ -1,5 +1,5 @@
 #include "check.h"
-#include "gen/model.h"
+#include "gen/model/model.h"
 
 static const lz_loc nowhere = { 0 };
 static const lzg_signature_options plain = { 0 };

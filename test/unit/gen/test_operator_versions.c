@@ -1,4 +1,4 @@
-#include "gen/operator_versions/gen_mobile_upgraders.h"
+#include "gen/torch/operator_versions/gen_mobile_upgraders.h"
 #include "gen_text.h"
 #include "oracle.h"
 #include <stdio.h>

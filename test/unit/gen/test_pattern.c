@@ -1,6 +1,6 @@
 #include "base/text.h"
 #include "check.h"
-#include "gen/pattern.h"
+#include "gen/text/pattern.h"
 #include <regex.h>
 #include <stdio.h>
 

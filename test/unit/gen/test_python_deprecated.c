@@ -1,4 +1,4 @@
-#include "gen/gen_python_functions.h"
+#include "gen/torch/gen_python_functions.h"
 #include "gen_text.h"
 #include <stdio.h>
 

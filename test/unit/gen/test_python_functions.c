@@ -1,4 +1,4 @@
-#include "gen/dump_python.h"
+#include "gen/report/dump_python.h"
 #include "gen_text.h"
 
 /* ---- operators from text ---- */

@@ -2,7 +2,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "check.h"
-#include "gen/dump_python.h"
+#include "gen/report/dump_python.h"
+#include "json_tree.h"
 #include "oracle.h"
 
 static void must(lz_err *e)
@@ -46,7 +47,7 @@ static void compare_key(const lzg_python *p, const lz_json *row, lz_arena *a)
     must(lzg_dump_python_key(p, f, a, &w));
     must(lz_json_finish(&w));
     lz_json_writer_init(&w, &want, LZ_JSON_COMPACT);
-    lz_json_put_tree(&w, lz_json_get(row, "python"));
+    json_put_tree(&w, lz_json_get(row, "python"));
     must(lz_json_finish(&w));
     if (!lz_str_eq(lz_text_view(&got), lz_text_view(&want)))
         fail_msg("%.*s: %.*s\ninstead of\n%.*s", LZ_FMT(name), LZ_FMT(lz_text_view(&got)),

@@ -1,7 +1,7 @@
 #include "base/text.h"
 #include "check.h"
-#include "gen/identifiers.h"
-#include "gen/saved_variables.h"
+#include "gen/derivative/saved_variables.h"
+#include "gen/text/identifiers.h"
 
 static const lz_str vars_self[] = { { "self", 4 } };
 static const lz_str vars_both[] = { { "self", 4 }, { "other", 5 } };

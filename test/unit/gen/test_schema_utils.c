@@ -1,4 +1,4 @@
-#include "gen/gen_schema_utils.h"
+#include "gen/torch/gen_schema_utils.h"
 #include "gen_text.h"
 
 #define BASE(name)                                                                                           \

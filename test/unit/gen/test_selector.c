@@ -1,6 +1,6 @@
 #include "base/json.h"
 #include "check.h"
-#include "gen/selective_build/selector.h"
+#include "gen/torch/selective_build/selector.h"
 #include <stdio.h>
 
 static lz_err *read(lzg_selector *s, const char *text, lzg_diag *d)

@@ -1,5 +1,5 @@
-#include "gen/static_runtime/config.h"
-#include "gen/static_runtime/gen_static_runtime_ops.h"
+#include "gen/torch/static_runtime/config.h"
+#include "gen/torch/static_runtime/gen_static_runtime_ops.h"
 #include "gen_text.h"
 #include "oracle.h"
 

@@ -1,6 +1,6 @@
 #include "check.h"
-#include "gen/sha1.h"
-#include "gen/utils.h"
+#include "gen/text/sha1.h"
+#include "gen/text/utils.h"
 #include <stdio.h>
 
 typedef void put_fn(lz_text *out, lz_str s);

@@ -1,6 +1,6 @@
 #include "base/text.h"
 #include "check.h"
-#include "gen/yaml_utils.h"
+#include "gen/text/yaml_utils.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -161,7 +161,7 @@ static lz_err *test_refusals(void)
         { "? [a]\n: b", LZ_ERR_SYNTAX, 1, 3, "a list cannot be a key" },
         { "? {a: b}\n: b", LZ_ERR_SYNTAX, 1, 3, "a mapping cannot be a key" },
         { "a: *b", LZ_ERR_SYNTAX, 1, 4, "no anchor 'b'" },
-        { "&a [*a]", LZ_ERR_SYNTAX, 1, 5, "inside what it stands for" },
+        { "&a [*a]", LZ_ERR_SYNTAX, 1, 5, "inside the node of its own anchor" },
         { "[&a 1, &a 2]", LZ_ERR_SYNTAX, 1, 8, "second anchor" },
         { "--- 1\n--- 2", LZ_ERR_SYNTAX, 2, 1, "second document" },
         { "a: [1, 2", LZ_ERR_SYNTAX, 2, 1, "flow sequence" },

@@ -2,6 +2,7 @@
 #include "graph/builtins.h"
 #include "graph/graph_parse.h"
 #include "graph_text.h"
+#include "ir_call.h"
 
 typedef struct call {
     const char *name, *args; /* a tuple of literals */
@@ -11,35 +12,36 @@ typedef struct call {
 /* ---- types of literals ---- */
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the literal */
-static lz_err *type_of(lz_type_table *t, lz_gv v, const lz_type **out)
+static lz_err *type_of(lz_type_table *t, lz_script_value v, const lz_type **out)
 {
-    static const lz_type_kind leaves[LZ_GV_KINDS] = {
-        [LZ_GV_NONE] = LZ_TY_NONE,    [LZ_GV_BOOL] = LZ_TY_BOOL, [LZ_GV_INT] = LZ_TY_INT,
-        [LZ_GV_FLOAT] = LZ_TY_FLOAT,  [LZ_GV_STR] = LZ_TY_STR,   [LZ_GV_DEVICE] = LZ_TY_DEVICE,
-        [LZ_GV_ARRAY] = LZ_TY_TENSOR,
+    static const lz_type_kind leaves[LZ_SCRIPT_VALUE_KINDS] = {
+        [LZ_SCRIPT_VALUE_NONE] = LZ_GRAPH_TYPE_NONE,    [LZ_SCRIPT_VALUE_BOOL] = LZ_GRAPH_TYPE_BOOL,
+        [LZ_SCRIPT_VALUE_INT] = LZ_GRAPH_TYPE_INT,      [LZ_SCRIPT_VALUE_FLOAT] = LZ_GRAPH_TYPE_FLOAT,
+        [LZ_SCRIPT_VALUE_STR] = LZ_GRAPH_TYPE_STR,      [LZ_SCRIPT_VALUE_DEVICE] = LZ_GRAPH_TYPE_DEVICE,
+        [LZ_SCRIPT_VALUE_ARRAY] = LZ_GRAPH_TYPE_TENSOR,
     };
-    const lz_type *elem[8] = { lz_type_leaf(LZ_TY_INT), lz_type_leaf(LZ_TY_INT) };
-    if (v.kind == LZ_GV_DICT) {
+    const lz_type *elem[8] = { lz_type_leaf(LZ_GRAPH_TYPE_INT), lz_type_leaf(LZ_GRAPH_TYPE_INT) };
+    if (v.kind == LZ_SCRIPT_VALUE_DICT) {
         lz_map_entry *e = lz_map_next(&v.dict->map, NULL);
-        const lz_gv_pair *p = e ? e->value : NULL;
+        const lz_script_value_pair *p = e ? e->value : NULL;
         if (p) {
             LZ_TRY(type_of(t, p->key, &elem[0]));
             LZ_TRY(type_of(t, p->value, &elem[1]));
         }
         return lz_type_dict(t, elem[0], elem[1], out);
     }
-    if (v.kind != LZ_GV_LIST && v.kind != LZ_GV_TUPLE) {
+    if (v.kind != LZ_SCRIPT_VALUE_LIST && v.kind != LZ_SCRIPT_VALUE_TUPLE) {
         *out = lz_type_leaf(leaves[v.kind]);
         return NULL;
     }
     for (size_t i = 0; i < v.list->len && i < 8; i++)
         LZ_TRY(type_of(t, v.list->data[i], &elem[i]));
-    if (v.kind == LZ_GV_LIST)
+    if (v.kind == LZ_SCRIPT_VALUE_LIST)
         return lz_type_list(t, elem[0], out);
-    return lz_type_compound(t, LZ_TY_TUPLE, elem, NULL, v.list->len, out);
+    return lz_type_compound(t, LZ_GRAPH_TYPE_TUPLE, elem, NULL, v.list->len, out);
 }
 
-static lz_err *parse_args(lz_graph *g, const char *text, lz_gv *out)
+static lz_err *parse_args(lz_graph *g, const char *text, lz_script_value *out)
 {
     lz_lexer l;
     const lz_type *type;
@@ -47,38 +49,38 @@ static lz_err *parse_args(lz_graph *g, const char *text, lz_gv *out)
     return lz_parse_literal(&l, &g->types, out, &type);
 }
 
-static lz_err *make_call(lz_graph *g, const char *name, lz_gv args, lz_ir_node **out)
+static lz_err *make_call(lz_graph *g, const char *name, lz_script_value args, lz_ssa_node **out)
 {
-    lz_ir_value *in[8];
+    lz_ssa_value *in[8];
     for (size_t i = 0; i < args.list->len; i++) {
         const lz_type *type;
-        lz_ir_node *c;
+        lz_ssa_node *c;
         LZ_TRY(type_of(&g->types, args.list->data[i], &type));
-        LZ_TRY(lz_ir_constant_make(g, lz_gv_retain(args.list->data[i]), type, (lz_loc){ 0 }, &c));
-        lz_ir_append(c, g->block);
+        LZ_TRY(lz_ssa_constant_make(g, lz_script_value_retain(args.list->data[i]), type, (lz_loc){ 0 }, &c));
+        lz_ssa_append(c, g->block);
         in[i] = c->out[0];
     }
-    return lz_ir_call(g, g->block, name, in, (uint32_t)args.list->len, out);
+    return ir_call(g, g->block, name, in, (uint32_t)args.list->len, out);
 }
 
 /* ---- results ---- */
 
-static lz_err *show_results(const lz_gv *v, uint32_t n, lz_text *out)
+static lz_err *show_results(const lz_script_value *v, uint32_t n, lz_text *out)
 {
     for (uint32_t i = 0; i < n; i++) {
         lz_text_puts(out, i ? ", " : "");
-        LZ_TRY(lz_gv_repr(v[i], out));
+        LZ_TRY(lz_script_value_repr(v[i], out));
     }
     return lz_text_check(out);
 }
 
-static lz_err *compare(const call *c, const lz_ir_node *n, const lz_gv *v, lz_gv args)
+static lz_err *compare(const call *c, const lz_ssa_node *n, const lz_script_value *v, lz_script_value args)
 {
     lz_text t = { 0 };
     lz_err *e = show_results(v, n->nout, &t);
     if (!e && c->want[0] == '=') { /* also what the first argument has become */
         lz_text_puts(&t, n->nout ? " and " : "");
-        e = lz_gv_repr(args.list->data[0], &t);
+        e = lz_script_value_repr(args.list->data[0], &t);
         e = e ? e : lz_text_check(&t);
     }
     const char *want = c->want + (c->want[0] == '=');
@@ -88,9 +90,9 @@ static lz_err *compare(const call *c, const lz_ir_node *n, const lz_gv *v, lz_gv
     return e;
 }
 
-static lz_err *run(const call *c, const lz_ir_node *n, lz_gv args)
+static lz_err *run(const call *c, const lz_ssa_node *n, lz_script_value args)
 {
-    lz_gv v[4] = { { 0 } };
+    lz_script_value v[4] = { { 0 } };
     if (!n->builtin) {
         fail_msg("%s%s is no built-in", c->name, c->args);
         return NULL;
@@ -103,20 +105,20 @@ static lz_err *run(const call *c, const lz_ir_node *n, lz_gv args)
     LZ_TRY(e);
     e = compare(c, n, v, args);
     for (uint32_t i = 0; i < n->nout; i++)
-        lz_gv_release(v[i]);
+        lz_script_value_release(v[i]);
     return e;
 }
 
 static lz_err *check_call(const call *c)
 {
     lz_graph *g;
-    lz_gv args = lz_gv_none();
-    lz_ir_node *n = NULL;
+    lz_script_value args = lz_script_value_none();
+    lz_ssa_node *n = NULL;
     LZ_TRY(lz_graph_create(NULL, &g));
     lz_err *e = parse_args(g, c->args, &args);
     e = e ? e : make_call(g, c->name, args, &n);
     e = e ? e : run(c, n, args);
-    lz_gv_release(args);
+    lz_script_value_release(args);
     lz_graph_release(g);
     return e;
 }
@@ -514,10 +516,6 @@ static lz_err *test_tensors(void)
         { "prim::tolist", "({1, 2}, 2, 0)", "!dimension must match" },
         { "prim::tolist", "({1, 2}, 1, 1)", "!element type" },
         { "aten::is_contiguous", "({1, 2},)", "True" },
-        { "aten::equal", "({1, 2}, {1, 2})", "True" },
-        { "aten::equal", "({1, 2}, {1, 3})", "False" },
-        { "aten::equal", "({1, 2}, {1})", "False" },
-        { "aten::equal", "({nan}, {nan})", "False" },
         { "prim::itemsize", "({1, 2},)", "8" },
         { "prim::nbytes", "({1, 2},)", "16" },
         { "prim::is_cpu", "({1},)", "True" },

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "graph/effects.h"
+#include "graph_equal.h"
 #include "graph_text.h"
 #include "oracle.h"
 
@@ -39,7 +40,7 @@ static bool has_variant(const lz_json *row, const char *name)
 }
 
 /* Printed and read again it is the same graph, and prints the same. */
-static lz_err *round_trip(lz_graph *g, lz_str printed, const lz_ir_ops *ops)
+static lz_err *round_trip(lz_graph *g, lz_str printed, const lz_ssa_ops *ops)
 {
     const lz_parse_options o = { .name = "again", .ops = ops };
     lz_graph *again;
@@ -48,7 +49,7 @@ static lz_err *round_trip(lz_graph *g, lz_str printed, const lz_ir_ops *ops)
     lz_err *e = lz_graph_verify(again);
     e = e ? e : lz_graph_print(again, LZ_GRAPH_TEXT, &text);
     if (!e)
-        assert_true(lz_graph_equal(g, again) && lz_str_eq(text, printed));
+        assert_true(graph_equal(g, again) && lz_str_eq(text, printed));
     lz_graph_release(again);
     return e;
 }
@@ -56,12 +57,12 @@ static lz_err *round_trip(lz_graph *g, lz_str printed, const lz_ir_ops *ops)
 /* Every node is one that somebody knows. */
 static void check_known(const lz_graph *g)
 {
-    for (const lz_ir_node *n = lz_ir_first(g->block); n; n = lz_ir_next(n))
-        if (lz_ir_unknown(n))
+    for (const lz_ssa_node *n = lz_ssa_first(g->block); n; n = lz_ssa_next(n))
+        if (lz_ssa_unknown(n))
             fail_msg("nobody knows %.*s", LZ_FMT(n->sym->name));
 }
 
-static lz_err *accept(const lz_json *row, lz_str text, const lz_ir_ops *ops)
+static lz_err *accept(const lz_json *row, lz_str text, const lz_ssa_ops *ops)
 {
     const lz_parse_options o = { .name = "text", .ops = ops };
     lz_graph *g;
@@ -84,7 +85,7 @@ static lz_err *accept(const lz_json *row, lz_str text, const lz_ir_ops *ops)
 
 static lz_err *accept_with_operators(const lz_json *row, lz_str text)
 {
-    return accept(row, text, lz_ir_operators());
+    return accept(row, text, lz_ssa_operators());
 }
 
 static lz_err *accept_without_operators(const lz_json *row, lz_str text)
@@ -149,7 +150,7 @@ static lz_err *improve(const lz_json *row, lz_str text)
         LZ_TRY(lz_graph_parse("text", text, &g));
         e = lz_graph_improve(g, lz_str_of(orders[i]), true);
         e = e ? e : lz_graph_print(g, LZ_GRAPH_TEXT, &printed);
-        e = e ? e : round_trip(g, printed, lz_ir_operators());
+        e = e ? e : round_trip(g, printed, lz_ssa_operators());
         lz_graph_release(g);
     }
     return e;

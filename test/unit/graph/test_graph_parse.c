@@ -127,7 +127,7 @@ static lz_err *test_places_are_kept(void)
     lz_graph *g;
     lz_str got;
     LZ_TRY(graph_of(text, &g));
-    const lz_ir_node *n = lz_ir_first(g->block);
+    const lz_ssa_node *n = lz_ssa_first(g->block);
     assert_string_equal(n->loc.file, "/a b/net.py");
     assert_int_equal(n->loc.line, 12);
     assert_int_equal(n->loc.col, 1);
@@ -153,7 +153,7 @@ static lz_err *test_comments_that_are_no_places(void)
                  "graph(%%x : Tensor):\n  %%1 : Tensor = aten::relu(%%x) # %s\n  return (%%1)\n",
                  comments[i]);
         LZ_TRY(graph_of(text, &g));
-        assert_null(lz_ir_first(g->block)->loc.file);
+        assert_null(lz_ssa_first(g->block)->loc.file);
         lz_graph_release(g);
     }
     return e;
@@ -197,7 +197,7 @@ static const struct {
       "indented neither", 3, 2 },
     { "graph():\n  prim::Print()\n     = prim::Print()\n  return ()\n", "indented neither", 3, 6 },
     { "graph():\n   = prim::Print()\n return ()\n", "indented neither", 3, 2 },
-    { "graph():\n  %1 : int = prim::Constant[value=1.5]()\n  return ()\n", "no int", 2, 29 },
+    { "graph():\n  %1 : int = prim::Constant[value=1.5]()\n  return ()\n", "expected int", 2, 29 },
     { "graph():\n  %1 : int = prim::Constant[value=\"1]()\n  return ()\n", "not closed", 2, 35 },
     { "graph():\n  %1 : int = prim::Constant[value=1, value=2]()\n  return ()\n", "at most one attribute", 2,
       3 },

@@ -23,7 +23,8 @@ static lz_err *type_of(fixture *f, const char *text, const lz_type **out)
     lz_lexer l;
     LZ_TRY(lz_lexer_init(&l, "type", lz_str_of(text)));
     LZ_TRY(lz_parse_type(&l, &f->table, out));
-    return l.tok.kind == LZ_TK_LINE || l.tok.kind == LZ_TK_END ? NULL : lz_lexer_expected(&l, "the end");
+    return l.tok.kind == LZ_TOKEN_LINE || l.tok.kind == LZ_TOKEN_END ? NULL
+                                                                     : lz_lexer_expected(&l, "the end");
 }
 
 static lz_err *reads_and_prints(fixture *f, const char *text, const char *want)

@@ -1,4 +1,5 @@
 /* A graph is broken in one way after the other; the verifier must say so. */
+#include "graph_edit.h"
 #include "graph_text.h"
 
 static const char text[] = "graph(%x : Tensor,\n      %n : int,\n      %c : bool):\n"
@@ -11,15 +12,15 @@ static const char text[] = "graph(%x : Tensor,\n      %n : int,\n      %c : bool
 
 typedef struct parts {
     lz_graph *g;
-    lz_ir_node *constant, *add, *cond, *mul, *relu;
-    lz_ir_value *x, *n, *c;
+    lz_ssa_node *constant, *add, *cond, *mul, *relu;
+    lz_ssa_value *x, *n, *c;
 } parts;
 
 typedef void break_fn(parts *p);
 
 static void swap_order(parts *p)
 {
-    lz_ir_node *a = p->constant, *b = p->add;
+    lz_ssa_node *a = p->constant, *b = p->add;
     a->prev->next = b, b->prev = a->prev;
     a->next = b->next, b->next->prev = a;
     b->next = a, a->prev = b;
@@ -27,32 +28,32 @@ static void swap_order(parts *p)
 
 static void use_inner(parts *p)
 {
-    lz_ir_input_set(p->relu, 0, p->mul->out[0]);
+    set_input(p->relu, 0, p->mul->out[0]);
 }
 
 static void use_type(parts *p)
 {
-    lz_ir_input_set(p->add, 0, p->x);
+    set_input(p->add, 0, p->x);
 }
 
 static void use_condition(parts *p)
 {
-    lz_ir_input_set(p->cond, 0, p->n);
+    set_input(p->cond, 0, p->n);
 }
 
 static void drop_result(parts *p)
 {
-    lz_ir_input_remove(p->cond->blocks[1]->ret, 0);
+    lz_ssa_input_remove(p->cond->blocks[1]->ret, 0);
 }
 
 static void wrong_result(parts *p)
 {
-    lz_ir_input_set(p->cond->blocks[1]->ret, 0, p->n);
+    set_input(p->cond->blocks[1]->ret, 0, p->n);
 }
 
 static void wrong_type(parts *p)
 {
-    p->relu->out[0]->type = lz_type_leaf(LZ_TY_INT);
+    p->relu->out[0]->type = lz_type_leaf(LZ_GRAPH_TYPE_INT);
 }
 
 static void no_type(parts *p)
@@ -62,7 +63,7 @@ static void no_type(parts *p)
 
 static void constant_type(parts *p)
 {
-    p->constant->out[0]->type = lz_type_leaf(LZ_TY_STR);
+    p->constant->out[0]->type = lz_type_leaf(LZ_GRAPH_TYPE_STR);
 }
 
 static void same_names(parts *p)
@@ -97,7 +98,7 @@ static void wrong_owner(parts *p)
 
 static void too_many(parts *p)
 {
-    lz_err *e = lz_ir_input_add(p->g, p->relu, p->x);
+    lz_err *e = lz_ssa_input_add(p->g, p->relu, p->x);
     lz_err_free(e);
     if (e)
         wrong_type(p);
@@ -105,7 +106,7 @@ static void too_many(parts *p)
 
 static void erase_used(parts *p)
 {
-    lz_ir_erase(p->add);
+    lz_ssa_erase(p->add);
 }
 
 static const struct {
@@ -114,29 +115,29 @@ static const struct {
 } breaks[] = {
     { swap_order, "before it is used" },
     { use_inner, "before it is used" },
-    { use_type, "do not fit" },
+    { use_type, "do not match" },
     { use_condition, "takes a bool" },
     { drop_result, "what the node gives" },
     { wrong_result, "what the node gives" },
-    { wrong_type, "do not fit" },
+    { wrong_type, "do not match" },
     { no_type, "no type" },
     { constant_type, "of its type" },
     { same_names, "are called %x" },
     { lose_use, "not counted" },
     { miscount, "not counted" },
-    { wrong_user, "does not know" },
-    { wrong_node, "does not know" },
-    { wrong_owner, "does not know" },
+    { wrong_user, "an input names another" },
+    { wrong_node, "an output names another" },
+    { wrong_owner, "a block names another" },
     { too_many, "" },
     { erase_used, "before it is used" },
 };
 
 static parts find_parts(lz_graph *g)
 {
-    parts p = { .g = g, .constant = lz_ir_first(g->block) };
+    parts p = { .g = g, .constant = lz_ssa_first(g->block) };
     p.add = p.constant->next;
     p.cond = p.add->next;
-    p.mul = lz_ir_first(p.cond->blocks[0]);
+    p.mul = lz_ssa_first(p.cond->blocks[0]);
     p.relu = p.cond->next;
     p.x = g->block->param->out[0];
     p.n = g->block->param->out[1];

@@ -44,7 +44,7 @@ static const struct {
     { "%a : Tensor", "aten::upper(%a)", "?" },
 };
 
-static void check_choice(const lz_ir_node *n, const char *call, const char *want)
+static void check_choice(const lz_ssa_node *n, const char *call, const char *want)
 {
     const char *got = n->op ? n->op->name : n->builtin ? n->builtin->overload : "?";
     bool ok = !strcmp(got, want + (want[0] == '.')) && (want[0] == '.') == (n->builtin != NULL);
@@ -63,7 +63,7 @@ static lz_err *test_overloads(void)
         e = e ? e : lz_graph_parse("call", lz_text_view(&t), &g);
         lz_text_deinit(&t);
         if (!e) {
-            check_choice(lz_ir_first(g->block), cases[i].call, cases[i].want);
+            check_choice(lz_ssa_first(g->block), cases[i].call, cases[i].want);
             lz_graph_release(g);
         }
     }

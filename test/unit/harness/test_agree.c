@@ -30,7 +30,7 @@ static void quiet(void *user, const char *line)
     (void)user, (void)line;
 }
 
-typedef lz_err *replay_fn(const char *path, const lz_replay_options *o, lz_replay_line_fn *tell, void *user,
+typedef lz_err *replay_fn(const char *path, const lz_replay_options *o, lz_replay_line_fn *report, void *user,
                           lz_replay_totals *out);
 
 static void replay(replay_fn *fn, const char *path, int threads, bool separate, run *out)

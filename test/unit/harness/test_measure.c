@@ -21,7 +21,7 @@ static lz_err *run(void *user)
 static lz_err *test_best_is_of_one_call(void)
 {
     work slow = { .seconds = 4e-4 }, fast = { .seconds = 1e-4 };
-    lz_way ways[] = { { .run = run, .user = &slow }, { .best = 7 }, { .run = run, .user = &fast } };
+    lz_measured ways[] = { { .run = run, .user = &slow }, { .best = 7 }, { .run = run, .user = &fast } };
     LZ_TRY(lz_measure(ways, 3, 1, 0.001));
     assert_true(ways[0].best >= slow.seconds);
     assert_true(ways[2].best >= fast.seconds);
@@ -35,7 +35,7 @@ static lz_err *test_best_is_of_one_call(void)
 static lz_err *test_turns(void)
 {
     work slow = { .seconds = 2e-3 }, fast = { .seconds = 1e-4 };
-    lz_way ways[] = { { .run = run, .user = &slow }, { .run = run, .user = &fast } };
+    lz_measured ways[] = { { .run = run, .user = &slow }, { .run = run, .user = &fast } };
     LZ_TRY(lz_measure(ways, 2, 1, 0));
     assert_int_equal(slow.calls, 2 + 5 * 2);
     assert_true(fast.calls > slow.calls);
@@ -45,7 +45,7 @@ static lz_err *test_turns(void)
 static lz_err *test_errors_end_it(void)
 {
     work w = { .fail_at = 3 };
-    lz_way ways[] = { { .run = run, .user = &w } };
+    lz_measured ways[] = { { .run = run, .user = &w } };
     lz_err *e = lz_measure(ways, 1, 1, 0);
     assert_int_equal(w.calls, 3);
     if (lz_err_code(e) == LZ_ERR_MEMORY)

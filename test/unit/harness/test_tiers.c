@@ -27,7 +27,7 @@ static const way ways[] = {
 };
 enum { WAYS = sizeof ways / sizeof *ways, AT_ONCE = 2 };
 
-typedef lz_err *replay_fn(const char *path, const lz_replay_options *o, lz_replay_line_fn *tell, void *user,
+typedef lz_err *replay_fn(const char *path, const lz_replay_options *o, lz_replay_line_fn *report, void *user,
                           lz_replay_totals *out);
 
 typedef struct source {
@@ -59,7 +59,7 @@ typedef struct seen {
 
 typedef struct run {
     lz_replay_totals totals;
-    lz_codes_counts codes;
+    lz_native_codes_counts codes;
     LZ_VEC(seen) all;
 } run;
 
@@ -105,7 +105,7 @@ static void run_way(const source *s, const way *w, FILE *out)
         fprintf(stderr, "%s: %s\n", s->path, lz_err_text(e));
         _exit(5);
     }
-    lz_codes_count(&r.codes);
+    lz_native_codes_count(&r.codes);
     bool ok = fwrite(&r.totals, sizeof r.totals, 1, out) == 1 && fwrite(&r.codes, sizeof r.codes, 1, out) == 1
               && fwrite(r.all.data, sizeof *r.all.data, r.all.len, out) == r.all.len;
     _exit(ok && fflush(out) == 0 ? 0 : 6);

@@ -6,7 +6,7 @@
 #define LZ_TEST_STORED_ELEMENTS_H
 
 #include "check.h"
-#include "core/array.h"
+#include "core/strided_array.h"
 
 static inline void check_elements(const lz_array *a, lz_dtype d, lz_ints sizes)
 {

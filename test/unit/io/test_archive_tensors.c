@@ -102,7 +102,8 @@ static void test_what_is_missing_is_told(void **state)
     assert_true(lz_tensor_is_inert(lz_archive_tensor(c, NULL, "x")));
     lz_archive *a = lz_archive_open(c, recorded("packed.npz"));
     assert_true(lz_tensor_is_inert(lz_archive_tensor(c, a, "x")));
-    refused(c, LZ_ERR_NOT_FOUND, "packed.npz: there is no tensor 'x' among its 8 ('param/c1.weight', ...)");
+    refused(c, LZ_ERR_NOT_FOUND,
+            "packed.npz: there is no tensor 'x' among the 8 of the file ('param/c1.weight', ...)");
     lz_archive_close(a);
     close_ctx(c);
 }
@@ -125,10 +126,12 @@ static void save_all_kinds(save_fn *save, bool async)
 {
     lz_ctx *c = lz_open(&(lz_options){ .async = async });
     lz_tensor *held = lz_from_memory(c, LZ_F32, LZ_DIMS(2, 3), six), *pending = lz_mul_Scalar(c, held, 3);
-    lz_tensor *turned = lz_t(c, pending), *part = lz_select_int(c, held, 1, 1);
-    const lz_named_tensor list[] = {
-        { "held", held }, { "pending", pending }, { "turned", turned }, { "part", part }, { "again", held }
-    };
+    lz_tensor *transposed = lz_t(c, pending), *part = lz_select_int(c, held, 1, 1);
+    const lz_named_tensor list[] = { { "held", held },
+                                     { "pending", pending },
+                                     { "transposed", transposed },
+                                     { "part", part },
+                                     { "again", held } };
     int64_t before = graphs();
     assert_true(save(c, at("tensors"), (lz_named_tensors){ list, 5 }));
     assert_int_equal(graphs(), before + 1);
@@ -138,9 +141,9 @@ static void save_all_kinds(save_fn *save, bool async)
     EXPECT(lz_archive_tensor(c, a, "held"), 0, 1, 2, 3, 4, 5);
     EXPECT(lz_archive_tensor(c, a, "again"), 0, 1, 2, 3, 4, 5);
     EXPECT(lz_archive_tensor(c, a, "pending"), 0, 3, 6, 9, 12, 15);
-    EXPECT(lz_archive_tensor(c, a, "turned"), 0, 9, 3, 12, 6, 15);
+    EXPECT(lz_archive_tensor(c, a, "transposed"), 0, 9, 3, 12, 6, 15);
     EXPECT(lz_archive_tensor(c, a, "part"), 1, 4);
-    assert_int_equal(lz_tensor_sizes(lz_archive_tensor(c, a, "turned")).v[0], 3);
+    assert_int_equal(lz_tensor_sizes(lz_archive_tensor(c, a, "transposed")).v[0], 3);
     lz_archive_close(a);
     close_ctx(c);
 }
@@ -178,9 +181,9 @@ static void test_what_cannot_be_saved_is_refused(void **state)
         const lz_named_tensor twice[] = { { "t", t }, { "t", t } }, none = { "n", NULL },
                               foreign = { "f", lz_from_memory(other, LZ_F32, LZ_DIMS(6), six) };
         assert_false(savers[i](c, at("refused"), (lz_named_tensors){ twice, 2 }));
-        refused(c, LZ_ERR_ARG, "refused: tensor 't': another has the same name");
+        refused(c, LZ_ERR_ARG, "refused: tensor 't': the name is given twice");
         assert_false(savers[i](c, path, (lz_named_tensors){ &none, 1 }));
-        refused(c, LZ_ERR_ARG, "refused: 'n': there is no tensor");
+        refused(c, LZ_ERR_ARG, "refused: 'n': the tensor is NULL");
         assert_false(savers[i](c, path, (lz_named_tensors){ &foreign, 1 }));
         refused(c, LZ_ERR_ARG, "'f': the tensor belongs to another context");
         lz_tensor *inert = lz_select_int(c, t, 7, 7);
@@ -208,7 +211,7 @@ static void test_what_is_forbidden_is_not_done(void **state)
     close_ctx(c);
 }
 
-/* Whatever cannot be had, the file is whole or not there, and the next try is as good as any. */
+/* Whatever cannot be allocated, the file is whole or not there, and the next try is as good as any. */
 static lz_err *test_saving_needs_memory(void)
 {
     lz_ctx *c = lz_open(NULL);

@@ -44,7 +44,7 @@ static lz_err *test_an_empty_file_has_nothing(void)
     LZ_TRY(lz_archive_read(path_of("empty.npz"), &a));
     assert_int_equal(lz_archive_count(a), 0);
     assert_true(lz_archive_find(a, "") == SIZE_MAX);
-    lz_err *e = lz_check_err(lz_archive_missing(a, "x"), LZ_ERR_NOT_FOUND, "no tensor 'x' among its 0");
+    lz_err *e = lz_check_err(lz_archive_missing(a, "x"), LZ_ERR_NOT_FOUND, "no tensor 'x' among the 0");
     lz_archive_close(a);
     return e;
 }
@@ -56,13 +56,13 @@ static lz_err *check_mixed(const lz_archive *a)
     assert_string_equal(lz_archive_name(a, 0), "folder/readme.txt");
     assert_int_equal(lz_archive_dtype(a, 0), LZ_DTYPE_NONE);
     LZ_TRY(lz_check_err(lz_archive_array(a, 0, &x), LZ_ERR_SYNTAX,
-                        "member 'folder/readme.txt': byte 0: this is no .npy"));
+                        "member 'folder/readme.txt': byte 0: not an .npy file"));
     assert_int_equal(lz_archive_dtype(a, lz_archive_find(a, "folder/words")), LZ_DTYPE_NONE);
     assert_true(lz_shape_eq(lz_archive_sizes(a, 2), (lz_ints){ (const int64_t[]){ 2 }, 1 }));
     assert_true(lz_shape_eq(lz_archive_sizes(a, 3), (lz_ints){ (const int64_t[]){ 3 }, 1 }));
-    LZ_TRY(lz_check_err(lz_archive_array(a, 2, &x), LZ_ERR_UNSUPPORTED, "'<U2' of NumPy"));
+    LZ_TRY(lz_check_err(lz_archive_array(a, 2, &x), LZ_ERR_UNSUPPORTED, "dtype '<U2' is not supported"));
     LZ_TRY(lz_check_err(lz_archive_array(a, 3, &x), LZ_ERR_UNSUPPORTED, "member 'folder/u2.npy': byte"));
-    LZ_TRY(lz_check_err(lz_archive_array(a, 4, &x), LZ_ERR_ARG, "there are 4 tensors, none has number 4"));
+    LZ_TRY(lz_check_err(lz_archive_array(a, 4, &x), LZ_ERR_ARG, "the archive has 4 tensors, got number 4"));
     LZ_TRY(lz_archive_array(a, 1, &x));
     check_elements(x, LZ_F32, (lz_ints){ (const int64_t[]){ 3 }, 1 });
     lz_array_release(x);
@@ -292,14 +292,14 @@ static lz_err *sound_files(void)
     n.directory_at -= 4;
     LZ_TRY(make_and_read(&n));
     after[8]++;
-    LZ_TRY(refused(&n, LZ_ERR_SYNTAX, "what follows the member disagree"));
+    LZ_TRY(refused(&n, LZ_ERR_SYNTAX, "central directory and data descriptor differ"));
     n = good();
     n.wide = true;
     n.directory_at = LOCAL_SIZE(&n) + n.data.len;
     n.directory_size = CENTRAL_SIZE(&n);
     LZ_TRY(make_and_read(&n));
     n.size++;
-    return refused(&n, LZ_ERR_SYNTAX, "it is stored, and has two sizes");
+    return refused(&n, LZ_ERR_SYNTAX, "the member is stored, but its two sizes differ");
 }
 
 static lz_err *test_made_files_are_read(void)
@@ -319,26 +319,26 @@ static lz_err *wrong_numbers(void)
         ROW(flags, 1, UNSUPPORTED, "made: byte 179: member 'a.npy': is encrypted"),
         ROW(flags, 1 << 6, UNSUPPORTED, "is encrypted"),
         ROW(flags, 1 << 5, UNSUPPORTED, "is a patch"),
-        ROW(local_flags, 1, SYNTAX, "disagree"),
-        ROW(local_flags, 8, SYNTAX, "what follows the member disagree"),
-        ROW(method, 12, UNSUPPORTED, "packed by bzip2 (method 12)"),
-        ROW(method, 77, UNSUPPORTED, "packed by an unknown method (method 77)"),
-        ROW(method, 8, SYNTAX, "the directory and the header before the member disagree"),
-        ROW(local_method, 8, SYNTAX, "disagree"),
-        ROW(crc, 5, SYNTAX, "disagree"),
-        ROW(local_crc, 5, SYNTAX, "disagree"),
-        ROW(local_packed, 5, SYNTAX, "disagree"),
-        ROW(local_size, 5, SYNTAX, "disagree"),
-        ROW(packed, 5, SYNTAX, "stored, and has two sizes"),
+        ROW(local_flags, 1, SYNTAX, "differ"),
+        ROW(local_flags, 8, SYNTAX, "central directory and data descriptor differ"),
+        ROW(method, 12, UNSUPPORTED, "compressed with bzip2 (method 12)"),
+        ROW(method, 77, UNSUPPORTED, "compressed with an unknown method (method 77)"),
+        ROW(method, 8, SYNTAX, "central directory and local header differ"),
+        ROW(local_method, 8, SYNTAX, "differ"),
+        ROW(crc, 5, SYNTAX, "differ"),
+        ROW(local_crc, 5, SYNTAX, "differ"),
+        ROW(local_packed, 5, SYNTAX, "differ"),
+        ROW(local_size, 5, SYNTAX, "differ"),
+        ROW(packed, 5, SYNTAX, "stored, but its two sizes differ"),
         ROW(packed, UINT32_MAX, SYNTAX, "the extra field is broken"),
         ROW(packed, UINT32_MAX - 1, SYNTAX, "larger than the file"),
         ROW(size, 137, SYNTAX, "two sizes"),
-        ROW(record, 1, SYNTAX, "no member where the directory says"),
-        ROW(record, 160, SYNTAX, "no member where the directory says"),
+        ROW(record, 1, SYNTAX, "no member where the central directory says"),
+        ROW(record, 160, SYNTAX, "no member where the central directory says"),
         ROW(record, UINT32_MAX - 1, SYNTAX, "larger than the file"),
         ROW(disk, 1, UNSUPPORTED, "one of several disks"),
-        ROW(disk, UINT16_MAX, UNSUPPORTED, "it begins on another disk"),
-        ROW(entries, 0, SYNTAX, "more entries than its end says"),
+        ROW(disk, UINT16_MAX, UNSUPPORTED, "the member begins on another disk"),
+        ROW(entries, 0, SYNTAX, "more bytes than the entries that the end record counts"),
         ROW(entries, 2, SYNTAX, "too short for its members"),
         ROW(directory_size, 1, SYNTAX, "does not end where"),
         ROW(directory_at, 1, SYNTAX, "does not end where"),
@@ -362,13 +362,13 @@ static lz_err *wrong_names(void)
 {
     numbers n = good();
     n.local_name = LZ_STR("b.npy");
-    LZ_TRY(refused(&n, LZ_ERR_SYNTAX, "disagree"));
+    LZ_TRY(refused(&n, LZ_ERR_SYNTAX, "differ"));
     n.name = n.local_name = LZ_STR("a\0npy");
     LZ_TRY(refused(&n, LZ_ERR_SYNTAX, "member 'a?npy': the name has a NUL"));
     n.name = n.local_name = LZ_STR("a\xff.np");
-    LZ_TRY(refused(&n, LZ_ERR_SYNTAX, "member 'a?.np': the name is no UTF-8"));
+    LZ_TRY(refused(&n, LZ_ERR_SYNTAX, "member 'a?.np': the name is not UTF-8"));
     n.name = n.local_name = LZ_STR("\xc3\xb6.np");
-    LZ_TRY(refused(&n, LZ_ERR_UNSUPPORTED, "in a code page"));
+    LZ_TRY(refused(&n, LZ_ERR_UNSUPPORTED, "not marked as UTF-8"));
     n = good();
     n.extra = LZ_STR("\1\0\5\0");
     n.directory_size += n.extra.len;
@@ -392,9 +392,9 @@ static lz_err *bombs(void)
     n.packed = n.local_packed = 2;
     n.directory_at = LOCAL_SIZE(&n) + n.data.len;
     n.size = n.local_size = 4000000000;
-    LZ_TRY(refused(&n, LZ_ERR_SYNTAX, "so few bytes cannot unpack to so many"));
+    LZ_TRY(refused(&n, LZ_ERR_SYNTAX, "the unpacked size is too large"));
     n.size = n.local_size = 1000;
-    LZ_TRY(refused(&n, LZ_ERR_SYNTAX, "unpacks to less than it should"));
+    LZ_TRY(refused(&n, LZ_ERR_SYNTAX, "unpack to less than the size says"));
     n.data = LZ_STR("\xff\xff");
     LZ_TRY(refused(&n, LZ_ERR_SYNTAX, "of the deflated data: invalid"));
     n.data = LZ_STR("\0\5");
@@ -420,7 +420,7 @@ static lz_err *two_members(void)
     put_end(&n, &t);
     lz_err *e = lz_text_check(&t);
     if (!e)
-        e = lz_check_err(read_made(lz_text_view(&t)), LZ_ERR_SYNTAX, "another has the same name");
+        e = lz_check_err(read_made(lz_text_view(&t)), LZ_ERR_SYNTAX, "another member has the same name");
     lz_text_deinit(&t);
     return e;
 }
@@ -454,7 +454,7 @@ static lz_err *overlapping(void)
     lz_err *e = lz_err_first(lz_text_check(&t), lz_text_check(&inner));
     if (!e)
         e = lz_check_err(read_made(lz_text_view(&t)), LZ_ERR_SYNTAX,
-                         "member 'b.npy': it begins inside another");
+                         "member 'b.npy': the member begins inside another member");
     lz_text_deinit(&t);
     lz_text_deinit(&inner);
     return e;

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "check.h"
-#include "jit/emit.h"
+#include "jit/emitter.h"
 #include "jit/launch.h"
 #include "jit/reduce.h"
 #include "nan_at.h"
@@ -19,28 +19,29 @@ typedef struct emit_run {
     const lz_kernel_args *args;
     uint64_t dice;
     int force; /* 1 + the lz_run of all accesses that may have it; 0: none */
-    lz_variant v;
+    lz_native_variant v;
     int64_t n_vec, n_other;
     int64_t *vec[LZ_KERNEL_ACCESSES], *other[LZ_KERNEL_ACCESSES]; /* bytes */
-    lz_cpiece *pieces[LZ_KERNEL_ACCESSES];
-    lz_caccess access[LZ_KERNEL_ACCESSES];
+    lz_native_piece *pieces[LZ_KERNEL_ACCESSES];
+    lz_native_access access[LZ_KERNEL_ACCESSES];
     bool across; /* one step leads along the other dimension, for all */
 } emit_run;
 
-static bool er_loops(const lz_kir *ir)
+static bool er_loops(const lz_kernel_ir *ir)
 {
     bool does = false;
     for (size_t i = 0; i < ir->nodes.len; i++)
-        does = does || ir->nodes.data[i].op == LZ_N_REDUCE || ir->nodes.data[i].op == LZ_N_SCAN;
+        does = does || ir->nodes.data[i].op == LZ_KERNEL_NODE_REDUCE
+               || ir->nodes.data[i].op == LZ_KERNEL_NODE_SCAN;
     return does;
 }
 
-static bool er_used(const lz_kuse *u)
+static bool er_used(const lz_kernel_use *u)
 {
     return u->loads || u->stores || u->affine;
 }
 
-static int64_t er_size(const lz_kuse *u)
+static int64_t er_size(const lz_kernel_use *u)
 {
     return u->affine ? 1 : (int64_t)lz_dtype_bytes(u->dtype);
 }
@@ -56,10 +57,10 @@ static int64_t er_product(const emit_run *r, int begin, int end)
 /* The offset of index `flat` of dimensions begin..end-1. */
 static int64_t er_offset(const emit_run *r, int a, int begin, int end, int64_t flat)
 {
-    const lz_kir *ir = &r->k->ir;
+    const lz_kernel_ir *ir = &r->k->ir;
     int64_t at = 0;
     for (int d = end - 1; d >= begin; d--) {
-        bool still = d >= ir->n_outer && ir->access.data[a].vary == LZ_K_OUTER;
+        bool still = d >= ir->n_outer && ir->access.data[a].vary == LZ_KERNEL_OUTER;
         at += still ? 0 : flat % r->args->extents[d] * r->args->access[a].strides[d];
         flat /= r->args->extents[d];
     }
@@ -85,7 +86,7 @@ static bool er_linear(const int64_t *t, int64_t n, int64_t *step)
 }
 
 /* A piece that goes on in the next entry. */
-static void er_go_on(lz_cpiece *all, int64_t n, int64_t size)
+static void er_go_on(lz_native_piece *all, int64_t n, int64_t size)
 {
     for (int64_t k = (n - 1) / LZ_PIECE; k-- > 0;) {
         if (all[k].count == LZ_PIECE && all[k].first + LZ_PIECE * size == all[k + 1].first)
@@ -94,13 +95,13 @@ static void er_go_on(lz_cpiece *all, int64_t n, int64_t size)
 }
 
 /* The pieces that lead to the same places; NULL: there are none that do. */
-static lz_cpiece *er_pieces(const int64_t *t, int64_t n, int64_t size)
+static lz_native_piece *er_pieces(const int64_t *t, int64_t n, int64_t size)
 {
-    lz_cpiece *all = calloc((size_t)(n / LZ_PIECE + 1), sizeof *all);
+    lz_native_piece *all = calloc((size_t)(n / LZ_PIECE + 1), sizeof *all);
     bool fits = true;
     assert_non_null(all);
     for (int64_t i = 0; i < n; i++) {
-        lz_cpiece *p = &all[i / LZ_PIECE];
+        lz_native_piece *p = &all[i / LZ_PIECE];
         int64_t at = i % LZ_PIECE, place = t[i] - at * size;
         if (at == 0)
             p->first = place;
@@ -128,10 +129,10 @@ static bool er_roll(emit_run *r, uint64_t below)
 
 static void er_class(emit_run *r, int a)
 {
-    const lz_kuse *u = &r->k->ir.access.data[a];
+    const lz_kernel_use *u = &r->k->ir.access.data[a];
     int64_t step;
     bool linear = er_linear(r->vec[a], r->n_vec, &step);
-    bool still = !r->v.columns && u->vary == LZ_K_OUTER;
+    bool still = !r->v.columns && u->vary == LZ_KERNEL_OUTER;
     lz_run run = !linear                             ? LZ_RUN_TABLE
                  : step == er_size(u)                ? LZ_RUN_NEXT
                  : step == 0                         ? LZ_RUN_SAME
@@ -150,18 +151,19 @@ static void er_class(emit_run *r, int a)
     if (!still && r->force)
         run = (lz_run)(r->force - 1);
     r->v.run[a] = (uint8_t)run;
-    const lz_kaccess *from = &r->args->access[a];
+    const lz_kernel_access *from = &r->args->access[a];
     /* NOLINTNEXTLINE(performance-no-int-to-ptr): an index where others have their address */
     char *base = u->affine ? (char *)(uintptr_t)from->offset : (char *)from->base + from->offset * er_size(u);
-    r->access[a] = (lz_caccess){ .base = base, .step = step, .table = r->vec[a], .pieces = r->pieces[a] };
+    r->access[a] =
+        (lz_native_access){ .base = base, .step = step, .table = r->vec[a], .pieces = r->pieces[a] };
 }
 
 static void er_init(emit_run *r, const lz_kernel *k, const lz_kernel_args *args, uint64_t dice, int force)
 {
-    const lz_kir *ir = &k->ir;
+    const lz_kernel_ir *ir = &k->ir;
     int all = ir->n_outer + ir->n_row, mid = ir->n_outer;
     *r = (emit_run){ .k = k, .args = args, .dice = dice, .force = force };
-    r->v.columns = er_loops(ir) && ir->mode == LZ_K_COLUMNS;
+    r->v.columns = er_loops(ir) && ir->mode == LZ_KERNEL_COLUMNS;
     r->n_vec = r->v.columns ? er_product(r, 0, mid) : er_product(r, mid, all);
     r->n_other = r->v.columns ? er_product(r, mid, all) : er_product(r, 0, mid);
     r->across = true;
@@ -187,7 +189,7 @@ static void er_free(emit_run *r)
     }
 }
 
-static lz_err *er_error(int code, const lz_cframe *f)
+static lz_err *er_error(int code, const lz_native_frame *f)
 {
     if (code == LZ_CODE_DIVIDED)
         return lz_errf(LZ_ERR_ARG, "integer division by zero");
@@ -201,9 +203,9 @@ static char *er_move(char *p, int64_t bytes)
     return (char *)((uintptr_t)p + (uintptr_t)bytes);
 }
 
-static lz_err *er_rows(const emit_run *r, const lz_ccode *c, lz_cframe f)
+static lz_err *er_rows(const emit_run *r, const lz_native_loaded *c, lz_native_frame f)
 {
-    lz_caccess at[LZ_KERNEL_ACCESSES];
+    lz_native_access at[LZ_KERNEL_ACCESSES];
     int code = LZ_CODE_FINE;
     f.n_row = r->n_vec;
     f.n_outer = r->across ? r->n_other : 1;
@@ -218,9 +220,9 @@ static lz_err *er_rows(const emit_run *r, const lz_ccode *c, lz_cframe f)
     return code ? er_error(code, &f) : NULL;
 }
 
-static lz_err *er_columns(const emit_run *r, const lz_ccode *c, lz_cframe f)
+static lz_err *er_columns(const emit_run *r, const lz_native_loaded *c, lz_native_frame f)
 {
-    lz_caccess at[LZ_KERNEL_ACCESSES];
+    lz_native_access at[LZ_KERNEL_ACCESSES];
     int code = LZ_CODE_FINE;
     f.n_row = r->n_other;
     f.access = at;
@@ -240,14 +242,14 @@ static lz_err *er_columns(const emit_run *r, const lz_ccode *c, lz_cframe f)
     return code ? er_error(code, &f) : NULL;
 }
 
-static lz_err *er_call(const emit_run *r, const lz_ccode *c)
+static lz_err *er_call(const emit_run *r, const lz_native_loaded *c)
 {
     bool nothing = (r->v.columns ? r->n_vec : r->n_other) == 0;
     size_t bytes = (size_t)(c->needs.scratch + c->needs.scratch_row * (r->v.columns ? r->n_other : r->n_vec));
     char *scratch = aligned_alloc(64, (bytes + 127) / 64 * 64);
     assert_non_null(scratch);
     memset(scratch, 0xa5, bytes);
-    lz_cframe f = {
+    lz_native_frame f = {
         .params = r->args->params, .tiles = lz_tile(), .scratch = scratch, .piece_shift = ER_SHIFT
     };
     lz_err *e = nothing ? NULL : r->v.columns ? er_columns(r, c, f) : er_rows(r, c, f);
@@ -256,19 +258,19 @@ static lz_err *er_call(const emit_run *r, const lz_ccode *c)
 }
 
 /* The only row, one block after the other from the last to the first, each as another thread. */
-__attribute__((unused)) static lz_err *er_share(const emit_run *r, const lz_ccode *c)
+__attribute__((unused)) static lz_err *er_share(const emit_run *r, const lz_native_loaded *c)
 {
     int64_t block = lz_reduce_block(true, r->n_vec), blocks = (r->n_vec + block - 1) / block;
     char *scratch = aligned_alloc(64, (size_t)(c->needs.scratch + 127) / 64 * 64);
     char *totals = malloc((size_t)(blocks * c->needs.totals) + 1);
-    lz_cframe f = { .n_outer = 1,
-                    .n_row = r->n_vec,
-                    .access = r->access,
-                    .params = r->args->params,
-                    .tiles = lz_tile(),
-                    .scratch = scratch,
-                    .totals = totals,
-                    .piece_shift = ER_SHIFT };
+    lz_native_frame f = { .n_outer = 1,
+                          .n_row = r->n_vec,
+                          .access = r->access,
+                          .params = r->args->params,
+                          .tiles = lz_tile(),
+                          .scratch = scratch,
+                          .totals = totals,
+                          .piece_shift = ER_SHIFT };
     int code = LZ_CODE_FINE, walks = r->k->program->walks;
     assert_true(scratch && totals);
     for (int w = 0; !code && w <= walks; w++) {
@@ -282,11 +284,11 @@ __attribute__((unused)) static lz_err *er_share(const emit_run *r, const lz_ccod
     return code ? er_error(code, &f) : NULL;
 }
 
-static lz_err *er_compile(const emit_run *r, const lz_target *t, lz_ccode *out)
+static lz_err *er_compile(const emit_run *r, const lz_target *t, lz_native_loaded *out)
 {
     lz_text object = { 0 };
     lz_err *e = lz_emit_kernel(r->k, &r->v, t, &object);
-    e = e ? e : lz_code_load(object.ptr, object.len, out);
+    e = e ? e : lz_native_load(object.ptr, object.len, out);
     lz_text_deinit(&object);
     return e;
 }

@@ -19,14 +19,14 @@ typedef struct random_kernel {
     size_t n_bytes_left;
     int n_outer, n_row;
     int64_t extents[8], strides[RK_ACCESSES][8];
-    lz_kaccess access[RK_ACCESSES];
-    lz_kscalar params[RK_PARAMS];
+    lz_kernel_access access[RK_ACCESSES];
+    lz_kernel_scalar params[RK_PARAMS];
     size_t bytes[RK_ACCESSES];
     bool stored[RK_ACCESSES];
     int dtypes[RK_ACCESSES];
     int n_access, n_params, n_values;
-    lz_kv values[RK_VALUES];
-    lz_kb *b;
+    lz_kernel_value values[RK_VALUES];
+    lz_kernel_builder *b;
 } random_kernel;
 
 static uint64_t rk_next(random_kernel *r)
@@ -113,8 +113,8 @@ static void rk_shape(random_kernel *r)
         r->extents[r->n_outer + r->n_row - 1] = 4096 * rk_below(r, 3) + rk_below(r, 9000);
 }
 
-/* Dense in some order of the dimensions, with gaps, turned round, or standing still. */
-static void rk_strides(random_kernel *r, int a, lz_kvary vary, bool store)
+/* Dense in some order of the dimensions, with gaps, reversed, or with stride 0. */
+static void rk_strides(random_kernel *r, int a, lz_kernel_vary vary, bool store)
 {
     int dims = r->n_outer + r->n_row, order[8];
     for (int d = 0; d < dims; d++)
@@ -128,7 +128,7 @@ static void rk_strides(random_kernel *r, int a, lz_kvary vary, bool store)
     int64_t step = rk_below(r, 5) ? 1 : 2, low = 0;
     for (int d = dims - 1; d >= 0; d--) {
         int dim = order[d];
-        bool still = dim >= r->n_outer && vary == LZ_K_OUTER;
+        bool still = dim >= r->n_outer && vary == LZ_KERNEL_OUTER;
         bool broadcast = !store && rk_below(r, 6) == 0;
         bool reverse = rk_below(r, 8) == 0;
         r->strides[a][dim] = still || broadcast ? 0 : reverse ? -step : step;
@@ -142,9 +142,9 @@ static void rk_strides(random_kernel *r, int a, lz_kvary vary, bool store)
     r->access[a].strides = r->strides[a];
 }
 
-static int rk_access(random_kernel *r, int dtype, lz_kvary vary, bool store)
+static int rk_access(random_kernel *r, int dtype, lz_kernel_vary vary, bool store)
 {
-    int a = lz_kb_access(r->b, (lz_dtype)dtype, vary);
+    int a = lz_kernel_build_access(r->b, (lz_dtype)dtype, vary);
     rk_strides(r, a, vary, store);
     r->access[a].base = calloc(1, r->bytes[a]);
     if (!store)
@@ -158,99 +158,105 @@ static int rk_access(random_kernel *r, int dtype, lz_kvary vary, bool store)
 static const int rk_dtypes[] = { LZ_F32,  LZ_F32, LZ_F32,  LZ_F64, LZ_I32, LZ_I64,
                                  LZ_BOOL, LZ_F16, LZ_BF16, LZ_I8,  LZ_U8,  LZ_I16 };
 
-static lz_kv rk_pick(random_kernel *r, lz_ktype t)
+static lz_kernel_value rk_pick(random_kernel *r, lz_kernel_type t)
 {
-    lz_kv any = r->values[rk_below(r, r->n_values)];
+    lz_kernel_value any = r->values[rk_below(r, r->n_values)];
     for (int tries = 0; tries < 8; tries++) {
-        lz_kv v = r->values[rk_below(r, r->n_values)];
-        if (lz_kb_type(r->b, v) == t)
+        lz_kernel_value v = r->values[rk_below(r, r->n_values)];
+        if (lz_kernel_build_type(r->b, v) == t)
             return v;
     }
-    static const lz_dtype dtype[LZ_KTYPES] = { LZ_BOOL, LZ_I32, LZ_I64, LZ_F32, LZ_F64 };
-    return lz_kb_cast(r->b, any, dtype[t]);
+    static const lz_dtype dtype[LZ_KERNEL_TYPES] = { LZ_BOOL, LZ_I32, LZ_I64, LZ_F32, LZ_F64 };
+    return lz_kernel_build_cast(r->b, any, dtype[t]);
 }
 
 /* Something else where it is NaN: the sign and the bits of a NaN are nobody's promise. */
-static lz_kv rk_number(random_kernel *r, lz_kv x)
+static lz_kernel_value rk_number(random_kernel *r, lz_kernel_value x)
 {
-    lz_ktype t = lz_kb_type(r->b, x);
-    if (t != LZ_KF32 && t != LZ_KF64)
+    lz_kernel_type t = lz_kernel_build_type(r->b, x);
+    if (t != LZ_KERNEL_F32 && t != LZ_KERNEL_F64)
         return x;
-    lz_kv is = lz_kb_op2(r->b, LZ_K_EQ, x, x);
-    return lz_kb_op3(r->b, LZ_K_SELECT, is, x, lz_kb_const_f(r->b, t, -2));
+    lz_kernel_value is = lz_kernel_build_op2(r->b, LZ_KERNEL_EQ, x, x);
+    return lz_kernel_build_op3(r->b, LZ_KERNEL_SELECT, is, x, lz_kernel_build_const_f(r->b, t, -2));
 }
 
-static lz_kv rk_op(random_kernel *r)
+static lz_kernel_value rk_op(random_kernel *r)
 {
-    lz_kop op = (lz_kop)rk_below(r, LZ_K_TURN_COUNT);
-    lz_ktype t = (lz_ktype)rk_below(r, LZ_KTYPES);
-    while (!(lz_kop_types(op) >> t & 1))
-        t = (lz_ktype)rk_below(r, LZ_KTYPES);
-    lz_kv x = rk_pick(r, t), y = rk_pick(r, t);
-    bool divides = op == LZ_K_IDIV || op == LZ_K_IDIV_FLOOR || op == LZ_K_FMOD || op == LZ_K_REMAINDER;
-    if (divides && t < LZ_KF32)
-        y = lz_kb_op2(r->b, LZ_K_OR, y, lz_kb_const_i(r->b, t, 1));
-    if (op == LZ_K_BITS || op == LZ_K_SIGNBIT)
+    lz_kernel_op op = (lz_kernel_op)rk_below(r, LZ_KERNEL_TURN_COUNT);
+    lz_kernel_type t = (lz_kernel_type)rk_below(r, LZ_KERNEL_TYPES);
+    while (!(lz_kernel_op_types(op) >> t & 1))
+        t = (lz_kernel_type)rk_below(r, LZ_KERNEL_TYPES);
+    lz_kernel_value x = rk_pick(r, t), y = rk_pick(r, t);
+    bool divides = op == LZ_KERNEL_IDIV || op == LZ_KERNEL_IDIV_FLOOR || op == LZ_KERNEL_FMOD
+                   || op == LZ_KERNEL_REMAINDER;
+    if (divides && t < LZ_KERNEL_F32)
+        y = lz_kernel_build_op2(r->b, LZ_KERNEL_OR, y, lz_kernel_build_const_i(r->b, t, 1));
+    if (op == LZ_KERNEL_BITS || op == LZ_KERNEL_SIGNBIT)
         x = rk_number(r, x);
-    if (op == LZ_K_COPYSIGN || op == LZ_K_NEXTAFTER)
+    if (op == LZ_KERNEL_COPYSIGN || op == LZ_KERNEL_NEXTAFTER)
         y = rk_number(r, y);
-    if (op == LZ_K_SELECT)
-        return lz_kb_op3(r->b, op, rk_pick(r, LZ_KBOOL), x, y);
-    int n = lz_kop_operands(op);
-    return n == 1   ? lz_kb_op1(r->b, op, x)
-           : n == 2 ? lz_kb_op2(r->b, op, x, y)
-                    : lz_kb_op3(r->b, op, x, y, rk_pick(r, t));
+    if (op == LZ_KERNEL_SELECT)
+        return lz_kernel_build_op3(r->b, op, rk_pick(r, LZ_KERNEL_BOOL), x, y);
+    int n = lz_kernel_op_operands(op);
+    return n == 1   ? lz_kernel_build_op1(r->b, op, x)
+           : n == 2 ? lz_kernel_build_op2(r->b, op, x, y)
+                    : lz_kernel_build_op3(r->b, op, x, y, rk_pick(r, t));
 }
 
-static lz_kv rk_along(random_kernel *r)
+static lz_kernel_value rk_along(random_kernel *r)
 {
-    lz_kreduce kind = (lz_kreduce)rk_below(r, LZ_K_REDUCES);
-    bool bits = kind == LZ_K_RAND || kind == LZ_K_ROR || kind == LZ_K_RXOR;
-    lz_ktype t = bits ? (lz_ktype)rk_below(r, 3) : (lz_ktype)(1 + rk_below(r, 4));
-    lz_kv x = rk_pick(r, t);
-    return rk_below(r, 4) ? lz_kb_reduce(r->b, kind, x) : lz_kb_scan(r->b, kind, x);
+    lz_kernel_reduction kind = (lz_kernel_reduction)rk_below(r, LZ_KERNEL_REDUCES);
+    bool bits = kind == LZ_KERNEL_RAND || kind == LZ_KERNEL_ROR || kind == LZ_KERNEL_RXOR;
+    lz_kernel_type t = bits ? (lz_kernel_type)rk_below(r, 3) : (lz_kernel_type)(1 + rk_below(r, 4));
+    lz_kernel_value x = rk_pick(r, t);
+    return rk_below(r, 4) ? lz_kernel_build_reduce(r->b, kind, x) : lz_kernel_build_scan(r->b, kind, x);
 }
 
-static lz_kv rk_gather(random_kernel *r)
+static lz_kernel_value rk_gather(random_kernel *r)
 {
-    int a = rk_access(r, rk_dtypes[rk_below(r, 12)], LZ_K_OUTER, false);
+    int a = rk_access(r, rk_dtypes[rk_below(r, 12)], LZ_KERNEL_OUTER, false);
     for (int d = 0; d < 8; d++)
         r->strides[a][d] = 0;
     r->access[a].offset = 0;
     int64_t n = (int64_t)r->bytes[a] / 8;
-    lz_kv size = lz_kb_const_i(r->b, LZ_KI64, n);
-    lz_kv index = lz_kb_op2(r->b, LZ_K_REMAINDER, rk_pick(r, LZ_KI64), size);
+    lz_kernel_value size = lz_kernel_build_const_i(r->b, LZ_KERNEL_I64, n);
+    lz_kernel_value index = lz_kernel_build_op2(r->b, LZ_KERNEL_REMAINDER, rk_pick(r, LZ_KERNEL_I64), size);
     bool bad = rk_below(r, 30) == 0;
-    index = lz_kb_check(r->b, bad ? rk_pick(r, LZ_KI64) : index, size, 1, rk_below(r, 2));
-    lz_kv mask = rk_pick(r, LZ_KBOOL), fill = rk_pick(r, lz_ktype_of((lz_dtype)r->dtypes[a]));
-    return rk_below(r, 2) ? lz_kb_gather(r->b, a, index) : lz_kb_gather_if(r->b, a, index, mask, fill);
+    index = lz_kernel_build_check(r->b, bad ? rk_pick(r, LZ_KERNEL_I64) : index, size, 1, rk_below(r, 2));
+    lz_kernel_value mask = rk_pick(r, LZ_KERNEL_BOOL),
+                    fill = rk_pick(r, lz_kernel_type_of((lz_dtype)r->dtypes[a]));
+    return rk_below(r, 2) ? lz_kernel_build_gather(r->b, a, index)
+                          : lz_kernel_build_gather_if(r->b, a, index, mask, fill);
 }
 
-static lz_kv rk_load(random_kernel *r)
+static lz_kernel_value rk_load(random_kernel *r)
 {
-    int a = rk_access(r, rk_dtypes[rk_below(r, 12)], rk_below(r, 4) ? LZ_K_ELEMENT : LZ_K_OUTER, false);
+    int a =
+        rk_access(r, rk_dtypes[rk_below(r, 12)], rk_below(r, 4) ? LZ_KERNEL_ELEMENT : LZ_KERNEL_OUTER, false);
     if (rk_below(r, 6) == 0)
-        return lz_kb_affine(r->b, a);
+        return lz_kernel_build_affine(r->b, a);
     if (rk_below(r, 6) == 0 && r->n_values)
-        return lz_kb_load_if(r->b, a, rk_pick(r, LZ_KBOOL), rk_pick(r, lz_ktype_of((lz_dtype)r->dtypes[a])));
-    return lz_kb_load(r->b, a);
+        return lz_kernel_build_load_if(r->b, a, rk_pick(r, LZ_KERNEL_BOOL),
+                                       rk_pick(r, lz_kernel_type_of((lz_dtype)r->dtypes[a])));
+    return lz_kernel_build_load(r->b, a);
 }
 
-static lz_kv rk_leaf(random_kernel *r)
+static lz_kernel_value rk_leaf(random_kernel *r)
 {
-    lz_ktype t = (lz_ktype)rk_below(r, LZ_KTYPES);
-    bool floating = t == LZ_KF32 || t == LZ_KF64;
+    lz_kernel_type t = (lz_kernel_type)rk_below(r, LZ_KERNEL_TYPES);
+    bool floating = t == LZ_KERNEL_F32 || t == LZ_KERNEL_F64;
     if (rk_below(r, 2) && r->n_params < RK_PARAMS) {
         if (floating)
             r->params[r->n_params++].f = rk_double(r);
         else
             r->params[r->n_params++].i = rk_below(r, 200) - 100;
-        return lz_kb_param(r->b, t);
+        return lz_kernel_build_param(r->b, t);
     }
-    return floating ? lz_kb_const_f(r->b, t, rk_double(r)) : lz_kb_const_i(r->b, t, rk_below(r, 200) - 100);
+    return floating ? lz_kernel_build_const_f(r->b, t, rk_double(r))
+                    : lz_kernel_build_const_i(r->b, t, rk_below(r, 200) - 100);
 }
 
-static lz_kv rk_value(random_kernel *r)
+static lz_kernel_value rk_value(random_kernel *r)
 {
     int dice = rk_below(r, 24);
     if (dice < 2)
@@ -262,23 +268,24 @@ static lz_kv rk_value(random_kernel *r)
     if (dice < 7 && r->n_access < RK_ACCESSES - 5)
         return rk_load(r);
     if (dice == 7)
-        return lz_kb_philox(r->b, rk_below(r, 4), rk_pick(r, LZ_KI64), rk_pick(r, LZ_KI64),
-                            rk_pick(r, LZ_KI64));
+        return lz_kernel_build_philox(r->b, rk_below(r, 4), rk_pick(r, LZ_KERNEL_I64),
+                                      rk_pick(r, LZ_KERNEL_I64), rk_pick(r, LZ_KERNEL_I64));
     if (dice == 8)
-        return lz_kb_cast(r->b, r->values[rk_below(r, r->n_values)], (lz_dtype)rk_dtypes[rk_below(r, 12)]);
+        return lz_kernel_build_cast(r->b, r->values[rk_below(r, r->n_values)],
+                                    (lz_dtype)rk_dtypes[rk_below(r, 12)]);
     return rk_op(r);
 }
 
-static void rk_store(random_kernel *r, lz_kv v)
+static void rk_store(random_kernel *r, lz_kernel_value v)
 {
-    static const int by_type[LZ_KTYPES][4] = { { LZ_BOOL, LZ_BOOL, LZ_BOOL, LZ_BOOL },
-                                               { LZ_I32, LZ_I8, LZ_U8, LZ_I16 },
-                                               { LZ_I64, LZ_I64, LZ_I64, LZ_I64 },
-                                               { LZ_F32, LZ_F32, LZ_F16, LZ_BF16 },
-                                               { LZ_F64, LZ_F64, LZ_F64, LZ_F64 } };
-    bool element = lz_kb_varies(r->b, v) || rk_below(r, 3) == 0;
-    int dtype = by_type[lz_kb_type(r->b, v)][rk_below(r, 4)];
-    lz_kb_store(r->b, rk_access(r, dtype, element ? LZ_K_ELEMENT : LZ_K_OUTER, true), v);
+    static const int by_type[LZ_KERNEL_TYPES][4] = { { LZ_BOOL, LZ_BOOL, LZ_BOOL, LZ_BOOL },
+                                                     { LZ_I32, LZ_I8, LZ_U8, LZ_I16 },
+                                                     { LZ_I64, LZ_I64, LZ_I64, LZ_I64 },
+                                                     { LZ_F32, LZ_F32, LZ_F16, LZ_BF16 },
+                                                     { LZ_F64, LZ_F64, LZ_F64, LZ_F64 } };
+    bool element = lz_kernel_build_varies(r->b, v) || rk_below(r, 3) == 0;
+    int dtype = by_type[lz_kernel_build_type(r->b, v)][rk_below(r, 4)];
+    lz_kernel_build_store(r->b, rk_access(r, dtype, element ? LZ_KERNEL_ELEMENT : LZ_KERNEL_OUTER, true), v);
 }
 
 /* So many elements that threads share them: one of the dimensions becomes long. */
@@ -298,7 +305,8 @@ static inline lz_kernel *rk_build(random_kernel *r, bool large)
     rk_shape(r);
     if (large)
         rk_stretch(r);
-    lz_err *e = lz_kb_create(rk_below(r, 2) ? LZ_K_ROWS : LZ_K_COLUMNS, r->n_outer, r->n_row, &r->b);
+    lz_err *e = lz_kernel_builder_create(rk_below(r, 2) ? LZ_KERNEL_ROWS : LZ_KERNEL_COLUMNS, r->n_outer,
+                                         r->n_row, &r->b);
     if (e)
         RK_FAIL("%s", lz_err_text(e));
     r->values[0] = rk_load(r);
@@ -308,7 +316,7 @@ static inline lz_kernel *rk_build(random_kernel *r, bool large)
     int stores = 1 + rk_below(r, 3);
     for (int i = 0; i < stores; i++)
         rk_store(r, r->values[i ? rk_below(r, r->n_values) : r->n_values - 1]);
-    e = lz_kb_finish(r->b, &k);
+    e = lz_kernel_builder_finish(r->b, &k);
     if (e && lz_err_code(e) != LZ_ERR_LIMIT)
         RK_FAIL("%s", lz_err_text(e));
     lz_err_free(e);

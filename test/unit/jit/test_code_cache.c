@@ -83,25 +83,25 @@ static bool sure(void)
 static lz_err *get(const char *name, bool *made)
 {
     lz_str key = lz_str_of(name);
-    lz_object o;
+    lz_native_object o;
     int before = makes;
-    LZ_TRY(lz_code_cache_find(key, &o));
+    LZ_TRY(lz_native_cache_find(key, &o));
     bool found = o.memory != NULL;
-    lz_object_deinit(&o);
-    LZ_TRY(lz_code_cache_get(key, make, &key, &o));
+    lz_native_object_deinit(&o);
+    LZ_TRY(lz_native_cache_get(key, make, &key, &o));
     assert_true(found != o.made || !sure());
     assert_object_of(key, o.bytes);
     assert_int_equal((uintptr_t)o.bytes.ptr % 16, 0);
     assert_int_equal(makes - before, o.made);
     *made = o.made;
-    lz_object_deinit(&o);
+    lz_native_object_deinit(&o);
     return NULL;
 }
 
 static const char *file_of(const char *key)
 {
     char name[LZ_ENTRY_NAME];
-    lz_entry_name(lz_str_of(key), name);
+    lz_native_entry_name(lz_str_of(key), name);
     return in_folder(name);
 }
 
@@ -128,7 +128,7 @@ static lz_err *test_second_time(void)
         assert_int_equal(stat(file_of("one"), &st), 0);
         assert_int_equal(st.st_mode & 07777, 0600);
     }
-    lz_code_cache_drop(LZ_STR("one"));
+    lz_native_cache_drop(LZ_STR("one"));
     assert_false(there(file_of("one")) && sure());
     return NULL;
 }
@@ -136,11 +136,11 @@ static lz_err *test_second_time(void)
 static lz_err *test_failure_to_make(void)
 {
     lz_str key = LZ_STR("k");
-    lz_object o;
+    lz_native_object o;
     bool made;
     new_folder();
     must_fail = LZ_ERR_NOT_FOUND;
-    lz_err *e = lz_code_cache_get(key, make, &key, &o);
+    lz_err *e = lz_native_cache_get(key, make, &key, &o);
     must_fail = LZ_OK;
     LZ_TRY(lz_check_err(e, LZ_ERR_NOT_FOUND, "no compiler"));
     assert_null(o.memory);
@@ -255,10 +255,10 @@ static void foreign(const char *path)
 
 /* what is done to the entry, what is then said of it, whether it cannot be removed */
 #define DAMAGES(X)                                                                                           \
-    X(cut, "it is cut off", false)                                                                           \
-    X(empty, "it is cut off", false)                                                                         \
+    X(cut, "it is truncated", false)                                                                         \
+    X(empty, "it is truncated", false)                                                                       \
     X(extend, "something was added to it", false)                                                            \
-    X(flip_head, "its format is another", false)                                                             \
+    X(flip_head, "it has another format", false)                                                             \
     X(flip_key, "its bytes were changed", false)                                                             \
     X(flip_object, "its bytes were changed", false)                                                          \
     X(flip_sum, "its bytes were changed", false)                                                             \
@@ -267,19 +267,19 @@ static void foreign(const char *path)
     X(link_to_it, "it is a link", false)                                                                     \
     X(pipe_instead, "it is no file", false)                                                                  \
     X(folder_instead, "it is no file", true)                                                                 \
-    X(foreign, "it belongs to someone else", false)
+    X(foreign, "it belongs to another user", false)
 
 static lz_err *read_broken(const char *why)
 {
-    lz_cfolder f;
-    lz_cobject o;
+    lz_cache_folder f;
+    lz_cache_object o;
     char name[LZ_ENTRY_NAME];
-    lz_entry_name(LZ_STR("one"), name);
+    lz_native_entry_name(LZ_STR("one"), name);
     int was = honest;
-    LZ_TRY(lz_cfolder_open(false, &f));
-    lz_err *e = lz_cfolder_read(&f, name, &o);
+    LZ_TRY(lz_cache_folder_open(false, &f));
+    lz_err *e = lz_cache_folder_read(&f, name, &o);
     honest = was;
-    lz_cfolder_close(&f);
+    lz_cache_folder_close(&f);
     return lz_check_err(e, LZ_ERR_MODEL, why);
 }
 
@@ -436,23 +436,23 @@ static lz_err *test_without(void)
 /* A disk that fills up leaves nothing behind. */
 static lz_err *test_full(void)
 {
-    lz_cfolder f;
-    lz_cinfos all = { 0 };
+    lz_cache_folder f;
+    lz_cache_files all = { 0 };
     bool made;
     new_folder();
     full = true;
     lz_err *e = get("one", &made);
     full = false;
     LZ_TRY(e);
-    LZ_TRY(lz_cfolder_open(true, &f));
+    LZ_TRY(lz_cache_folder_open(true, &f));
     size_t count = 0;
     uint64_t bytes;
-    e = lz_cfolder_list(&f, &all);
+    e = lz_cache_folder_list(&f, &all);
     assert_int_equal(all.len, 0);
     if (!e)
-        e = lz_cfolder_clear(&f, &count, &bytes);
+        e = lz_cache_folder_clear(&f, &count, &bytes);
     assert_true(e || count == 0);
-    lz_cfolder_close(&f);
+    lz_cache_folder_close(&f);
     return e;
 }
 
@@ -557,16 +557,16 @@ static lz_err *test_left_behind(void)
     return NULL;
 }
 
-static lz_err *check_listing(const lz_cfolder *f, lz_cinfos *all)
+static lz_err *check_listing(const lz_cache_folder *f, lz_cache_files *all)
 {
     size_t count;
     uint64_t bytes, sum = 0;
-    LZ_TRY(lz_cfolder_list(f, all));
+    LZ_TRY(lz_cache_folder_list(f, all));
     for (size_t i = 0; i < all->len; i++) {
         sum += all->data[i].size;
         assert_true(i == 0 || all->data[i - 1].used <= all->data[i].used);
     }
-    LZ_TRY(lz_cfolder_clear(f, &count, &bytes));
+    LZ_TRY(lz_cache_folder_clear(f, &count, &bytes));
     assert_int_equal(count, all->len);
     assert_int_equal(bytes, sum);
     if (sure())
@@ -578,19 +578,19 @@ static lz_err *check_listing(const lz_cfolder *f, lz_cinfos *all)
 
 static lz_err *test_list_and_clear(void)
 {
-    lz_cfolder f;
-    lz_cinfos all = { 0 };
+    lz_cache_folder f;
+    lz_cache_files all = { 0 };
     bool made;
     new_folder();
     LZ_TRY(get("one", &made));
     if (there(file_of("one")))
         set_age(file_of("one"), -10);
     LZ_TRY(get("two", &made));
-    LZ_TRY(lz_cfolder_open(true, &f));
+    LZ_TRY(lz_cache_folder_open(true, &f));
     plant(in_folder("notes.txt"), "x", 1);
     lz_err *e = check_listing(&f, &all);
     lz_vec_deinit(&all);
-    lz_cfolder_close(&f);
+    lz_cache_folder_close(&f);
     return e;
 }
 
@@ -599,33 +599,33 @@ static lz_err *test_clear_goes_on(void)
 {
     static const char in_the_way[] = "0123456789abcdef0123456789abcdef.kernel";
     bool made;
-    lz_cfolder f;
-    lz_cinfos all = { 0 };
+    lz_cache_folder f;
+    lz_cache_files all = { 0 };
     size_t count = 0;
     uint64_t bytes;
     new_folder();
     for (char key[] = "a"; *key <= 'h'; ++*key)
         LZ_TRY(get(key, &made));
     assert_int_equal(mkdir(in_folder(in_the_way), 0700), 0);
-    LZ_TRY(lz_cfolder_open(true, &f));
-    lz_err *e = lz_check_err(lz_cfolder_clear(&f, &count, &bytes), LZ_ERR_IO, in_the_way);
+    LZ_TRY(lz_cache_folder_open(true, &f));
+    lz_err *e = lz_check_err(lz_cache_folder_clear(&f, &count, &bytes), LZ_ERR_IO, in_the_way);
     if (!e)
-        e = lz_cfolder_list(&f, &all);
+        e = lz_cache_folder_list(&f, &all);
     assert_true(e || (all.len == 1 && strcmp(all.data[0].name, in_the_way) == 0));
     lz_vec_deinit(&all);
-    lz_cfolder_close(&f);
+    lz_cache_folder_close(&f);
     return e;
 }
 
 static lz_err *test_a_link_is_called_a_link(void)
 {
-    lz_cfolder f;
+    lz_cache_folder f;
     new_folder();
     linked_folder();
-    LZ_TRY(lz_check_err(lz_cfolder_open(true, &f), LZ_ERR_MODEL, "is not used: it is a link"));
+    LZ_TRY(lz_check_err(lz_cache_folder_open(true, &f), LZ_ERR_MODEL, "is not used: it is a link"));
     new_folder();
     file_for_folder();
-    return lz_check_err(lz_cfolder_open(true, &f), LZ_ERR_IO, "open");
+    return lz_check_err(lz_cache_folder_open(true, &f), LZ_ERR_IO, "open");
 }
 
 static lz_err *test_sizes(void)
@@ -643,7 +643,7 @@ static lz_err *test_sizes(void)
     lz_err *e = NULL;
     for (size_t i = 0; !e && i < sizeof cases / sizeof *cases; i++) {
         setenv("LAZULI_CACHE_SIZE", cases[i].text, 1);
-        e = lz_cfolder_limit(&got);
+        e = lz_cache_folder_limit(&got);
         if (cases[i].bytes == UINT64_MAX)
             e = lz_check_err(e, LZ_ERR_ARG, cases[i].text);
         else
@@ -651,7 +651,7 @@ static lz_err *test_sizes(void)
     }
     unsetenv("LAZULI_CACHE_SIZE");
     LZ_TRY(e);
-    LZ_TRY(lz_cfolder_limit(&got));
+    LZ_TRY(lz_cache_folder_limit(&got));
     assert_int_equal(got, 256 << 20);
     return NULL;
 }
@@ -673,15 +673,15 @@ static lz_err *make_slowly(void *user, lz_text *out)
     return ok ? make(user, out) : lz_errf(LZ_ERR_IO, "no mark");
 }
 
-static bool get_slowly(int i, lz_object_fn *maker)
+static bool get_slowly(int i, lz_native_object_fn *maker)
 {
     char name[16];
     snprintf(name, sizeof name, "key%d", i);
     lz_str key = lz_str_of(name);
-    lz_object o;
-    lz_err *e = lz_code_cache_get(key, maker, &key, &o);
+    lz_native_object o;
+    lz_err *e = lz_native_cache_get(key, maker, &key, &o);
     bool ok = !e && o.bytes.len == key.len * TIMES && memcmp(o.bytes.ptr, name, key.len) == 0;
-    lz_object_deinit(&o);
+    lz_native_object_deinit(&o);
     lz_err_free(e);
     return ok;
 }
@@ -769,17 +769,17 @@ static void crowd(int number)
 
 static uint64_t bytes_kept(void)
 {
-    lz_cfolder f;
-    lz_cinfos all = { 0 };
+    lz_cache_folder f;
+    lz_cache_files all = { 0 };
     uint64_t sum = 0;
-    lz_err *e = lz_cfolder_open(false, &f);
+    lz_err *e = lz_cache_folder_open(false, &f);
     assert_null(e);
-    e = lz_cfolder_list(&f, &all);
+    e = lz_cache_folder_list(&f, &all);
     assert_null(e);
     for (size_t i = 0; i < all.len; i++)
         sum += all.data[i].size;
     lz_vec_deinit(&all);
-    lz_cfolder_close(&f);
+    lz_cache_folder_close(&f);
     return sum;
 }
 
@@ -818,7 +818,7 @@ static lz_err *make_forever(void *user, lz_text *out)
     return ok ? NULL : lz_errf(LZ_ERR_IO, "nobody listens");
 }
 
-/* Whoever dies while it makes an object holds up nobody. */
+/* A process that dies while it makes an object delays no other. */
 static lz_err *test_death(void)
 {
     int tell[2];
@@ -860,23 +860,23 @@ static void count_giving_up(void *user, lz_level level, const char *text)
     atomic_fetch_add(&gave_up, level == LZ_LOG_WARN && strstr(text, "without waiting") != NULL);
 }
 
-static void hold(const lz_cfolder *f, const char *key, lz_clatch *out)
+static void hold(const lz_cache_folder *f, const char *key, lz_cache_lock *out)
 {
     char name[LZ_ENTRY_NAME];
-    lz_entry_name(lz_str_of(key), name);
-    lz_clatch_init(f, lz_hash64(name, sizeof name), out);
-    assert_int_equal(lz_clatch_try(out), LZ_LOCK_MINE);
+    lz_native_entry_name(lz_str_of(key), name);
+    lz_cache_lock_init(f, lz_hash64(name, sizeof name), out);
+    assert_int_equal(lz_cache_lock_try(out), LZ_LOCK_MINE);
 }
 
 /* It holds up a process once, not for each kernel. The last test: this process has no patience left. */
 static lz_err *test_held_locks(void)
 {
-    lz_cfolder f;
-    lz_clatch locks[3];
+    lz_cache_folder f;
+    lz_cache_lock locks[3];
     if (!sure())
         return NULL;
     new_folder();
-    LZ_TRY(lz_cfolder_open(true, &f));
+    LZ_TRY(lz_cache_folder_open(true, &f));
     lz_log_set(count_giving_up, NULL, LZ_LOG_WARN);
     hold(&f, "key0", &locks[0]);
     hold(&f, "key1", &locks[1]);
@@ -889,8 +889,8 @@ static lz_err *test_held_locks(void)
     assert_int_equal(gave_up, 1);
     lz_log_set(listen, NULL, LZ_LOG_WARN);
     for (int i = 0; i < 3; i++)
-        lz_clatch_deinit(&locks[i]);
-    lz_cfolder_close(&f);
+        lz_cache_lock_deinit(&locks[i]);
+    lz_cache_folder_close(&f);
     return NULL;
 }
 

@@ -19,7 +19,7 @@ static lz_str part(size_t from, size_t len)
 
 static lz_err *write_entry(lz_str key, lz_str object, lz_text *out)
 {
-    lz_entry_write(key, object, out);
+    lz_native_entry_write(key, object, out);
     lz_err *e = lz_text_check(out);
     if (e)
         lz_text_deinit(out);
@@ -30,11 +30,11 @@ static lz_err *test_round_trip(void)
 {
     for (size_t k = 0; k < 40; k++) {
         lz_text t = { 0 };
-        lz_entry e;
+        lz_native_entry e;
         lz_str key = part(3, k), object = part(50, k * 5);
         LZ_TRY(write_entry(key, object, &t));
-        assert_int_equal(t.len, lz_entry_size(key, object));
-        assert_null(lz_entry_read(lz_text_view(&t), &e));
+        assert_int_equal(t.len, lz_native_entry_size(key, object));
+        assert_null(lz_native_entry_read(lz_text_view(&t), &e));
         assert_true(lz_str_eq(e.key, key));
         assert_true(lz_str_eq(e.object, object));
         assert_int_equal((e.object.ptr - t.ptr) % 16, 0);
@@ -47,15 +47,15 @@ static lz_err *test_round_trip(void)
 static lz_err *test_lengths(void)
 {
     lz_text t = { 0 };
-    lz_entry e;
+    lz_native_entry e;
     LZ_TRY(write_entry(part(0, 21), part(30, 100), &t));
     size_t whole = t.len;
     for (size_t n = 0; n < whole; n++)
-        assert_string_equal(lz_entry_read((lz_str){ t.ptr, n }, &e), "it is cut off");
+        assert_string_equal(lz_native_entry_read((lz_str){ t.ptr, n }, &e), "it is truncated");
     lz_text_fill(&t, '\0', 33);
     lz_err *bad = lz_text_check(&t);
     for (size_t n = whole + 1; !bad && n <= t.len; n++)
-        assert_string_equal(lz_entry_read((lz_str){ t.ptr, n }, &e), "something was added to it");
+        assert_string_equal(lz_native_entry_read((lz_str){ t.ptr, n }, &e), "something was added to it");
     lz_text_deinit(&t);
     return bad;
 }
@@ -63,14 +63,14 @@ static lz_err *test_lengths(void)
 static lz_err *test_each_bit_counts(void)
 {
     lz_text t = { 0 };
-    lz_entry e;
+    lz_native_entry e;
     LZ_TRY(write_entry(part(0, 21), part(30, 100), &t));
     for (size_t bit = 0; bit < 8 * t.len; bit++) {
         t.ptr[bit / 8] = (char)(t.ptr[bit / 8] ^ (1 << bit % 8));
-        assert_non_null(lz_entry_read(lz_text_view(&t), &e));
+        assert_non_null(lz_native_entry_read(lz_text_view(&t), &e));
         t.ptr[bit / 8] = (char)(t.ptr[bit / 8] ^ (1 << bit % 8));
     }
-    assert_null(lz_entry_read(lz_text_view(&t), &e));
+    assert_null(lz_native_entry_read(lz_text_view(&t), &e));
     lz_text_deinit(&t);
     return NULL;
 }
@@ -80,37 +80,37 @@ static lz_err *test_sizes(void)
 {
     static const unsigned char huge[] = { 0xff, 0x7f, 0x40, 0x04 };
     lz_text t = { 0 };
-    lz_entry e;
+    lz_native_entry e;
     LZ_TRY(write_entry(part(0, 16), part(30, 64), &t));
     for (size_t at = 16; at < 32; at++)
         for (size_t i = 0; i < sizeof huge; i++) {
             char was = t.ptr[at];
             t.ptr[at] = (char)huge[i];
-            assert_true(lz_entry_read(lz_text_view(&t), &e) != NULL || was == t.ptr[at]);
+            assert_true(lz_native_entry_read(lz_text_view(&t), &e) != NULL || was == t.ptr[at]);
             t.ptr[at] = was;
         }
     lz_text_deinit(&t);
     lz_str large = { noise, LZ_ENTRY_MOST };
-    assert_int_equal(lz_entry_size(large, (lz_str){ 0 }), 0);
-    assert_int_equal(lz_entry_size((lz_str){ 0 }, large), 0);
-    assert_int_equal(lz_entry_size((lz_str){ noise, SIZE_MAX }, (lz_str){ noise, SIZE_MAX }), 0);
+    assert_int_equal(lz_native_entry_size(large, (lz_str){ 0 }), 0);
+    assert_int_equal(lz_native_entry_size((lz_str){ 0 }, large), 0);
+    assert_int_equal(lz_native_entry_size((lz_str){ noise, SIZE_MAX }, (lz_str){ noise, SIZE_MAX }), 0);
     return NULL;
 }
 
 static lz_err *test_names(void)
 {
     char one[LZ_ENTRY_NAME], two[LZ_ENTRY_NAME];
-    lz_entry_name(part(0, 20), one);
-    lz_entry_name(part(0, 21), two);
+    lz_native_entry_name(part(0, 20), one);
+    lz_native_entry_name(part(0, 21), two);
     assert_string_not_equal(one, two);
-    assert_true(lz_entry_is_name(lz_str_of(one)));
-    assert_false(lz_entry_is_name(lz_str_sub(lz_str_of(one), 1, 39)));
-    assert_false(lz_entry_is_name(LZ_STR("lock")));
-    assert_false(lz_entry_is_name(LZ_STR("")));
+    assert_true(lz_native_entry_is_name(lz_str_of(one)));
+    assert_false(lz_native_entry_is_name(lz_str_sub(lz_str_of(one), 1, 39)));
+    assert_false(lz_native_entry_is_name(LZ_STR("lock")));
+    assert_false(lz_native_entry_is_name(LZ_STR("")));
     one[3] = 'G';
-    assert_false(lz_entry_is_name(lz_str_of(one)));
+    assert_false(lz_native_entry_is_name(lz_str_of(one)));
     two[38] = 'x';
-    assert_false(lz_entry_is_name(lz_str_of(two)));
+    assert_false(lz_native_entry_is_name(lz_str_of(two)));
     return NULL;
 }
 

@@ -17,26 +17,29 @@ static void new_folder(void)
 /* y = x * x + 1 */
 static lz_err *build(lz_kernel **out)
 {
-    lz_kb *b;
-    LZ_TRY(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
-    lz_kv x = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
-    lz_kv y = lz_kb_op2(b, LZ_K_ADD, lz_kb_op2(b, LZ_K_MUL, x, x), lz_kb_const_f(b, LZ_KF32, 1));
-    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT), y);
-    return lz_kb_finish(b, out);
+    lz_kernel_builder *b;
+    LZ_TRY(lz_kernel_builder_create(LZ_KERNEL_ROWS, 0, 1, &b));
+    lz_kernel_value x = lz_kernel_build_load(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT));
+    lz_kernel_value y = lz_kernel_build_op2(b, LZ_KERNEL_ADD, lz_kernel_build_op2(b, LZ_KERNEL_MUL, x, x),
+                                            lz_kernel_build_const_f(b, LZ_KERNEL_F32, 1));
+    lz_kernel_build_store(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT), y);
+    return lz_kernel_builder_finish(b, out);
 }
 
-static const lz_variant side_by_side = { .run = { LZ_RUN_NEXT, LZ_RUN_NEXT } };
+static const lz_native_variant side_by_side = { .run = { LZ_RUN_NEXT, LZ_RUN_NEXT } };
 
-static void assert_right(const lz_ccode *c)
+static void assert_right(const lz_native_loaded *c)
 {
     enum { N = 37 };
     float x[N], y[N + 1];
     for (int i = 0; i < N; i++)
         x[i] = (float)i;
     y[N] = 7;
-    const lz_caccess access[] = { { .base = (char *)x, .step = 4 }, { .base = (char *)y, .step = 4 } };
+    const lz_native_access access[] = { { .base = (char *)x, .step = 4 }, { .base = (char *)y, .step = 4 } };
     void *scratch = aligned_alloc(64, (size_t)(c->needs.scratch + N * c->needs.scratch_row + 127) / 64 * 64);
-    lz_cframe f = { .n_outer = 1, .n_row = N, .access = access, .tiles = lz_tile(), .scratch = scratch };
+    lz_native_frame f = {
+        .n_outer = 1, .n_row = N, .access = access, .tiles = lz_tile(), .scratch = scratch
+    };
     assert_int_equal(c->run(&f), LZ_CODE_FINE);
     for (int i = 0; i < N; i++)
         assert_true(y[i] == x[i] * x[i] + 1);
@@ -47,13 +50,13 @@ static void assert_right(const lz_ccode *c)
 /* One after the other: what is found, and whether it was made for that. */
 static lz_err *get(const lz_kernel *k, bool make, bool *found, bool *made)
 {
-    lz_ccode c = { 0 };
+    lz_native_loaded c = { 0 };
     *made = false;
-    LZ_TRY(lz_code_get(k, &side_by_side, make, &c, made));
+    LZ_TRY(lz_native_get(k, &side_by_side, make, &c, made));
     *found = c.run != NULL;
     if (c.run)
         assert_right(&c);
-    lz_code_unload(&c);
+    lz_native_unload(&c);
     return NULL;
 }
 
@@ -87,17 +90,17 @@ static lz_err *test_get(void)
 }
 
 /* Another object for the one kernel that is there, in an entry without fault. */
-static lz_err *exchange(const lz_cfolder *f, const char *name, lz_str object)
+static lz_err *exchange(const lz_cache_folder *f, const char *name, lz_str object)
 {
-    lz_cobject o;
+    lz_cache_object o;
     lz_text t = { 0 };
-    LZ_TRY(lz_cfolder_read(f, name, &o));
+    LZ_TRY(lz_cache_folder_read(f, name, &o));
     bool ours = lz_str_starts(o.entry.key, LZ_STR("kernel"));
     if (ours)
-        lz_entry_write(o.entry.key, object, &t);
+        lz_native_entry_write(o.entry.key, object, &t);
     lz_err *e = lz_text_check(&t);
     if (!e && ours)
-        e = lz_cfolder_write(f, name, lz_text_view(&t));
+        e = lz_cache_folder_write(f, name, lz_text_view(&t));
     lz_text_deinit(&t);
     lz_mem_free(o.memory);
     return e;
@@ -105,14 +108,14 @@ static lz_err *exchange(const lz_cfolder *f, const char *name, lz_str object)
 
 static lz_err *exchange_all(lz_str object)
 {
-    lz_cfolder f;
-    lz_cinfos all = { 0 };
-    LZ_TRY(lz_cfolder_open(false, &f));
-    lz_err *e = lz_cfolder_list(&f, &all);
+    lz_cache_folder f;
+    lz_cache_files all = { 0 };
+    LZ_TRY(lz_cache_folder_open(false, &f));
+    lz_err *e = lz_cache_folder_list(&f, &all);
     for (size_t i = 0; !e && i < all.len; i++)
         e = exchange(&f, all.data[i].name, object);
     lz_vec_deinit(&all);
-    lz_cfolder_close(&f);
+    lz_cache_folder_close(&f);
     return e;
 }
 
@@ -160,12 +163,12 @@ static lz_err *test_refusals_are_kept(void)
 static bool can_compile(void)
 {
     lz_kernel *k = NULL;
-    lz_ccode c = { 0 };
+    lz_native_loaded c = { 0 };
     bool made = false;
     new_folder();
     lz_err *e = build(&k);
-    e = e ? e : lz_code_get(k, &side_by_side, true, &c, &made);
-    lz_code_unload(&c);
+    e = e ? e : lz_native_get(k, &side_by_side, true, &c, &made);
+    lz_native_unload(&c);
     lz_kernel_release(k);
     lz_err_free(e);
     return made;

@@ -6,23 +6,26 @@ enum { SAME, OP, CONSTANT, DTYPE, VARY, DIMS, PARAM, STORES, MODE, CHANGES };
 
 static lz_err *build(int change, lz_kernel **out)
 {
-    lz_kb *b;
-    LZ_TRY(lz_kb_create(change == MODE ? LZ_K_COLUMNS : LZ_K_ROWS, change == DIMS ? 2 : 1, 1, &b));
+    lz_kernel_builder *b;
+    LZ_TRY(lz_kernel_builder_create(change == MODE ? LZ_KERNEL_COLUMNS : LZ_KERNEL_ROWS,
+                                    change == DIMS ? 2 : 1, 1, &b));
     lz_dtype in = change == DTYPE ? LZ_F16 : LZ_F32;
-    int x = lz_kb_access(b, in, change == VARY ? LZ_K_OUTER : LZ_K_ELEMENT);
-    int y = lz_kb_access(b, LZ_F32, LZ_K_ELEMENT);
-    lz_kv a = lz_kb_param(b, LZ_KF32);
+    int x = lz_kernel_build_access(b, in, change == VARY ? LZ_KERNEL_OUTER : LZ_KERNEL_ELEMENT);
+    int y = lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT);
+    lz_kernel_value a = lz_kernel_build_param(b, LZ_KERNEL_F32);
     if (change == PARAM)
-        lz_kb_param(b, LZ_KI64);
-    lz_kv v = lz_kb_op2(b, change == OP ? LZ_K_SUB : LZ_K_MUL, lz_kb_load(b, x), a);
-    v = lz_kb_op2(b, LZ_K_ADD, v, lz_kb_const_f(b, LZ_KF32, change == CONSTANT ? 2.5 : 1.5));
-    lz_kb_store(b, y, v);
+        lz_kernel_build_param(b, LZ_KERNEL_I64);
+    lz_kernel_value v =
+        lz_kernel_build_op2(b, change == OP ? LZ_KERNEL_SUB : LZ_KERNEL_MUL, lz_kernel_build_load(b, x), a);
+    v = lz_kernel_build_op2(b, LZ_KERNEL_ADD, v,
+                            lz_kernel_build_const_f(b, LZ_KERNEL_F32, change == CONSTANT ? 2.5 : 1.5));
+    lz_kernel_build_store(b, y, v);
     if (change == STORES)
-        lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT), v);
-    return lz_kb_finish(b, out);
+        lz_kernel_build_store(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT), v);
+    return lz_kernel_builder_finish(b, out);
 }
 
-static lz_err *key_of(const lz_kernel *k, const lz_variant *v, const char *target, lz_text *out)
+static lz_err *key_of(const lz_kernel *k, const lz_native_variant *v, const char *target, lz_text *out)
 {
     lz_text_clear(out);
     lz_kernel_key(k, v, target, out);
@@ -31,7 +34,7 @@ static lz_err *key_of(const lz_kernel *k, const lz_variant *v, const char *targe
 
 static lz_err *compare(const lz_kernel *one, const lz_kernel *two, lz_text *t1, lz_text *t2)
 {
-    lz_variant v = { .run = { LZ_RUN_NEXT, LZ_RUN_NEXT } };
+    lz_native_variant v = { .run = { LZ_RUN_NEXT, LZ_RUN_NEXT } };
     LZ_TRY(key_of(one, &v, "cpu", t1));
     LZ_TRY(key_of(two, &v, "cpu", t2));
     assert_int_equal(lz_str_eq(lz_text_view(t1), lz_text_view(t2)), lz_kernel_equal(one, two));
@@ -67,7 +70,7 @@ static lz_err *test_kernels(void)
     return e;
 }
 
-static lz_err *differ(const lz_kernel *k, lz_variant v, const char *target, const lz_text *first,
+static lz_err *differ(const lz_kernel *k, lz_native_variant v, const char *target, const lz_text *first,
                       bool differs)
 {
     lz_text t = { 0 };
@@ -80,8 +83,8 @@ static lz_err *differ(const lz_kernel *k, lz_variant v, const char *target, cons
 
 static lz_err *all_variants(const lz_kernel *k, const lz_text *first)
 {
-    const lz_variant v = { .run = { LZ_RUN_NEXT, LZ_RUN_NEXT } };
-    lz_variant w = v;
+    const lz_native_variant v = { .run = { LZ_RUN_NEXT, LZ_RUN_NEXT } };
+    lz_native_variant w = v;
     LZ_TRY(differ(k, w, "cpu", first, false));
     LZ_TRY(differ(k, w, "cpu2", first, true));
     LZ_TRY(differ(k, w, "", first, true));
@@ -101,7 +104,7 @@ static lz_err *test_variants(void)
 {
     lz_kernel *k;
     lz_text first = { 0 };
-    const lz_variant v = { .run = { LZ_RUN_NEXT, LZ_RUN_NEXT } };
+    const lz_native_variant v = { .run = { LZ_RUN_NEXT, LZ_RUN_NEXT } };
     LZ_TRY(build(SAME, &k));
     lz_err *e = key_of(k, &v, "cpu", &first);
     if (!e)

@@ -17,13 +17,13 @@ enum { COMPILED = 10 }; /* one seed of so many is compiled */
 
 /* The kernel over one outer dimension and one of the row, as code has it. */
 static struct {
-    lz_kir ir;
+    lz_kernel_ir ir;
     lz_program *program;
-    const lz_variant *variant;
+    const lz_native_variant *variant;
 } fake;
 
 /* In a flat kernel nothing is per outer index: which dimensions are the row is up to the cut. */
-static void make_fake(const lz_kernel *k, const lz_ccut *cut)
+static void make_fake(const lz_kernel *k, const lz_native_split *cut)
 {
     fake.ir = k->ir;
     fake.ir.n_outer = fake.ir.n_row = 1;
@@ -39,7 +39,7 @@ static void make_fake(const lz_kernel *k, const lz_ccut *cut)
     for (size_t i = 0; i < k->ir.access.len; i++) {
         fake.ir.access.data[i] = k->ir.access.data[i];
         if (cut->flat)
-            fake.ir.access.data[i].vary = LZ_K_ELEMENT;
+            fake.ir.access.data[i].vary = LZ_KERNEL_ELEMENT;
     }
     assert_null(lz_program_create(&fake.ir, lz_tile(), &fake.program));
     fake.variant = &cut->variant;
@@ -52,25 +52,25 @@ static void drop_fake(void)
     free(fake.ir.access.data);
 }
 
-static int64_t in_piece(const lz_cframe *f, int a, int64_t v)
+static int64_t in_piece(const lz_native_frame *f, int a, int64_t v)
 {
-    const lz_cpiece *p = &f->access[a].pieces[v >> f->piece_shift];
-    int64_t i = v & ((INT64_C(1) << f->piece_shift) - 1), size = lz_kuse_size(&fake.ir.access.data[a]);
+    const lz_native_piece *p = &f->access[a].pieces[v >> f->piece_shift];
+    int64_t i = v & ((INT64_C(1) << f->piece_shift) - 1), size = lz_kernel_use_size(&fake.ir.access.data[a]);
     assert_true(f->piece_shift >= 4 && p->count > 0);
     return (i < p->count ? p->first : p->then) + i * size;
 }
 
 /* Where the element at (outer, row) is, as the frame says. */
-static char *place(const lz_cframe *f, int a, int64_t outer, int64_t row)
+static char *place(const lz_native_frame *f, int a, int64_t outer, int64_t row)
 {
-    const lz_caccess *x = &f->access[a];
+    const lz_native_access *x = &f->access[a];
     bool columns = fake.variant->columns;
     int64_t v = columns ? outer : row, other = columns ? row : outer;
     int64_t along = fake.variant->run[a] == LZ_RUN_TABLE    ? x->table[v]
                     : fake.variant->run[a] == LZ_RUN_PIECES ? in_piece(f, a, v)
                                                             : v * x->step;
     int64_t across = fake.variant->across_table ? x->across_table[other] : other * x->across;
-    return lz_reach_move(x->base, along + across);
+    return lz_pointer_add(x->base, along + across);
 }
 
 static bool by_table(int a)
@@ -80,7 +80,7 @@ static bool by_table(int a)
 }
 
 /* Elements that lie by tables, side by side; or back. */
-static void copy(const lz_cframe *f, int a, char *side, bool back)
+static void copy(const lz_native_frame *f, int a, char *side, bool back)
 {
     size_t size = lz_dtype_bytes(fake.ir.access.data[a].dtype);
     for (int64_t o = 0; o < f->n_outer; o++) {
@@ -91,10 +91,10 @@ static void copy(const lz_cframe *f, int a, char *side, bool back)
     }
 }
 
-static void check_run(const lz_cframe *f, int a)
+static void check_run(const lz_native_frame *f, int a)
 {
-    const lz_caccess *x = &f->access[a];
-    int64_t size = lz_kuse_size(&fake.ir.access.data[a]);
+    const lz_native_access *x = &f->access[a];
+    int64_t size = lz_kernel_use_size(&fake.ir.access.data[a]);
     int64_t n = fake.variant->columns ? f->n_outer : f->n_row;
     if (n > 1 && fake.variant->run[a] == LZ_RUN_SAME)
         assert_int_equal(x->step, 0);
@@ -104,7 +104,7 @@ static void check_run(const lz_cframe *f, int a)
         assert_int_equal((uintptr_t)x->base % 64, 0);
 }
 
-static int outcome_of(lz_cframe *f, lz_err *e)
+static int outcome_of(lz_native_frame *f, lz_err *e)
 {
     int rc = !e ? LZ_CODE_FINE : strstr(lz_err_text(e), "division") ? LZ_CODE_DIVIDED : LZ_CODE_INDEX;
     long long index, dim, size;
@@ -121,21 +121,21 @@ static int outcome_of(lz_cframe *f, lz_err *e)
     return rc;
 }
 
-static int run_fake(lz_cframe *f)
+static int run_fake(lz_native_frame *f)
 {
-    lz_kaccess access[RK_ACCESSES] = { 0 };
+    lz_kernel_access access[RK_ACCESSES] = { 0 };
     int64_t strides[RK_ACCESSES][2] = { 0 }, extents[2] = { f->n_outer, f->n_row };
     char *side[RK_ACCESSES] = { NULL };
     bool columns = fake.variant->columns;
     int n = (int)fake.ir.access.len;
     for (int a = 0; a < n; a++) {
-        const lz_kuse *u = &fake.ir.access.data[a];
-        if (!lz_kuse_any(u))
+        const lz_kernel_use *u = &fake.ir.access.data[a];
+        if (!lz_kernel_use_any(u))
             continue;
-        int64_t size = lz_kuse_size(u);
-        const lz_caccess *x = &f->access[a];
+        int64_t size = lz_kernel_use_size(u);
+        const lz_native_access *x = &f->access[a];
         check_run(f, a);
-        access[a] = (lz_kaccess){ .base = x->base, .strides = strides[a] };
+        access[a] = (lz_kernel_access){ .base = x->base, .strides = strides[a] };
         strides[a][columns] = x->across / size;
         strides[a][!columns] = x->step / size;
         if (!u->loads && !u->stores)
@@ -161,14 +161,14 @@ static int run_fake(lz_cframe *f)
 }
 
 /* Tables of what has no memory, or of what does not move along all of it, are not for it. */
-static bool can_fake(const lz_kernel *k, const lz_ccut *cut)
+static bool can_fake(const lz_kernel *k, const lz_native_split *cut)
 {
     bool can = true;
     for (size_t a = 0; a < k->ir.access.len; a++) {
-        const lz_kuse *u = &k->ir.access.data[a];
+        const lz_kernel_use *u = &k->ir.access.data[a];
         bool table = cut->variant.run[a] == LZ_RUN_TABLE || cut->variant.run[a] == LZ_RUN_PIECES
-                     || (cut->variant.across_table && lz_kuse_any(u));
-        can = can && !(table && (u->affine || (!cut->flat && u->vary == LZ_K_OUTER)));
+                     || (cut->variant.across_table && lz_kernel_use_any(u));
+        can = can && !(table && (u->affine || (!cut->flat && u->vary == LZ_KERNEL_OUTER)));
     }
     return can;
 }
@@ -187,7 +187,7 @@ static void keep(const random_kernel *r, char *copy_of[RK_ACCESSES])
     }
 }
 
-static void show(const random_kernel *r, const lz_kernel *k, const lz_ccut *cut)
+static void show(const random_kernel *r, const lz_kernel *k, const lz_native_split *cut)
 {
     lz_text t = { 0 };
     lz_kernel_print(k, &t);
@@ -223,7 +223,7 @@ static bool equal(int dtype, const char *x, const char *y, size_t bytes)
 }
 
 static void expect(const random_kernel *r, char *const want[RK_ACCESSES], const lz_kernel *k,
-                   const lz_ccut *cut, uint64_t seed, int threads)
+                   const lz_native_split *cut, uint64_t seed, int threads)
 {
     for (int a = 0; a < r->n_access; a++) {
         if (want[a] && !equal(k->ir.access.data[a].dtype, want[a], r->access[a].base, r->bytes[a])) {
@@ -238,22 +238,22 @@ static void expect(const random_kernel *r, char *const want[RK_ACCESSES], const 
 static bool try_seed(uint64_t seed, bool large, lz_pool *const pools[3])
 {
     static random_kernel r;
-    static lz_ccut cut;
+    static lz_native_split cut;
     lz_kernel *k = rk_make(&r, seed, large);
     lz_kernel_args args = rk_args(&r);
     char *want[RK_ACCESSES] = { NULL };
     bool can = false;
     if (k) {
-        assert_null(lz_ccut_make(k, &args, &cut));
+        assert_null(lz_native_split_make(k, &args, &cut));
         can = can_fake(k, &cut);
     }
     lz_err *first = can ? lz_program_run(k->program, &args, NULL) : NULL;
     keep(&r, want);
     for (int t = 0; can && t < 3; t++) {
-        lz_ccode code = { .run = run_fake, .needs = { .scratch = 100, .strip = 7 + t } };
+        lz_native_loaded code = { .run = run_fake, .needs = { .scratch = 100, .strip = 7 + t } };
         code.needs.scratch_row = t == 1 ? 8 : 0;
         make_fake(k, &cut);
-        lz_err *e = lz_code_run(&code, &cut, pools[t]);
+        lz_err *e = lz_native_run(&code, &cut, pools[t]);
         drop_fake();
         assert_string_equal(e ? lz_err_text(e) : "", first ? lz_err_text(first) : "");
         if (!e)
@@ -284,7 +284,7 @@ static bool is_nan(int dtype, const char *p)
 
 /* To the last bit, but for those of a NaN. */
 static void expect_numbers(const random_kernel *r, char *const want[RK_ACCESSES], const lz_kernel *k,
-                           const lz_ccut *cut, uint64_t seed, int threads)
+                           const lz_native_split *cut, uint64_t seed, int threads)
 {
     for (int a = 0; a < r->n_access; a++) {
         size_t size = lz_dtype_bytes(r->dtypes[a]);
@@ -305,14 +305,14 @@ static void expect_numbers(const random_kernel *r, char *const want[RK_ACCESSES]
 static bool try_compiled(uint64_t seed, bool large, lz_pool *const pools[3])
 {
     static random_kernel r;
-    static lz_ccut cut;
+    static lz_native_split cut;
     lz_kernel *k = rk_make(&r, seed, large);
     lz_kernel_args args = rk_args(&r);
     char *want[RK_ACCESSES] = { NULL };
     lz_err *first = k ? lz_program_run(k->program, &args, NULL) : NULL;
     keep(&r, want);
     if (k)
-        assert_null(lz_ccut_make(k, &args, &cut));
+        assert_null(lz_native_split_make(k, &args, &cut));
     for (int t = 0; k && t < 3; t++) {
         lz_err *e = lz_kernel_run(k, &args, pools[t]);
         if (strcmp(e ? lz_err_text(e) : "", first ? lz_err_text(first) : "") != 0) {
@@ -368,31 +368,32 @@ static void test_random_kernels(void **state)
 /* x[i] = a * b + c on tensors of these strides */
 static lz_kernel *plain_kernel(int dims)
 {
-    lz_kb *b;
+    lz_kernel_builder *b;
     lz_kernel *k;
-    assert_null(lz_kb_create(LZ_K_ROWS, 0, dims, &b));
-    lz_kv v[3];
+    assert_null(lz_kernel_builder_create(LZ_KERNEL_ROWS, 0, dims, &b));
+    lz_kernel_value v[3];
     for (int i = 0; i < 3; i++)
-        v[i] = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
-    lz_kv y = lz_kb_op2(b, LZ_K_ADD, lz_kb_op2(b, LZ_K_MUL, v[0], v[1]), v[2]);
-    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT), y);
-    assert_null(lz_kb_finish(b, &k));
+        v[i] = lz_kernel_build_load(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT));
+    lz_kernel_value y =
+        lz_kernel_build_op2(b, LZ_KERNEL_ADD, lz_kernel_build_op2(b, LZ_KERNEL_MUL, v[0], v[1]), v[2]);
+    lz_kernel_build_store(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT), y);
+    assert_null(lz_kernel_builder_finish(b, &k));
     return k;
 }
 
 static void test_cuts(void **state)
 {
     static float memory[64];
-    static lz_ccut cut;
+    static lz_native_split cut;
     (void)state;
     /* [5, 100]: dense, a row for all, a value for each row, dense: rows, the third hoisted */
     int64_t extents[] = { 5, 100 }, dense[] = { 100, 1 }, row[] = { 0, 1 }, column[] = { 1, 0 };
-    lz_kaccess access[] = {
+    lz_kernel_access access[] = {
         { memory, 0, dense }, { memory, 0, row }, { memory, 0, column }, { memory, 0, dense }
     };
     lz_kernel_args args = { .extents = extents, .access = access };
     lz_kernel *k = plain_kernel(2);
-    assert_null(lz_ccut_make(k, &args, &cut));
+    assert_null(lz_native_split_make(k, &args, &cut));
     assert_int_equal(cut.vectors.total, 100);
     assert_int_equal(cut.around.total, 5);
     const uint8_t rows[] = { LZ_RUN_NEXT, LZ_RUN_NEXT, LZ_RUN_SAME, LZ_RUN_NEXT };
@@ -400,15 +401,24 @@ static void test_cuts(void **state)
     /* [100000, 3]: the last dimension is short, so several go together, by tables */
     extents[0] = 100000;
     extents[1] = dense[0] = 3;
-    assert_null(lz_ccut_make(k, &args, &cut));
+    assert_null(lz_native_split_make(k, &args, &cut));
     const uint8_t tables[] = { LZ_RUN_NEXT, LZ_RUN_TABLE, LZ_RUN_TABLE, LZ_RUN_NEXT };
     assert_memory_equal(cut.variant.run, tables, 4);
     assert_int_equal(cut.vectors.total, 341 * 3);
     assert_int_equal(cut.tail, 100000 % 341 * 3);
     assert_int_equal(cut.around.total, 100000 / 341 + 1);
+    /* the same where nothing is dense: one column after the other */
+    const int64_t apart[] = { 10, 1 };
+    access[0].strides = access[3].strides = apart;
+    assert_null(lz_native_split_make(k, &args, &cut));
+    const uint8_t steps[] = { LZ_RUN_STEP, LZ_RUN_SAME, LZ_RUN_NEXT, LZ_RUN_STEP };
+    assert_memory_equal(cut.variant.run, steps, 4);
+    assert_int_equal(cut.vectors.total, 100000);
+    assert_int_equal(cut.around.total, 3);
+    access[0].strides = access[3].strides = dense;
     /* all dense: one axis, whatever the shape */
     access[1].strides = access[2].strides = dense;
-    assert_null(lz_ccut_make(k, &args, &cut));
+    assert_null(lz_native_split_make(k, &args, &cut));
     assert_int_equal(cut.vectors.total, 300000);
     assert_int_equal(cut.around.total, 1);
     lz_kernel_release(k);
@@ -417,13 +427,14 @@ static void test_cuts(void **state)
 /* x - max(x) on rows */
 static lz_kernel *row_kernel(void)
 {
-    lz_kb *b;
+    lz_kernel_builder *b;
     lz_kernel *k;
-    assert_null(lz_kb_create(LZ_K_ROWS, 1, 1, &b));
-    lz_kv x = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
-    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT),
-                lz_kb_op2(b, LZ_K_SUB, x, lz_kb_reduce(b, LZ_K_RMAX, x)));
-    assert_null(lz_kb_finish(b, &k));
+    assert_null(lz_kernel_builder_create(LZ_KERNEL_ROWS, 1, 1, &b));
+    lz_kernel_value x = lz_kernel_build_load(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT));
+    lz_kernel_build_store(
+        b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT),
+        lz_kernel_build_op2(b, LZ_KERNEL_SUB, x, lz_kernel_build_reduce(b, LZ_KERNEL_RMAX, x)));
+    assert_null(lz_kernel_builder_finish(b, &k));
     return k;
 }
 
@@ -440,15 +451,15 @@ static void test_large_outputs_stream(void **state)
                   { 4096, 1030, 0, false, false },
                   { 64, 1024, 0, false, false } };
     static _Alignas(64) char memory[2][128]; /* is not looked at */
-    static lz_ccut cut;
+    static lz_native_split cut;
     (void)state;
     lz_kernel *k = row_kernel();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int64_t extents[] = { cases[i].rows, cases[i].length }, strides[] = { cases[i].length, 1 };
-        lz_kaccess access[] = { { memory[0], 0, strides },
-                                { memory[!cases[i].in_place] + cases[i].from, 0, strides } };
+        lz_kernel_access access[] = { { memory[0], 0, strides },
+                                      { memory[!cases[i].in_place] + cases[i].from, 0, strides } };
         lz_kernel_args args = { .extents = extents, .access = access };
-        assert_null(lz_ccut_make(k, &args, &cut));
+        assert_null(lz_native_split_make(k, &args, &cut));
         assert_int_equal(cut.variant.stream[1], cases[i].streams);
     }
     lz_kernel_release(k);
@@ -459,17 +470,19 @@ static void test_large_outputs_stream(void **state)
 /* softmax, its greatest element and where that is */
 static lz_kernel *long_kernel(void)
 {
-    lz_kb *b;
+    lz_kernel_builder *b;
     lz_kernel *k;
-    assert_null(lz_kb_create(LZ_K_ROWS, 1, 1, &b));
-    lz_kv x = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
-    lz_kv most = lz_kb_reduce(b, LZ_K_RMAX, x);
-    lz_kv e = lz_kb_op1(b, LZ_K_EXP, lz_kb_op2(b, LZ_K_SUB, x, most));
-    lz_kv y = lz_kb_op2(b, LZ_K_DIV, e, lz_kb_reduce(b, LZ_K_RSUM, e));
-    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT), y);
-    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_OUTER), most);
-    lz_kb_store(b, lz_kb_access(b, LZ_I64, LZ_K_OUTER), lz_kb_reduce(b, LZ_K_RARGMAX, y));
-    assert_null(lz_kb_finish(b, &k));
+    assert_null(lz_kernel_builder_create(LZ_KERNEL_ROWS, 1, 1, &b));
+    lz_kernel_value x = lz_kernel_build_load(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT));
+    lz_kernel_value most = lz_kernel_build_reduce(b, LZ_KERNEL_RMAX, x);
+    lz_kernel_value e = lz_kernel_build_op1(b, LZ_KERNEL_EXP, lz_kernel_build_op2(b, LZ_KERNEL_SUB, x, most));
+    lz_kernel_value y =
+        lz_kernel_build_op2(b, LZ_KERNEL_DIV, e, lz_kernel_build_reduce(b, LZ_KERNEL_RSUM, e));
+    lz_kernel_build_store(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT), y);
+    lz_kernel_build_store(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_OUTER), most);
+    lz_kernel_build_store(b, lz_kernel_build_access(b, LZ_I64, LZ_KERNEL_OUTER),
+                          lz_kernel_build_reduce(b, LZ_KERNEL_RARGMAX, y));
+    assert_null(lz_kernel_builder_finish(b, &k));
     return k;
 }
 
@@ -478,7 +491,7 @@ enum { ROWS = 3, LENGTH = 1000003 };
 static void run_long(const lz_kernel *k, float *x, float *y, float most[ROWS], int64_t at[ROWS], int threads)
 {
     const int64_t extents[] = { ROWS, LENGTH }, strides[] = { LENGTH, 1 }, outer[] = { 1, 0 };
-    const lz_kaccess access[] = {
+    const lz_kernel_access access[] = {
         { x, 0, strides }, { y, 0, strides }, { most, 0, outer }, { at, 0, outer }
     };
     lz_kernel_args args = { .extents = extents, .access = access };
@@ -524,15 +537,18 @@ static void test_threads_share_long_rows(void **state)
 /* The same row as the only one: here compiled code, too, is shared. Its sum tells. */
 static lz_kernel *only_row(void)
 {
-    lz_kb *b;
+    lz_kernel_builder *b;
     lz_kernel *k;
-    assert_null(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
-    lz_kv x = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
-    lz_kv e = lz_kb_op1(b, LZ_K_EXP, lz_kb_op2(b, LZ_K_SUB, x, lz_kb_reduce(b, LZ_K_RMAX, x)));
-    lz_kv sum = lz_kb_reduce(b, LZ_K_RSUM, e);
-    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT), lz_kb_op2(b, LZ_K_DIV, e, sum));
-    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_OUTER), sum);
-    assert_null(lz_kb_finish(b, &k));
+    assert_null(lz_kernel_builder_create(LZ_KERNEL_ROWS, 0, 1, &b));
+    lz_kernel_value x = lz_kernel_build_load(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT));
+    lz_kernel_value e = lz_kernel_build_op1(
+        b, LZ_KERNEL_EXP,
+        lz_kernel_build_op2(b, LZ_KERNEL_SUB, x, lz_kernel_build_reduce(b, LZ_KERNEL_RMAX, x)));
+    lz_kernel_value sum = lz_kernel_build_reduce(b, LZ_KERNEL_RSUM, e);
+    lz_kernel_build_store(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT),
+                          lz_kernel_build_op2(b, LZ_KERNEL_DIV, e, sum));
+    lz_kernel_build_store(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_OUTER), sum);
+    assert_null(lz_kernel_builder_finish(b, &k));
     return k;
 }
 
@@ -547,9 +563,9 @@ static void test_compiled_rows_are_shared(void **state)
     for (int i = 0; i < N; i++)
         x[i] = (float)(i * 7919LL % 1000003) * 1e-5f;
     for (int threads = 0; threads <= 3; threads++) { /* 0: interpreted, alone */
-        const lz_kaccess access[] = { { x, 0, one },
-                                      { threads ? z : y, 0, one },
-                                      { &sum[threads > 0], 0, none } };
+        const lz_kernel_access access[] = { { x, 0, one },
+                                            { threads ? z : y, 0, one },
+                                            { &sum[threads > 0], 0, none } };
         lz_kernel_args args = { .extents = &n, .access = access };
         lz_pool *pool = NULL;
         assert_null(lz_pool_create(threads ? threads : 1, &pool));
@@ -568,6 +584,81 @@ static void test_compiled_rows_are_shared(void **state)
     free(z);
 }
 
+/* ---- columns of a wider tensor ---- */
+
+enum { IMAGES = 9, HEIGHT = 300, WIDTH = 40, WIDER = WIDTH + 2 * 4 };
+
+/* Edges of a padding: reads rows given by an index, and stores to columns. `twice`: y = x + x. */
+static lz_kernel *edge_kernel(bool twice)
+{
+    lz_kernel_builder *b;
+    lz_kernel *k;
+    assert_null(lz_kernel_builder_create(LZ_KERNEL_ROWS, 0, 3, &b));
+    lz_kernel_value row = lz_kernel_build_load(b, lz_kernel_build_access(b, LZ_I64, LZ_KERNEL_ELEMENT));
+    lz_kernel_value width = lz_kernel_build_const_i(b, LZ_KERNEL_I64, WIDTH);
+    lz_kernel_value x = lz_kernel_build_gather(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT),
+                                               lz_kernel_build_op2(b, LZ_KERNEL_MUL, row, width));
+    x = twice ? lz_kernel_build_op2(b, LZ_KERNEL_ADD, x, x) : x;
+    lz_kernel_build_store(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT), x);
+    assert_null(lz_kernel_builder_finish(b, &k));
+    return k;
+}
+
+typedef struct edge {
+    int64_t row[HEIGHT];
+    float x[IMAGES][HEIGHT][WIDTH], y[IMAGES][HEIGHT][WIDER];
+} edge;
+
+static void expect_edge(const edge *e, int columns, float factor)
+{
+    for (int i = 0; i < IMAGES; i++)
+        for (int h = 0; h < HEIGHT; h++)
+            for (int w = 0; w < WIDER; w++) {
+                float want = w < columns ? factor * e->x[i][e->row[h]][columns - w] : -1;
+                if (e->y[i][h][w] != want)
+                    fail_msg("%d columns: [%d][%d][%d] is %g, not %g", columns, i, h, w,
+                             (double)e->y[i][h][w], (double)want);
+            }
+}
+
+/* y[i][h][w] = x[i][row[h]][columns - w] */
+static void copy_edge(edge *e, const lz_kernel *k, int columns, lz_pool *pool)
+{
+    static const int64_t by_row[] = { 0, 1, 0 }, back[] = { HEIGHT * WIDTH, 0, -1 },
+                         wider[] = { HEIGHT * WIDER, WIDER, 1 };
+    const int64_t extents[] = { IMAGES, HEIGHT, columns };
+    const lz_kernel_access access[] = { { e->row, 0, by_row }, { e->x, columns, back }, { e->y, 0, wider } };
+    lz_kernel_args args = { .extents = extents, .access = access };
+    for (int i = 0; i < IMAGES * HEIGHT * WIDER; i++)
+        (&e->y[0][0][0])[i] = -1;
+    assert_null(lz_kernel_run(k, &args, pool));
+}
+
+static void test_edges(void **state)
+{
+    static edge e;
+    (void)state;
+    for (int h = 0; h < HEIGHT; h++)
+        e.row[h] = h < 7 ? 7 - h : h;
+    for (int i = 0; i < IMAGES * HEIGHT * WIDTH; i++)
+        (&e.x[0][0][0])[i] = (float)i;
+    for (int twice = 0; twice < 2; twice++) {
+        lz_kernel *k = edge_kernel(twice);
+        for (int threads = 0; threads <= 3; threads++) { /* 0: interpreted */
+            lz_pool *pool = NULL;
+            assert_null(lz_pool_create(threads ? threads : 1, &pool));
+            lz_jit_mode_set(threads ? LZ_JIT_NOW : LZ_JIT_OFF);
+            for (int columns = 1; columns <= 8; columns++) {
+                copy_edge(&e, k, columns, pool);
+                expect_edge(&e, columns, twice ? 2 : 1);
+            }
+            lz_pool_destroy(pool);
+        }
+        lz_kernel_release(k);
+    }
+    lz_jit_mode_set(LZ_JIT_OFF);
+}
+
 /* test_code_launch [FROM TO]: the seeds to try */
 int main(int argc, char **argv)
 {
@@ -580,6 +671,7 @@ int main(int argc, char **argv)
                                         cmocka_unit_test(test_cuts),
                                         cmocka_unit_test(test_large_outputs_stream),
                                         cmocka_unit_test(test_threads_share_long_rows),
-                                        cmocka_unit_test(test_compiled_rows_are_shared) };
+                                        cmocka_unit_test(test_compiled_rows_are_shared),
+                                        cmocka_unit_test(test_edges) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

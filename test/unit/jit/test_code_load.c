@@ -23,14 +23,14 @@ static int64_t chosen(int64_t i, int64_t v)
     return of[i & 7];
 }
 
-static void check_runs(const lz_ccode *c)
+static void check_runs(const lz_native_loaded *c)
 {
     double x[100], expect[100];
     for (int i = 0; i < 100; i++) {
         x[i] = i;
         expect[i] = i * 0.5 + (double)((i & 7) * (i & 7) + chosen(i, (int64_t)i * i));
     }
-    lz_cframe f = { .n_row = 100, .scratch = (char *)x };
+    lz_native_frame f = { .n_row = 100, .scratch = (char *)x };
     assert_int_equal(c->run(&f), LZ_CODE_FINE);
     assert_memory_equal(x, expect, sizeof x);
     assert_int_equal(c->walk(&f, 4, 10, 3), LZ_CODE_INDEX);
@@ -44,15 +44,15 @@ static void check_runs(const lz_ccode *c)
 static lz_err *load_and_run(const char *path)
 {
     object o;
-    lz_ccode c;
+    lz_native_loaded c;
     LZ_TRY(read_object(path, &o));
-    lz_err *e = lz_code_load(o.bytes, o.size, &c);
+    lz_err *e = lz_native_load(o.bytes, o.size, &c);
     lz_mem_free(o.bytes);
     LZ_TRY(e);
     check_runs(&c);
-    lz_code_unload(&c);
+    lz_native_unload(&c);
     assert_null(c.memory);
-    lz_code_unload(&c);
+    lz_native_unload(&c);
     return NULL;
 }
 
@@ -69,9 +69,9 @@ static lz_err *test_absolute_addresses(void)
 static lz_err *expect_refused(const char *path, lz_code code, const char *part)
 {
     object o;
-    lz_ccode c;
+    lz_native_loaded c;
     LZ_TRY(read_object(path, &o));
-    lz_err *e = lz_code_load(o.bytes, o.size, &c);
+    lz_err *e = lz_native_load(o.bytes, o.size, &c);
     lz_mem_free(o.bytes);
     return lz_check_err(e, code, part);
 }
@@ -104,9 +104,9 @@ static void protection(const void *p, char out[5])
 static lz_err *test_never_writable_and_executable(void)
 {
     object o;
-    lz_ccode c;
+    lz_native_loaded c;
     LZ_TRY(read_object(CODE_good, &o));
-    lz_err *e = lz_code_load(o.bytes, o.size, &c);
+    lz_err *e = lz_native_load(o.bytes, o.size, &c);
     lz_mem_free(o.bytes);
     LZ_TRY(e);
     char first[5], last[5];
@@ -114,20 +114,20 @@ static lz_err *test_never_writable_and_executable(void)
     protection((char *)c.memory + c.size - 1, last);
     assert_string_equal(first, "r-xp");
     assert_string_equal(last, "r--p");
-    lz_code_unload(&c);
+    lz_native_unload(&c);
     return NULL;
 }
 
 /* True if it was refused. Only what is refused for a reason counts. */
 static bool refused(const void *bytes, size_t size)
 {
-    lz_ccode c = { 0 };
-    lz_err *e = lz_code_load(bytes, size, &c);
+    lz_native_loaded c = { 0 };
+    lz_err *e = lz_native_load(bytes, size, &c);
     if (e)
         assert_true(lz_err_code(e) != LZ_ERR_INTERNAL && lz_err_text(e)[0] != '\0');
     bool was = e != NULL;
     lz_err_free(e);
-    lz_code_unload(&c);
+    lz_native_unload(&c);
     return was;
 }
 
@@ -232,11 +232,11 @@ static lz_err *test_broken_headers(void)
     lz_err *e = NULL;
     for (size_t i = 0; !e && i < sizeof ways / sizeof *ways; i++) {
         object o;
-        lz_ccode c;
+        lz_native_loaded c;
         LZ_TRY(read_object(CODE_good, &o));
         Elf64_Ehdr *h = (Elf64_Ehdr *)(void *)o.bytes;
         ways[i].how(h, (Elf64_Shdr *)(void *)(o.bytes + h->e_shoff), h->e_shnum);
-        e = lz_check_err(lz_code_load(o.bytes, o.size, &c), i == 1 ? LZ_ERR_UNSUPPORTED : LZ_ERR_SYNTAX,
+        e = lz_check_err(lz_native_load(o.bytes, o.size, &c), i == 1 ? LZ_ERR_UNSUPPORTED : LZ_ERR_SYNTAX,
                          ways[i].says);
         lz_mem_free(o.bytes);
     }

@@ -91,13 +91,13 @@ static bool llvm_is_loaded(void)
 static void child(int start, int out)
 {
     told t = { 0 };
-    lz_codes_counts c;
+    lz_native_codes_counts c;
     char go;
     bool ok = read(start, &go, 1) == 0; /* until the parent lets everybody go */
-    lz_err *e = lz_codes_open(NULL);
+    lz_err *e = lz_native_codes_open(NULL);
     for (uint64_t seed = 1; seed <= KERNELS; seed++)
         run_both(seed, &t);
-    lz_codes_count(&c);
+    lz_native_codes_count(&c);
     t.compiles = c.compiles;
     t.disk_hits = c.disk_hits;
     t.loaded = llvm_is_loaded();
@@ -157,7 +157,7 @@ static int damage_all(void (*damage)(const char *path, size_t size))
         char path[600];
         struct stat st;
         snprintf(path, sizeof path, "%s/%s", folder, f->d_name);
-        if (!lz_entry_is_name(lz_str_of(f->d_name)) || stat(path, &st) != 0)
+        if (!lz_native_entry_is_name(lz_str_of(f->d_name)) || stat(path, &st) != 0)
             continue;
         damage(path, (size_t)st.st_size);
         n++;

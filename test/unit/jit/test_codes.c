@@ -17,8 +17,8 @@ static atomic_int scratch; /* bytes that the code says it needs */
 
 enum { MARK = 7 };
 
-/* y[i] = x[i] + c is what the kernel does; this adds MARK more, so that it can be told apart. */
-static int run_marked(lz_cframe *f)
+/* y[i] = x[i] + c is what the kernel does; this adds MARK more, so that the two differ. */
+static int run_marked(lz_native_frame *f)
 {
     atomic_fetch_add(&runs, 1);
     const float *x = (const float *)(const void *)f->access[0].base;
@@ -28,7 +28,8 @@ static int run_marked(lz_cframe *f)
     return LZ_CODE_FINE;
 }
 
-static lz_err *source(const lz_kernel *k, const lz_variant *v, bool make, lz_ccode *out, bool *was_made)
+static lz_err *source(const lz_kernel *k, const lz_native_variant *v, bool make, lz_native_loaded *out,
+                      bool *was_made)
 {
     assert_true(k->ir.nodes.len > 0 && v->run[0] == LZ_RUN_NEXT);
     atomic_fetch_add(&asked, 1);
@@ -39,7 +40,7 @@ static lz_err *source(const lz_kernel *k, const lz_variant *v, bool make, lz_cco
         return NULL;
     atomic_fetch_add(&made, make);
     *was_made = make && !atomic_load(&on_disk);
-    *out = (lz_ccode){ .run = run_marked, .needs = { .scratch = atomic_load(&scratch) } };
+    *out = (lz_native_loaded){ .run = run_marked, .needs = { .scratch = atomic_load(&scratch) } };
     return NULL;
 }
 
@@ -51,25 +52,26 @@ static void begin(lz_jit_mode mode)
     atomic_store(&answer, LZ_OK);
     atomic_store(&on_disk, false);
     atomic_store(&scratch, 0);
-    lz_codes_source_set(source);
+    lz_native_codes_source_set(source);
     lz_jit_mode_set(mode);
 }
 
 static lz_err *end(lz_err *e)
 {
-    lz_codes_source_set(NULL);
+    lz_native_codes_source_set(NULL);
     lz_jit_mode_set(LZ_JIT_OFF);
     return e;
 }
 
 static lz_err *add_kernel(double c, lz_kernel **out)
 {
-    lz_kb *b;
-    LZ_TRY(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
-    lz_kv x = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
-    lz_kv y = lz_kb_op2(b, LZ_K_ADD, x, lz_kb_const_f(b, LZ_KF32, c));
-    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT), y);
-    return lz_kb_finish(b, out);
+    lz_kernel_builder *b;
+    LZ_TRY(lz_kernel_builder_create(LZ_KERNEL_ROWS, 0, 1, &b));
+    lz_kernel_value x = lz_kernel_build_load(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT));
+    lz_kernel_value y =
+        lz_kernel_build_op2(b, LZ_KERNEL_ADD, x, lz_kernel_build_const_f(b, LZ_KERNEL_F32, c));
+    lz_kernel_build_store(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT), y);
+    return lz_kernel_builder_finish(b, out);
 }
 
 enum { N = 5000 };
@@ -80,7 +82,7 @@ static lz_err *run(const lz_kernel *k, int64_t n, int *out)
     static const float zeros[N];
     static _Thread_local float y[N];
     const int64_t one[] = { 1 };
-    const lz_kaccess access[] = { { (void *)zeros, 0, one }, { y, 0, one } };
+    const lz_kernel_access access[] = { { (void *)zeros, 0, one }, { y, 0, one } };
     lz_kernel_args args = { .extents = &n, .access = access };
     memset(y, 0, sizeof y);
     LZ_TRY(lz_kernel_run(k, &args, NULL));
@@ -161,10 +163,10 @@ static lz_err *share(lz_kernel *k)
 static lz_err *test_equal_kernels_share(void)
 {
     lz_kernel *k = NULL;
-    lz_codes_counts before, now;
+    lz_native_codes_counts before, now;
     begin(LZ_JIT_NOW);
-    lz_codes_count(&before);
-    LZ_TRY(lz_codes_open(NULL));
+    lz_native_codes_count(&before);
+    LZ_TRY(lz_native_codes_open(NULL));
     lz_err *e = add_kernel(1, &k);
     if (!e) {
         e = share(k);
@@ -176,11 +178,11 @@ static lz_err *test_equal_kernels_share(void)
         assert_true(e || made == 2);
         lz_kernel_release(k);
     }
-    lz_codes_count(&now);
+    lz_native_codes_count(&now);
     assert_true(e || now.compiles - before.compiles == 2);
     assert_true(e || now.entries == 2);
-    lz_codes_close(NULL);
-    lz_codes_count(&now);
+    lz_native_codes_close(NULL);
+    lz_native_codes_count(&now);
     assert_int_equal(now.entries, 0);
     return end(e);
 }
@@ -192,7 +194,7 @@ static lz_err *test_refused_once(void)
     int64_t refused = -1;
     begin(LZ_JIT_NOW);
     LZ_TRY(lz_metrics_create(0, &m));
-    lz_err *e = lz_codes_open(m);
+    lz_err *e = lz_native_codes_open(m);
     if (e) {
         lz_metrics_destroy(m);
         return end(e);
@@ -208,8 +210,31 @@ static lz_err *test_refused_once(void)
         assert_true(e || lz_check_failing() || refused == 1);
         lz_kernel_release(k);
     }
-    lz_codes_close(m);
+    lz_native_codes_close(m);
     lz_metrics_destroy(m);
+    return end(e);
+}
+
+static lz_err *expect_fault(const lz_kernel *k)
+{
+    int got;
+    lz_err *e = run(k, N, &got);
+    if (!e && lz_check_failing()) /* memory is out: interpreted */
+        return lz_err_oom();
+    return lz_check_err(e, LZ_ERR_INTERNAL, "said so");
+}
+
+/* A broken invariant of the compiler reaches each run; the interpreter would hide it. */
+static lz_err *test_fault_is_reported(void)
+{
+    lz_kernel *k = NULL;
+    LZ_TRY(add_kernel(1, &k));
+    begin(LZ_JIT_NOW);
+    atomic_store(&answer, LZ_ERR_INTERNAL);
+    lz_err *e = expect_fault(k);
+    e = e ? e : expect_fault(k);
+    assert_true(e || lz_check_failing() || asked == 1);
+    lz_kernel_release(k);
     return end(e);
 }
 
@@ -260,28 +285,28 @@ static void test_hot_kernels_are_swapped(void **state)
     (void)state;
     begin(LZ_JIT_BACKGROUND);
     must(lz_metrics_create(0, &m));
-    must(lz_codes_open(m));
+    must(lz_native_codes_open(m));
     must(add_kernel(1, &k));
     must(expect(k, 100, 1)); /* tiny: nobody looks */
-    lz_codes_wait();
+    lz_native_codes_wait();
     assert_int_equal(asked, 0);
     must(expect(k, N, 1)); /* looked for on the disk, once */
-    lz_codes_wait();
+    lz_native_codes_wait();
     must(expect(k, N, 1));
-    lz_codes_wait();
+    lz_native_codes_wait();
     assert_int_equal(asked, 1);
     for (int i = 0; i < 3000000 / N; i++) {
         int got = -1;
         must(run(k, N, &got));
         assert_true(got == 1 || got == 1 + MARK);
     }
-    lz_codes_wait();
+    lz_native_codes_wait();
     must(expect(k, N, 1 + MARK));
     assert_int_equal(made, 1);
     assert_true(lz_metrics_value(m, LZ_STR("KernelSwap"), &value) && value == 1);
     assert_true(lz_metrics_value(m, LZ_STR("KernelDiskHit"), &value) && value == 0);
     lz_kernel_release(k);
-    lz_codes_close(m);
+    lz_native_codes_close(m);
     lz_metrics_destroy(m);
     must(end(NULL));
 }
@@ -292,7 +317,8 @@ static lz_kernel *compiled;
 static atomic_bool under_way, released;
 
 /* Makes the same kernel again, as expanding it may, and is the last that has it. */
-static lz_err *slow_source(const lz_kernel *k, const lz_variant *v, bool make, lz_ccode *out, bool *was_made)
+static lz_err *slow_source(const lz_kernel *k, const lz_native_variant *v, bool make, lz_native_loaded *out,
+                           bool *was_made)
 {
     lz_kernel *mine = lz_kernel_retain(compiled);
     atomic_store(&under_way, true);
@@ -307,21 +333,21 @@ static lz_err *slow_source(const lz_kernel *k, const lz_variant *v, bool make, l
 
 static void test_closing_ends_the_thread(void **state)
 {
-    lz_codes_counts counts;
+    lz_native_codes_counts counts;
     (void)state;
     begin(LZ_JIT_BACKGROUND);
-    lz_codes_source_set(slow_source);
+    lz_native_codes_source_set(slow_source);
     atomic_store(&under_way, false);
     atomic_store(&released, false);
-    must(lz_codes_open(NULL));
+    must(lz_native_codes_open(NULL));
     must(add_kernel(1, &compiled));
     must(expect(compiled, N, 1)); /* looked for on the disk */
     while (!atomic_load(&under_way))
         sched_yield();
     lz_kernel_release(compiled);
     atomic_store(&released, true);
-    lz_codes_close(NULL);
-    lz_codes_count(&counts);
+    lz_native_codes_close(NULL);
+    lz_native_codes_count(&counts);
     assert_int_equal(counts.entries, 0); /* nobody holds anything, and nobody is at work */
     must(end(NULL));
 }
@@ -332,12 +358,12 @@ static void test_nothing_is_compiled_in_a_pause(void **state)
     (void)state;
     begin(LZ_JIT_BACKGROUND);
     must(add_kernel(1, &k));
-    lz_codes_pause();
+    lz_native_codes_pause();
     for (int i = 0; i <= 3000000 / N; i++)
         must(expect(k, N, 1));
     assert_int_equal(made, 0);
-    lz_codes_resume();
-    lz_codes_wait();
+    lz_native_codes_resume();
+    lz_native_codes_wait();
     must(expect(k, N, 1 + MARK));
     assert_int_equal(made, 1);
     lz_kernel_release(k);
@@ -347,16 +373,16 @@ static void test_nothing_is_compiled_in_a_pause(void **state)
 static void test_what_is_on_the_disk_comes_soon(void **state)
 {
     lz_kernel *k = NULL;
-    lz_codes_counts before, now;
+    lz_native_codes_counts before, now;
     (void)state;
     begin(LZ_JIT_BACKGROUND);
     atomic_store(&on_disk, true);
-    lz_codes_count(&before);
+    lz_native_codes_count(&before);
     must(add_kernel(1, &k));
     must(expect(k, N, 1));
-    lz_codes_wait();
+    lz_native_codes_wait();
     must(expect(k, N, 1 + MARK));
-    lz_codes_count(&now);
+    lz_native_codes_count(&now);
     assert_int_equal(now.disk_hits - before.disk_hits, 1);
     assert_int_equal(now.compiles - before.compiles, 0);
     lz_kernel_release(k);
@@ -368,16 +394,16 @@ static void test_there_is_a_bound(void **state)
 {
     enum { MANY = 4300, BOUND = 4096 };
     lz_kernel *k = NULL;
-    lz_codes_counts c;
+    lz_native_codes_counts c;
     (void)state;
     begin(LZ_JIT_NOW);
-    must(lz_codes_open(NULL));
+    must(lz_native_codes_open(NULL));
     for (int i = 0; i < MANY; i++) {
         must(add_kernel(i, &k));
         must(expect(k, 8, 1 + MARK));
         lz_kernel_release(k);
     }
-    lz_codes_count(&c);
+    lz_native_codes_count(&c);
     assert_int_equal(c.entries, BOUND);
     assert_int_equal(made, MANY);
     must(add_kernel(MANY - 1, &k)); /* still there */
@@ -388,8 +414,8 @@ static void test_there_is_a_bound(void **state)
     must(expect(k, 8, 1 + MARK));
     lz_kernel_release(k);
     assert_int_equal(made, MANY + 1);
-    lz_codes_close(NULL);
-    lz_codes_count(&c);
+    lz_native_codes_close(NULL);
+    lz_native_codes_count(&c);
     assert_int_equal(c.entries, 0);
     must(end(NULL));
 }
@@ -459,8 +485,8 @@ static void test_kernels_come_and_go(void **state)
         pthread_join(threads[i], &wrong);
         assert_null(wrong);
     }
-    lz_codes_counts c;
-    lz_codes_count(&c);
+    lz_native_codes_counts c;
+    lz_native_codes_count(&c);
     assert_int_equal(c.entries, 0);
     must(end(NULL));
 }
@@ -470,7 +496,7 @@ static int child(const lz_kernel *k)
 {
     int got = 0;
     lz_err *e = run(k, N, &got);
-    lz_codes_wait();
+    lz_native_codes_wait();
     e = e ? e : run(k, N, &got);
     return !e && got == 1 + MARK ? 0 : 1;
 }
@@ -485,7 +511,7 @@ static void test_fork(void **state)
     must(add_kernel(1, &k));
     must(add_kernel(2, &other));
     must(expect(other, N, 1 + 1)); /* starts the thread */
-    lz_codes_wait();
+    lz_native_codes_wait();
     pid_t pid = fork();
     if (pid == 0)
         _exit(child(k));
@@ -510,6 +536,7 @@ int main(void)
         LZ_TEST(test_now),
         LZ_TEST(test_equal_kernels_share),
         LZ_TEST(test_refused_once),
+        LZ_TEST(test_fault_is_reported),
         LZ_TEST(test_no_compiler_is_known_once),
         LZ_TEST(test_bad_mode),
         cmocka_unit_test(test_hot_kernels_are_swapped),

@@ -12,45 +12,45 @@ static int n_targets;
 enum { MOST = 24 };
 
 typedef struct bench {
-    lz_kb *b;
+    lz_kernel_builder *b;
     lz_kernel *k;
     int64_t extents[2], strides[MOST][2];
-    lz_kaccess access[MOST];
+    lz_kernel_access access[MOST];
     char *memory[MOST], *want[MOST];
     int dtype[MOST], n;
     bool stored[MOST];
-    lz_kscalar params[4];
+    lz_kernel_scalar params[4];
     random_kernel dice;
 } bench;
 
-static void open_bench(bench *t, lz_kmode mode)
+static void open_bench(bench *t, lz_kernel_mode mode)
 {
     *t = (bench){ .dice.state = 12345 };
-    assert_null(lz_kb_create(mode, 1, 1, &t->b));
+    assert_null(lz_kernel_builder_create(mode, 1, 1, &t->b));
 }
 
-static int add_access(bench *t, int dtype, lz_kvary vary, bool stored)
+static int add_access(bench *t, int dtype, lz_kernel_vary vary, bool stored)
 {
     t->dtype[t->n] = dtype;
     t->stored[t->n] = stored;
-    t->n = lz_kb_access(t->b, (lz_dtype)dtype, vary) + 1;
+    t->n = lz_kernel_build_access(t->b, (lz_dtype)dtype, vary) + 1;
     return t->n - 1;
 }
 
-static lz_kv input(bench *t, int dtype)
+static lz_kernel_value input(bench *t, int dtype)
 {
-    return lz_kb_load(t->b, add_access(t, dtype, LZ_K_ELEMENT, false));
+    return lz_kernel_build_load(t->b, add_access(t, dtype, LZ_KERNEL_ELEMENT, false));
 }
 
-static void output(bench *t, int dtype, lz_kv x)
+static void output(bench *t, int dtype, lz_kernel_value x)
 {
-    lz_kvary vary = lz_kb_varies(t->b, x) ? LZ_K_ELEMENT : LZ_K_OUTER;
-    lz_kb_store(t->b, add_access(t, dtype, vary, true), x);
+    lz_kernel_vary vary = lz_kernel_build_varies(t->b, x) ? LZ_KERNEL_ELEMENT : LZ_KERNEL_OUTER;
+    lz_kernel_build_store(t->b, add_access(t, dtype, vary, true), x);
 }
 
 static void finish(bench *t)
 {
-    assert_null(lz_kb_finish(t->b, &t->k));
+    assert_null(lz_kernel_builder_finish(t->b, &t->k));
 }
 
 static void drop_memory(bench *t)
@@ -81,7 +81,8 @@ static void set_extents(bench *t, int64_t outer, int64_t row, int64_t gap)
     t->extents[0] = outer;
     t->extents[1] = row * gap;
     for (int a = 0; a < t->n; a++) {
-        bool columns = t->k->ir.mode == LZ_K_COLUMNS, still = t->k->ir.access.data[a].vary == LZ_K_OUTER;
+        bool columns = t->k->ir.mode == LZ_KERNEL_COLUMNS,
+             still = t->k->ir.access.data[a].vary == LZ_KERNEL_OUTER;
         t->strides[a][0] = still ? 1 : columns ? gap : row * gap;
         t->strides[a][1] = still ? 0 : columns ? outer * gap : gap;
         t->memory[a] = aligned_alloc(64, (bytes_of(t, a) + 127) / 64 * 64);
@@ -91,7 +92,7 @@ static void set_extents(bench *t, int64_t outer, int64_t row, int64_t gap)
         memset(t->memory[a], 0, bytes_of(t, a));
         if (!t->stored[a])
             rk_fill(&t->dice, t->dtype[a], t->memory[a], t->extents[0] * t->extents[1]);
-        t->access[a] = (lz_kaccess){ t->memory[a], 0, t->strides[a] };
+        t->access[a] = (lz_kernel_access){ t->memory[a], 0, t->strides[a] };
     }
     t->extents[1] = row;
 }
@@ -134,7 +135,7 @@ typedef struct shapes {
     int force;
 } shapes;
 
-static void try_shape(bench *t, const lz_ccode *c, const shapes *s, const lz_target *target)
+static void try_shape(bench *t, const lz_native_loaded *c, const shapes *s, const lz_target *target)
 {
     static emit_run run;
     lz_kernel_args args = bench_args(t);
@@ -151,7 +152,7 @@ static void try_shape(bench *t, const lz_ccode *c, const shapes *s, const lz_tar
 static void try_target(bench *t, const shapes *s, const lz_target *target)
 {
     static emit_run run;
-    lz_ccode code = { 0 };
+    lz_native_loaded code = { 0 };
     set_extents(t, 3, 9, s->gap);
     lz_kernel_args args = bench_args(t);
     er_init(&run, t->k, &args, 0, s->force);
@@ -165,7 +166,7 @@ static void try_target(bench *t, const shapes *s, const lz_target *target)
             try_shape(t, &code, s, target);
         }
     }
-    lz_code_unload(&code);
+    lz_native_unload(&code);
 }
 
 static void try_shapes(bench *t, shapes s)
@@ -176,38 +177,41 @@ static void try_shapes(bench *t, shapes s)
 
 static const int64_t few[] = { 2, -1 }, lengths[] = { 0, 1, 15, 16, 17, 63, 64, 65, 130, -1 };
 
-static const int dtype_of_type[LZ_KTYPES] = { LZ_BOOL, LZ_I32, LZ_I64, LZ_F32, LZ_F64 };
+static const int dtype_of_type[LZ_KERNEL_TYPES] = { LZ_BOOL, LZ_I32, LZ_I64, LZ_F32, LZ_F64 };
 
 /* ---- operations ---- */
 
 static bool divides(int op, int t)
 {
-    return t < LZ_KF32
-           && (op == LZ_K_IDIV || op == LZ_K_IDIV_FLOOR || op == LZ_K_FMOD || op == LZ_K_REMAINDER);
+    return t < LZ_KERNEL_F32
+           && (op == LZ_KERNEL_IDIV || op == LZ_KERNEL_IDIV_FLOOR || op == LZ_KERNEL_FMOD
+               || op == LZ_KERNEL_REMAINDER);
 }
 
 static void add_op(bench *t, int op, int type)
 {
-    lz_kv x = input(t, op == LZ_K_SELECT ? LZ_BOOL : dtype_of_type[type]);
-    int n = lz_kop_operands((lz_kop)op);
-    lz_kv y = n > 1 ? input(t, dtype_of_type[type]) : x, z = n > 2 ? input(t, dtype_of_type[type]) : x;
+    lz_kernel_value x = input(t, op == LZ_KERNEL_SELECT ? LZ_BOOL : dtype_of_type[type]);
+    int n = lz_kernel_op_operands((lz_kernel_op)op);
+    lz_kernel_value y = n > 1 ? input(t, dtype_of_type[type]) : x,
+                    z = n > 2 ? input(t, dtype_of_type[type]) : x;
     if (divides(op, type))
-        y = lz_kb_op2(t->b, LZ_K_OR, y, lz_kb_const_i(t->b, (lz_ktype)type, 1));
-    lz_kv r = n == 1   ? lz_kb_op1(t->b, (lz_kop)op, x)
-              : n == 2 ? lz_kb_op2(t->b, (lz_kop)op, x, y)
-                       : lz_kb_op3(t->b, (lz_kop)op, x, y, z);
-    output(t, dtype_of_type[lz_kb_type(t->b, r)], r);
+        y = lz_kernel_build_op2(t->b, LZ_KERNEL_OR, y,
+                                lz_kernel_build_const_i(t->b, (lz_kernel_type)type, 1));
+    lz_kernel_value r = n == 1   ? lz_kernel_build_op1(t->b, (lz_kernel_op)op, x)
+                        : n == 2 ? lz_kernel_build_op2(t->b, (lz_kernel_op)op, x, y)
+                                 : lz_kernel_build_op3(t->b, (lz_kernel_op)op, x, y, z);
+    output(t, dtype_of_type[lz_kernel_build_type(t->b, r)], r);
 }
 
 static void test_operations(void **state)
 {
     (void)state;
     static const int64_t rows[] = { 1000, -1 };
-    for (int op = 0; op < LZ_K_SCALE; op++) {
+    for (int op = 0; op < LZ_KERNEL_SCALE; op++) {
         bench t;
-        open_bench(&t, LZ_K_ROWS);
-        for (int type = 0; type < LZ_KTYPES; type++) {
-            if (lz_kop_types((lz_kop)op) >> type & 1)
+        open_bench(&t, LZ_KERNEL_ROWS);
+        for (int type = 0; type < LZ_KERNEL_TYPES; type++) {
+            if (lz_kernel_op_types((lz_kernel_op)op) >> type & 1)
                 add_op(&t, op, type);
         }
         finish(&t);
@@ -227,10 +231,10 @@ static void test_casts(void **state)
     static const int64_t rows[] = { 700, -1 };
     for (int i = 0; i < DTYPES; i++) {
         bench t;
-        open_bench(&t, LZ_K_ROWS);
-        lz_kv x = input(&t, dtypes[i]);
+        open_bench(&t, LZ_KERNEL_ROWS);
+        lz_kernel_value x = input(&t, dtypes[i]);
         for (int k = 0; k < DTYPES; k++) /* through the computing type, and stored as it is */
-            output(&t, dtypes[k], lz_kb_cast(t.b, x, (lz_dtype)dtypes[k]));
+            output(&t, dtypes[k], lz_kernel_build_cast(t.b, x, (lz_dtype)dtypes[k]));
         output(&t, dtypes[i], x);
         finish(&t);
         try_shapes(&t, (shapes){ few, rows, 1, 0 });
@@ -247,12 +251,12 @@ static void test_accesses(void **state)
     for (int run = LZ_RUN_NEXT; run < LZ_RUNS; run++) {
         for (int half = 0; gaps[run] && half < 2; half++) {
             bench t;
-            open_bench(&t, LZ_K_ROWS);
-            lz_kv mask = input(&t, LZ_BOOL);
+            open_bench(&t, LZ_KERNEL_ROWS);
+            lz_kernel_value mask = input(&t, LZ_BOOL);
             for (int i = half * DTYPES / 2; i < (half + 1) * DTYPES / 2; i++) {
-                lz_kv x = input(&t, dtypes[i]);
-                int other = add_access(&t, dtypes[i], LZ_K_ELEMENT, false);
-                output(&t, dtypes[i], lz_kb_load_if(t.b, other, mask, x));
+                lz_kernel_value x = input(&t, dtypes[i]);
+                int other = add_access(&t, dtypes[i], LZ_KERNEL_ELEMENT, false);
+                output(&t, dtypes[i], lz_kernel_build_load_if(t.b, other, mask, x));
             }
             finish(&t);
             try_shapes(&t, (shapes){ few, lengths, gaps[run], run + 1 });
@@ -273,12 +277,12 @@ static void lay_out(bench *t, const lz_kernel_args *args, emit_run *run)
 
 static void expect_run(bench *t, emit_run *run, const lz_target *target)
 {
-    lz_ccode code = { 0 };
+    lz_native_loaded code = { 0 };
     assert_null(er_compile(run, target, &code));
     assert_null(er_call(run, &code));
     expect_wanted(t, 1, target->name);
     er_free(run);
-    lz_code_unload(&code);
+    lz_native_unload(&code);
     close_bench(t);
 }
 
@@ -287,9 +291,9 @@ static void try_across(const lz_target *target, int64_t outer, int64_t row)
 {
     static emit_run run;
     bench t;
-    open_bench(&t, LZ_K_ROWS);
-    lz_kv x = input(&t, LZ_F32), y = input(&t, LZ_F32);
-    output(&t, LZ_F32, lz_kb_op2(t.b, LZ_K_SUB, x, y));
+    open_bench(&t, LZ_KERNEL_ROWS);
+    lz_kernel_value x = input(&t, LZ_F32), y = input(&t, LZ_F32);
+    output(&t, LZ_F32, lz_kernel_build_op2(t.b, LZ_KERNEL_SUB, x, y));
     finish(&t);
     set_extents(&t, outer, row, 1);
     t.strides[0][0] = 1;
@@ -315,8 +319,8 @@ static void try_backwards(const lz_target *target, int dtype, int64_t row)
 {
     static emit_run run;
     bench t;
-    open_bench(&t, LZ_K_ROWS);
-    lz_kv x = input(&t, dtype);
+    open_bench(&t, LZ_KERNEL_ROWS);
+    lz_kernel_value x = input(&t, dtype);
     output(&t, dtype, x);
     output(&t, dtype, x);
     finish(&t);
@@ -350,15 +354,16 @@ enum { PIECES_MOST = 4, PIECE_MOST = 1500, GAP = 3, PIECES_ROOM = 2 * PIECES_MOS
 
 static lz_kernel *pieces_kernel(int dtype)
 {
-    lz_kb *b;
+    lz_kernel_builder *b;
     lz_kernel *k;
-    assert_null(lz_kb_create(LZ_K_ROWS, 1, 2, &b));
-    lz_kv x = lz_kb_load(b, lz_kb_access(b, (lz_dtype)dtype, LZ_K_ELEMENT));
-    lz_kb_store(b, lz_kb_access(b, (lz_dtype)dtype, LZ_K_ELEMENT), x);
-    lz_kb_store(b, lz_kb_access(b, (lz_dtype)dtype, LZ_K_ELEMENT), x);
-    lz_kv most = lz_kb_reduce(b, LZ_K_RMAX, x);
-    lz_kb_store(b, lz_kb_access(b, (lz_dtype)dtype, LZ_K_OUTER), most);
-    assert_null(lz_kb_finish(b, &k));
+    assert_null(lz_kernel_builder_create(LZ_KERNEL_ROWS, 1, 2, &b));
+    lz_kernel_value x =
+        lz_kernel_build_load(b, lz_kernel_build_access(b, (lz_dtype)dtype, LZ_KERNEL_ELEMENT));
+    lz_kernel_build_store(b, lz_kernel_build_access(b, (lz_dtype)dtype, LZ_KERNEL_ELEMENT), x);
+    lz_kernel_build_store(b, lz_kernel_build_access(b, (lz_dtype)dtype, LZ_KERNEL_ELEMENT), x);
+    lz_kernel_value most = lz_kernel_build_reduce(b, LZ_KERNEL_RMAX, x);
+    lz_kernel_build_store(b, lz_kernel_build_access(b, (lz_dtype)dtype, LZ_KERNEL_OUTER), most);
+    assert_null(lz_kernel_builder_finish(b, &k));
     return k;
 }
 
@@ -369,11 +374,11 @@ static void try_pieces(const lz_kernel *k, const lz_target *target, int dtype, i
     random_kernel dice = { .state = 5 };
     int64_t extents[] = { 2, pieces, n }, apart[] = { pieces * (n + GAP), n + GAP, 1 },
             dense[] = { pieces * n, n, 1 }, outer[] = { 1, 0, 0 };
-    lz_kaccess access[] = {
+    lz_kernel_access access[] = {
         { memory[0], 0, apart }, { memory[1], 0, dense }, { memory[2], 0, apart }, { memory[3], 0, outer }
     };
     lz_kernel_args args = { .extents = extents, .access = access };
-    lz_ccode code = { 0 };
+    lz_native_loaded code = { 0 };
     memset(memory, 0, sizeof memory);
     rk_fill(&dice, dtype, memory[0], PIECES_ROOM);
     assert_null(lz_program_run(k->program, &args, NULL));
@@ -387,7 +392,7 @@ static void try_pieces(const lz_kernel *k, const lz_target *target, int dtype, i
     for (int a = 0; a < 4; a++)
         assert_int_equal(er_difference(dtype, memory[a], want[a], sizeof memory[a] - 8), -1);
     er_free(&run);
-    lz_code_unload(&code);
+    lz_native_unload(&code);
 }
 
 static void test_pieces(void **state)
@@ -410,18 +415,21 @@ static void test_gathered_rows(void **state)
     (void)state;
     for (int i = 0; i < DTYPES; i++) {
         bench t;
-        open_bench(&t, LZ_K_ROWS);
-        lz_kv at = lz_kb_load(t.b, add_access(&t, LZ_I64, LZ_K_OUTER, false));
-        lz_kv two = lz_kb_const_i(t.b, LZ_KI64, 2);
-        at = lz_kb_op2(t.b, LZ_K_SUB, lz_kb_const_i(t.b, LZ_KI64, 0),
-                       lz_kb_op2(t.b, LZ_K_REMAINDER, at, two)); /* 0 or 1 before */
-        lz_kv mask = input(&t, LZ_BOOL);
-        int one = add_access(&t, dtypes[i], LZ_K_ELEMENT, false);
-        int other = add_access(&t, dtypes[i], LZ_K_ELEMENT, false);
-        lz_kv first = lz_kb_affine(t.b, add_access(&t, LZ_I64, LZ_K_ELEMENT, false));
-        lz_kv inside = lz_kb_op2(t.b, LZ_K_GT, first, lz_kb_const_i(t.b, LZ_KI64, 0));
-        lz_kv x = lz_kb_gather(t.b, one, lz_kb_op2(t.b, LZ_K_MUL, at, at));
-        output(&t, dtypes[i], lz_kb_gather_if(t.b, other, at, lz_kb_op2(t.b, LZ_K_AND, mask, inside), x));
+        open_bench(&t, LZ_KERNEL_ROWS);
+        lz_kernel_value at = lz_kernel_build_load(t.b, add_access(&t, LZ_I64, LZ_KERNEL_OUTER, false));
+        lz_kernel_value two = lz_kernel_build_const_i(t.b, LZ_KERNEL_I64, 2);
+        at = lz_kernel_build_op2(t.b, LZ_KERNEL_SUB, lz_kernel_build_const_i(t.b, LZ_KERNEL_I64, 0),
+                                 lz_kernel_build_op2(t.b, LZ_KERNEL_REMAINDER, at, two)); /* 0 or 1 before */
+        lz_kernel_value mask = input(&t, LZ_BOOL);
+        int one = add_access(&t, dtypes[i], LZ_KERNEL_ELEMENT, false);
+        int other = add_access(&t, dtypes[i], LZ_KERNEL_ELEMENT, false);
+        lz_kernel_value first = lz_kernel_build_affine(t.b, add_access(&t, LZ_I64, LZ_KERNEL_ELEMENT, false));
+        lz_kernel_value inside =
+            lz_kernel_build_op2(t.b, LZ_KERNEL_GT, first, lz_kernel_build_const_i(t.b, LZ_KERNEL_I64, 0));
+        lz_kernel_value x = lz_kernel_build_gather(t.b, one, lz_kernel_build_op2(t.b, LZ_KERNEL_MUL, at, at));
+        output(&t, dtypes[i],
+               lz_kernel_build_gather_if(t.b, other, at,
+                                         lz_kernel_build_op2(t.b, LZ_KERNEL_AND, mask, inside), x));
         finish(&t);
         try_shapes(&t, (shapes){ few, lengths, 1, 0 });
         close_bench(&t);
@@ -433,14 +441,17 @@ static void test_gathers(void **state)
     (void)state;
     for (int i = 0; i < DTYPES; i++) {
         bench t;
-        open_bench(&t, LZ_K_ROWS);
-        lz_kv n = lz_kb_const_i(t.b, LZ_KI64, 2);
-        lz_kv index = lz_kb_op2(t.b, LZ_K_REMAINDER, input(&t, LZ_I64), n);
-        index = lz_kb_check(t.b, lz_kb_op2(t.b, LZ_K_SUB, index, n), n, 0, true);
-        lz_kv still = lz_kb_gather(t.b, add_access(&t, dtypes[i], LZ_K_OUTER, false), index);
-        lz_kv mask = input(&t, LZ_BOOL);
-        int moving = add_access(&t, dtypes[i], LZ_K_ELEMENT, false);
-        output(&t, dtypes[i], lz_kb_gather_if(t.b, moving, lz_kb_const_i(t.b, LZ_KI64, 0), mask, still));
+        open_bench(&t, LZ_KERNEL_ROWS);
+        lz_kernel_value n = lz_kernel_build_const_i(t.b, LZ_KERNEL_I64, 2);
+        lz_kernel_value index = lz_kernel_build_op2(t.b, LZ_KERNEL_REMAINDER, input(&t, LZ_I64), n);
+        index = lz_kernel_build_check(t.b, lz_kernel_build_op2(t.b, LZ_KERNEL_SUB, index, n), n, 0, true);
+        lz_kernel_value still =
+            lz_kernel_build_gather(t.b, add_access(&t, dtypes[i], LZ_KERNEL_OUTER, false), index);
+        lz_kernel_value mask = input(&t, LZ_BOOL);
+        int moving = add_access(&t, dtypes[i], LZ_KERNEL_ELEMENT, false);
+        output(&t, dtypes[i],
+               lz_kernel_build_gather_if(t.b, moving, lz_kernel_build_const_i(t.b, LZ_KERNEL_I64, 0), mask,
+                                         still));
         output(&t, LZ_I64, index);
         finish(&t);
         try_shapes(&t, (shapes){ few, lengths, 1, 0 });
@@ -452,21 +463,22 @@ static void test_gathers(void **state)
 
 static bool takes(int kind, int type)
 {
-    bool bits = kind == LZ_K_RAND || kind == LZ_K_ROR || kind == LZ_K_RXOR;
-    bool order = kind == LZ_K_RMAX || kind == LZ_K_RMIN;
-    return type == LZ_KBOOL ? bits || order : bits ? type < LZ_KF32 : true;
+    bool bits = kind == LZ_KERNEL_RAND || kind == LZ_KERNEL_ROR || kind == LZ_KERNEL_RXOR;
+    bool order = kind == LZ_KERNEL_RMAX || kind == LZ_KERNEL_RMIN;
+    return type == LZ_KERNEL_BOOL ? bits || order : bits ? type < LZ_KERNEL_F32 : true;
 }
 
-static void try_along(lz_kmode mode, int type, bool scan, shapes s)
+static void try_along(lz_kernel_mode mode, int type, bool scan, shapes s)
 {
     bench t;
     open_bench(&t, mode);
-    lz_kv x = input(&t, dtype_of_type[type]);
-    for (int kind = 0; kind < LZ_K_REDUCES; kind++) {
+    lz_kernel_value x = input(&t, dtype_of_type[type]);
+    for (int kind = 0; kind < LZ_KERNEL_REDUCES; kind++) {
         if (!takes(kind, type))
             continue;
-        lz_kv r = scan ? lz_kb_scan(t.b, (lz_kreduce)kind, x) : lz_kb_reduce(t.b, (lz_kreduce)kind, x);
-        output(&t, dtype_of_type[lz_kb_type(t.b, r)], r);
+        lz_kernel_value r = scan ? lz_kernel_build_scan(t.b, (lz_kernel_reduction)kind, x)
+                                 : lz_kernel_build_reduce(t.b, (lz_kernel_reduction)kind, x);
+        output(&t, dtype_of_type[lz_kernel_build_type(t.b, r)], r);
     }
     finish(&t);
     try_shapes(&t, s);
@@ -478,9 +490,9 @@ static void test_reductions(void **state)
     (void)state;
     static const int64_t rows[] = { 0, 1, 15, 16, 17, 63, 64, 65, 4095, 4096, 4097, 3 * 4096 + 70, -1 };
     static const int64_t one[] = { 1, -1 }, long_rows[] = { 65 * 4096 + 33, -1 };
-    for (int type = 0; type < LZ_KTYPES; type++) {
-        try_along(LZ_K_ROWS, type, false, (shapes){ few, rows, 1, 0 });
-        try_along(LZ_K_ROWS, type, false, (shapes){ one, long_rows, 1, 0 });
+    for (int type = 0; type < LZ_KERNEL_TYPES; type++) {
+        try_along(LZ_KERNEL_ROWS, type, false, (shapes){ few, rows, 1, 0 });
+        try_along(LZ_KERNEL_ROWS, type, false, (shapes){ one, long_rows, 1, 0 });
     }
 }
 
@@ -488,9 +500,9 @@ static void test_scans(void **state)
 {
     (void)state;
     static const int64_t columns[] = { 1, 17, 100, -1 }, rows[] = { 0, 1, 5, 20, -1 };
-    for (int type = 0; type < LZ_KTYPES; type++) {
-        try_along(LZ_K_ROWS, type, true, (shapes){ few, lengths, 1, 0 });
-        try_along(LZ_K_COLUMNS, type, true, (shapes){ columns, rows, 1, 0 });
+    for (int type = 0; type < LZ_KERNEL_TYPES; type++) {
+        try_along(LZ_KERNEL_ROWS, type, true, (shapes){ few, lengths, 1, 0 });
+        try_along(LZ_KERNEL_COLUMNS, type, true, (shapes){ columns, rows, 1, 0 });
     }
 }
 
@@ -499,14 +511,15 @@ static void test_single_scans(void **state)
 {
     (void)state;
     static const int64_t outer[] = { 0, 1, 3, 4, 5, 9, -1 }, rows[] = { 0, 1, 7, 40, -1 };
-    for (int type = 0; type < LZ_KTYPES; type++) {
-        for (int kind = 0; kind < LZ_K_REDUCES; kind++) {
+    for (int type = 0; type < LZ_KERNEL_TYPES; type++) {
+        for (int kind = 0; kind < LZ_KERNEL_REDUCES; kind++) {
             bench t;
             if (!takes(kind, type))
                 continue;
-            open_bench(&t, LZ_K_ROWS);
-            lz_kv r = lz_kb_scan(t.b, (lz_kreduce)kind, input(&t, dtype_of_type[type]));
-            output(&t, dtype_of_type[lz_kb_type(t.b, r)], r);
+            open_bench(&t, LZ_KERNEL_ROWS);
+            lz_kernel_value r =
+                lz_kernel_build_scan(t.b, (lz_kernel_reduction)kind, input(&t, dtype_of_type[type]));
+            output(&t, dtype_of_type[lz_kernel_build_type(t.b, r)], r);
             finish(&t);
             try_shapes(&t, (shapes){ outer, rows, 1, 0 });
             close_bench(&t);
@@ -520,10 +533,10 @@ static void test_scan_outer(void **state)
     (void)state;
     static const int64_t outer[] = { 1, 6, -1 };
     bench t;
-    open_bench(&t, LZ_K_ROWS);
-    lz_kv own = lz_kb_load(t.b, add_access(&t, LZ_F32, LZ_K_OUTER, false));
-    lz_kv x = lz_kb_op2(t.b, LZ_K_MUL, input(&t, LZ_F32), own);
-    output(&t, LZ_F32, lz_kb_scan(t.b, LZ_K_RSUM, x));
+    open_bench(&t, LZ_KERNEL_ROWS);
+    lz_kernel_value own = lz_kernel_build_load(t.b, add_access(&t, LZ_F32, LZ_KERNEL_OUTER, false));
+    lz_kernel_value x = lz_kernel_build_op2(t.b, LZ_KERNEL_MUL, input(&t, LZ_F32), own);
+    output(&t, LZ_F32, lz_kernel_build_scan(t.b, LZ_KERNEL_RSUM, x));
     output(&t, LZ_F32, own);
     finish(&t);
     try_shapes(&t, (shapes){ outer, lengths, 1, 0 });
@@ -536,9 +549,9 @@ static void test_columns(void **state)
     static const int64_t columns[] = { 1, 15, 16, 17, 65, 1100, -1 }, some[] = { 5, -1 };
     static const int64_t rows[] = { 0, 1, 3, 4, 5, 8, 11, -1 };
     static const int64_t many[] = { 255, 256, 257, 1030, 64 * 256 + 700, -1 };
-    for (int type = 0; type < LZ_KTYPES; type++) {
-        try_along(LZ_K_COLUMNS, type, false, (shapes){ columns, rows, 1, 0 });
-        try_along(LZ_K_COLUMNS, type, false, (shapes){ some, many, 1, 0 });
+    for (int type = 0; type < LZ_KERNEL_TYPES; type++) {
+        try_along(LZ_KERNEL_COLUMNS, type, false, (shapes){ columns, rows, 1, 0 });
+        try_along(LZ_KERNEL_COLUMNS, type, false, (shapes){ some, many, 1, 0 });
     }
 }
 
@@ -546,12 +559,15 @@ static void test_columns(void **state)
 static void test_softmax(void **state)
 {
     (void)state;
-    for (int mode = LZ_K_ROWS; mode <= LZ_K_COLUMNS; mode++) {
+    for (int mode = LZ_KERNEL_ROWS; mode <= LZ_KERNEL_COLUMNS; mode++) {
         bench t;
-        open_bench(&t, (lz_kmode)mode);
-        lz_kv x = input(&t, LZ_F32);
-        lz_kv e = lz_kb_op1(t.b, LZ_K_EXP, lz_kb_op2(t.b, LZ_K_SUB, x, lz_kb_reduce(t.b, LZ_K_RMAX, x)));
-        output(&t, LZ_F32, lz_kb_op2(t.b, LZ_K_DIV, e, lz_kb_reduce(t.b, LZ_K_RSUM, e)));
+        open_bench(&t, (lz_kernel_mode)mode);
+        lz_kernel_value x = input(&t, LZ_F32);
+        lz_kernel_value e = lz_kernel_build_op1(
+            t.b, LZ_KERNEL_EXP,
+            lz_kernel_build_op2(t.b, LZ_KERNEL_SUB, x, lz_kernel_build_reduce(t.b, LZ_KERNEL_RMAX, x)));
+        output(&t, LZ_F32,
+               lz_kernel_build_op2(t.b, LZ_KERNEL_DIV, e, lz_kernel_build_reduce(t.b, LZ_KERNEL_RSUM, e)));
         finish(&t);
         try_shapes(&t, (shapes){ few, lengths, 1, 0 });
         close_bench(&t);
@@ -564,10 +580,11 @@ static void test_random_numbers(void **state)
 {
     (void)state;
     bench t;
-    open_bench(&t, LZ_K_ROWS);
-    lz_kv seed = lz_kb_param(t.b, LZ_KI64), stream = input(&t, LZ_I64), index = input(&t, LZ_I64);
+    open_bench(&t, LZ_KERNEL_ROWS);
+    lz_kernel_value seed = lz_kernel_build_param(t.b, LZ_KERNEL_I64), stream = input(&t, LZ_I64),
+                    index = input(&t, LZ_I64);
     for (int word = 0; word < 4; word++)
-        output(&t, LZ_I64, lz_kb_philox(t.b, word, seed, stream, index));
+        output(&t, LZ_I64, lz_kernel_build_philox(t.b, word, seed, stream, index));
     finish(&t);
     t.params[0].i = INT64_C(0x123456789abcdef);
     try_shapes(&t, (shapes){ few, lengths, 1, 0 });
@@ -579,10 +596,12 @@ static void try_failures(const lz_target *target, bool divide)
 {
     static emit_run run;
     bench t;
-    lz_ccode code = { 0 };
-    open_bench(&t, LZ_K_ROWS);
-    lz_kv x = input(&t, LZ_I64), seven = lz_kb_const_i(t.b, LZ_KI64, 7);
-    output(&t, LZ_I64, divide ? lz_kb_op2(t.b, LZ_K_IDIV, seven, x) : lz_kb_check(t.b, x, seven, 5, false));
+    lz_native_loaded code = { 0 };
+    open_bench(&t, LZ_KERNEL_ROWS);
+    lz_kernel_value x = input(&t, LZ_I64), seven = lz_kernel_build_const_i(t.b, LZ_KERNEL_I64, 7);
+    output(&t, LZ_I64,
+           divide ? lz_kernel_build_op2(t.b, LZ_KERNEL_IDIV, seven, x)
+                  : lz_kernel_build_check(t.b, x, seven, 5, false));
     finish(&t);
     set_extents(&t, 1, 21, 1);
     lz_kernel_args args = bench_args(&t);
@@ -599,7 +618,7 @@ static void try_failures(const lz_target *target, bool divide)
         lz_err_free(e);
     }
     er_free(&run);
-    lz_code_unload(&code);
+    lz_native_unload(&code);
     close_bench(&t);
 }
 
@@ -617,10 +636,11 @@ static void try_in_place(const lz_target *target, bool stream, int64_t n)
 {
     static emit_run run;
     bench t;
-    lz_ccode code = { 0 };
-    open_bench(&t, LZ_K_ROWS);
-    lz_kv x = input(&t, LZ_F32), y = input(&t, LZ_F32);
-    output(&t, LZ_F32, lz_kb_op2(t.b, LZ_K_SUB, y, lz_kb_op2(t.b, LZ_K_MUL, x, x)));
+    lz_native_loaded code = { 0 };
+    open_bench(&t, LZ_KERNEL_ROWS);
+    lz_kernel_value x = input(&t, LZ_F32), y = input(&t, LZ_F32);
+    output(&t, LZ_F32,
+           lz_kernel_build_op2(t.b, LZ_KERNEL_SUB, y, lz_kernel_build_op2(t.b, LZ_KERNEL_MUL, x, x)));
     finish(&t);
     set_extents(&t, 1, n, 1);
     lz_kernel_args args = bench_args(&t);
@@ -633,7 +653,7 @@ static void try_in_place(const lz_target *target, bool stream, int64_t n)
     assert_null(er_call(&run, &code));
     assert_int_equal(er_difference(LZ_F32, t.memory[0], t.want[2], (size_t)n * 4), -1);
     er_free(&run);
-    lz_code_unload(&code);
+    lz_native_unload(&code);
     close_bench(&t);
 }
 
@@ -652,9 +672,10 @@ static void try_row_stream(const lz_target *target, int64_t outer, int64_t row)
 {
     static emit_run run;
     bench t;
-    open_bench(&t, LZ_K_ROWS);
-    lz_kv x = input(&t, LZ_F32);
-    output(&t, LZ_F32, lz_kb_op2(t.b, LZ_K_SUB, x, lz_kb_reduce(t.b, LZ_K_RSUM, x)));
+    open_bench(&t, LZ_KERNEL_ROWS);
+    lz_kernel_value x = input(&t, LZ_F32);
+    output(&t, LZ_F32,
+           lz_kernel_build_op2(t.b, LZ_KERNEL_SUB, x, lz_kernel_build_reduce(t.b, LZ_KERNEL_RSUM, x)));
     finish(&t);
     set_extents(&t, outer, row, 1);
     lz_kernel_args args = bench_args(&t);
@@ -673,52 +694,29 @@ static void test_row_stream(void **state)
     }
 }
 
-/* The other loader has the same code. */
-static void test_orc(void **state)
-{
-    (void)state;
-    static emit_run run;
-    bench t;
-    lz_text object = { 0 };
-    lz_ccode code = { 0 };
-    open_bench(&t, LZ_K_ROWS);
-    output(&t, LZ_F32, lz_kb_op1(t.b, LZ_K_TANH, input(&t, LZ_F32)));
-    finish(&t);
-    set_extents(&t, 2, 50, 1);
-    lz_kernel_args args = bench_args(&t);
-    lay_out(&t, &args, &run);
-    assert_null(lz_emit_kernel(t.k, &run.v, NULL, &object));
-    assert_null(lz_code_load_orc(object.ptr, object.len, &code));
-    assert_null(er_call(&run, &code));
-    expect_wanted(&t, 1, "orc");
-    lz_code_unload_orc(&code);
-    lz_text_deinit(&object);
-    er_free(&run);
-    close_bench(&t);
-}
-
 /* Running out of memory anywhere is an error like any other. */
 static lz_err *test_memory(void)
 {
-    lz_kb *b = NULL;
+    lz_kernel_builder *b = NULL;
     lz_kernel *k = NULL;
     lz_text object = { 0 };
-    lz_variant v = { .run = { LZ_RUN_NEXT, LZ_RUN_NEXT } };
-    LZ_TRY(lz_kb_create(LZ_K_ROWS, 1, 1, &b));
-    lz_kv x = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
-    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT),
-                lz_kb_op2(b, LZ_K_MUL, x, lz_kb_reduce(b, LZ_K_RSUM, x)));
-    LZ_TRY(lz_kb_finish(b, &k));
+    lz_native_variant v = { .run = { LZ_RUN_NEXT, LZ_RUN_NEXT } };
+    LZ_TRY(lz_kernel_builder_create(LZ_KERNEL_ROWS, 1, 1, &b));
+    lz_kernel_value x = lz_kernel_build_load(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT));
+    lz_kernel_build_store(
+        b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT),
+        lz_kernel_build_op2(b, LZ_KERNEL_MUL, x, lz_kernel_build_reduce(b, LZ_KERNEL_RSUM, x)));
+    LZ_TRY(lz_kernel_builder_finish(b, &k));
     lz_err *e = lz_emit_kernel(k, &v, targets[0], &object);
     lz_text_deinit(&object);
     lz_kernel_release(k);
     return e;
 }
 
-/* Objects are the same whoever makes them, also at the same time. */
+/* All threads make the same objects, also at the same time. */
 typedef struct maker {
     const lz_kernel *k;
-    lz_variant v;
+    lz_native_variant v;
     lz_text object;
     lz_err *err;
 } maker;
@@ -737,10 +735,11 @@ static void test_threads(void **state)
     bench t;
     maker all[THREADS + 1];
     pthread_t threads[THREADS];
-    open_bench(&t, LZ_K_ROWS);
-    lz_kv x = input(&t, LZ_F32);
+    open_bench(&t, LZ_KERNEL_ROWS);
+    lz_kernel_value x = input(&t, LZ_F32);
     output(&t, LZ_F32,
-           lz_kb_op2(t.b, LZ_K_DIV, lz_kb_op1(t.b, LZ_K_EXP, x), lz_kb_reduce(t.b, LZ_K_RSUM, x)));
+           lz_kernel_build_op2(t.b, LZ_KERNEL_DIV, lz_kernel_build_op1(t.b, LZ_KERNEL_EXP, x),
+                               lz_kernel_build_reduce(t.b, LZ_KERNEL_RSUM, x)));
     finish(&t);
     for (int i = 0; i <= THREADS; i++)
         all[i] = (maker){ .k = t.k, .v = { .run = { LZ_RUN_NEXT, LZ_RUN_NEXT } } };
@@ -769,16 +768,25 @@ int main(void)
     }
     n_targets = lz_target_all(targets);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_operations),    cmocka_unit_test(test_casts),
-        cmocka_unit_test(test_accesses),      cmocka_unit_test(test_gathers),
-        cmocka_unit_test(test_across),        cmocka_unit_test(test_backwards),
-        cmocka_unit_test(test_gathered_rows), cmocka_unit_test(test_reductions),
-        cmocka_unit_test(test_scans),         cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_softmax),       cmocka_unit_test(test_random_numbers),
-        cmocka_unit_test(test_failures),      cmocka_unit_test(test_in_place),
-        cmocka_unit_test(test_row_stream),    cmocka_unit_test(test_orc),
-        cmocka_unit_test(test_threads),       LZ_TEST(test_memory),
-        cmocka_unit_test(test_pieces),        cmocka_unit_test(test_single_scans),
+        cmocka_unit_test(test_operations),
+        cmocka_unit_test(test_casts),
+        cmocka_unit_test(test_accesses),
+        cmocka_unit_test(test_gathers),
+        cmocka_unit_test(test_across),
+        cmocka_unit_test(test_backwards),
+        cmocka_unit_test(test_gathered_rows),
+        cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_scans),
+        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_random_numbers),
+        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_in_place),
+        cmocka_unit_test(test_row_stream),
+        cmocka_unit_test(test_threads),
+        LZ_TEST(test_memory),
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_single_scans),
         cmocka_unit_test(test_scan_outer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

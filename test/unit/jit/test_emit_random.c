@@ -65,7 +65,7 @@ static void try_target(const random_kernel *r, const lz_kernel *k, const lz_targ
 {
     static emit_run run;
     lz_kernel_args args = rk_args(r);
-    lz_ccode code = { 0 };
+    lz_native_loaded code = { 0 };
     er_init(&run, k, &args, seed % 3 ? seed : 0, 0);
     lz_err *e = er_compile(&run, t, &code);
     bool refused = er_refused(e);
@@ -76,7 +76,7 @@ static void try_target(const random_kernel *r, const lz_kernel *k, const lz_targ
         e = er_share(&run, &code);
         ++*shared;
     }
-    lz_code_unload(&code);
+    lz_native_unload(&code);
     er_free(&run);
     if (refused) {
         print_message("seed %llu: %s\n", (unsigned long long)seed, lz_err_text(e));

@@ -90,7 +90,7 @@ static void clear(const random_kernel *r)
     }
 }
 
-static lz_err *run_program(const random_kernel *r, const lz_kir *ir, const lz_tile_table *tiles,
+static lz_err *run_program(const random_kernel *r, const lz_kernel_ir *ir, const lz_tile_table *tiles,
                            lz_pool *pool)
 {
     lz_program *p = NULL;
@@ -101,7 +101,7 @@ static lz_err *run_program(const random_kernel *r, const lz_kir *ir, const lz_ti
     return e;
 }
 
-static void expect_run(const random_kernel *r, const lz_kir *ir, const lz_tile_table *tiles, bool ok,
+static void expect_run(const random_kernel *r, const lz_kernel_ir *ir, const lz_tile_table *tiles, bool ok,
                        char *const want[RK_ACCESSES], uint64_t seed, const char *what)
 {
     lz_err *e = run_program(r, ir, tiles, NULL);
@@ -113,7 +113,7 @@ static void expect_run(const random_kernel *r, const lz_kir *ir, const lz_tile_t
     clear(r);
 }
 
-/* As compilers get it, without and with LZ_K_SCALE. */
+/* As compilers get it, without and with LZ_KERNEL_SCALE. */
 static void expect_hot(const random_kernel *r, const lz_kernel *k, bool ok, char *const want[RK_ACCESSES],
                        uint64_t seed)
 {

@@ -5,13 +5,16 @@
 
 static lz_err *softmax_kernel(lz_kernel **out)
 {
-    lz_kb *b;
-    LZ_TRY(lz_kb_create(LZ_K_ROWS, 1, 1, &b));
-    lz_kv x = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
-    lz_kv e = lz_kb_op1(b, LZ_K_EXP, lz_kb_op2(b, LZ_K_SUB, x, lz_kb_reduce(b, LZ_K_RMAX, x)));
-    lz_kv y = lz_kb_op2(b, LZ_K_DIV, e, lz_kb_reduce(b, LZ_K_RSUM, e));
-    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT), y);
-    return lz_kb_finish(b, out);
+    lz_kernel_builder *b;
+    LZ_TRY(lz_kernel_builder_create(LZ_KERNEL_ROWS, 1, 1, &b));
+    lz_kernel_value x = lz_kernel_build_load(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT));
+    lz_kernel_value e = lz_kernel_build_op1(
+        b, LZ_KERNEL_EXP,
+        lz_kernel_build_op2(b, LZ_KERNEL_SUB, x, lz_kernel_build_reduce(b, LZ_KERNEL_RMAX, x)));
+    lz_kernel_value y =
+        lz_kernel_build_op2(b, LZ_KERNEL_DIV, e, lz_kernel_build_reduce(b, LZ_KERNEL_RSUM, e));
+    lz_kernel_build_store(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT), y);
+    return lz_kernel_builder_finish(b, out);
 }
 
 enum { ROWS = 3, LENGTH = 777 };
@@ -37,7 +40,7 @@ static lz_err *test_softmax(void)
     lz_kernel *k = NULL;
     LZ_TRY(softmax_kernel(&k));
     int64_t extents[] = { ROWS, LENGTH }, strides[] = { LENGTH, 1 };
-    lz_kaccess access[] = { { x, 0, strides }, { y, 0, strides } };
+    lz_kernel_access access[] = { { x, 0, strides }, { y, 0, strides } };
     lz_err *e = lz_kernel_run(k, &(lz_kernel_args){ .extents = extents, .access = access }, NULL);
     for (int r = 0; !e && r < ROWS; r++)
         expect_softmax(x[r], y[r]);
@@ -53,7 +56,7 @@ static lz_err *test_equal_structure_is_equal(void)
     e = e ? e : softmax_kernel(&b);
     if (!e) {
         assert_true(lz_kernel_equal(a, b));
-        assert_true(lz_hash_eq(lz_kernel_hash(a), lz_kernel_hash(b)));
+        assert_true(lz_hash_eq(a->hash, b->hash));
     }
     lz_kernel_release(a);
     lz_kernel_release(b);
@@ -85,32 +88,34 @@ static lz_err *test_print(void)
 
 static lz_err *test_misuse_is_told(void)
 {
-    lz_kb *b;
+    lz_kernel_builder *b;
     lz_kernel *k;
-    LZ_TRY(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
-    lz_kv x = lz_kb_load(b, lz_kb_access(b, LZ_BOOL, LZ_K_ELEMENT));
-    lz_kb_op2(b, LZ_K_ADD, x, x);
-    LZ_TRY(lz_check_err(lz_kb_finish(b, &k), LZ_ERR_ARG, "there is no add of bool"));
-    LZ_TRY(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
-    x = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
-    lz_kb_op2(b, LZ_K_ADD, x, lz_kb_const_i(b, LZ_KI64, 1));
-    LZ_TRY(lz_check_err(lz_kb_finish(b, &k), LZ_ERR_ARG, "add is f32, not i64"));
-    LZ_TRY(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
-    x = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
-    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_OUTER), x);
-    return lz_check_err(lz_kb_finish(b, &k), LZ_ERR_ARG, "one place for a value per element");
+    LZ_TRY(lz_kernel_builder_create(LZ_KERNEL_ROWS, 0, 1, &b));
+    lz_kernel_value x = lz_kernel_build_load(b, lz_kernel_build_access(b, LZ_BOOL, LZ_KERNEL_ELEMENT));
+    lz_kernel_build_op2(b, LZ_KERNEL_ADD, x, x);
+    LZ_TRY(lz_check_err(lz_kernel_builder_finish(b, &k), LZ_ERR_ARG, "there is no add of bool"));
+    LZ_TRY(lz_kernel_builder_create(LZ_KERNEL_ROWS, 0, 1, &b));
+    x = lz_kernel_build_load(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT));
+    lz_kernel_build_op2(b, LZ_KERNEL_ADD, x, lz_kernel_build_const_i(b, LZ_KERNEL_I64, 1));
+    LZ_TRY(lz_check_err(lz_kernel_builder_finish(b, &k), LZ_ERR_ARG, "add is f32, not i64"));
+    LZ_TRY(lz_kernel_builder_create(LZ_KERNEL_ROWS, 0, 1, &b));
+    x = lz_kernel_build_load(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT));
+    lz_kernel_build_store(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_OUTER), x);
+    return lz_check_err(lz_kernel_builder_finish(b, &k), LZ_ERR_ARG, "one place for a value per element");
 }
 
 /* x and y are replaced by x + y and x * y; what is a mere copy must not be written over. */
 static lz_err *sum_and_product(bool copy, lz_kernel **out)
 {
-    lz_kb *b;
-    LZ_TRY(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
-    lz_kv x = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
-    lz_kv y = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
-    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT), lz_kb_op2(b, LZ_K_ADD, x, y));
-    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT), copy ? x : lz_kb_op2(b, LZ_K_MUL, x, y));
-    return lz_kb_finish(b, out);
+    lz_kernel_builder *b;
+    LZ_TRY(lz_kernel_builder_create(LZ_KERNEL_ROWS, 0, 1, &b));
+    lz_kernel_value x = lz_kernel_build_load(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT));
+    lz_kernel_value y = lz_kernel_build_load(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT));
+    lz_kernel_build_store(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT),
+                          lz_kernel_build_op2(b, LZ_KERNEL_ADD, x, y));
+    lz_kernel_build_store(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT),
+                          copy ? x : lz_kernel_build_op2(b, LZ_KERNEL_MUL, x, y));
+    return lz_kernel_builder_finish(b, out);
 }
 
 static lz_err *test_several_stores_in_place(void)
@@ -119,7 +124,9 @@ static lz_err *test_several_stores_in_place(void)
     static float x[N], y[N];
     lz_kernel *k = NULL, *copies = NULL;
     int64_t extents[] = { N }, strides[] = { 1 };
-    lz_kaccess access[] = { { x, 0, strides }, { y, 0, strides }, { x, 0, strides }, { y, 0, strides } };
+    lz_kernel_access access[] = {
+        { x, 0, strides }, { y, 0, strides }, { x, 0, strides }, { y, 0, strides }
+    };
     lz_err *e = sum_and_product(false, &k);
     e = e ? e : sum_and_product(true, &copies);
     for (int i = 0; i < N; i++) {
@@ -145,14 +152,16 @@ static lz_err *test_several_stores_in_place(void)
  * once more when its new elements are known. */
 static lz_err *columns_kernel(lz_kernel **out)
 {
-    lz_kb *b;
-    LZ_TRY(lz_kb_create(LZ_K_COLUMNS, 1, 1, &b));
-    lz_kv a = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_OUTER));
-    lz_kv x = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
-    lz_kv sum = lz_kb_op2(b, LZ_K_ADD, lz_kb_reduce(b, LZ_K_RSUM, x), a);
-    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_OUTER), sum);
-    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_OUTER), lz_kb_op2(b, LZ_K_DIV, sum, a));
-    return lz_kb_finish(b, out);
+    lz_kernel_builder *b;
+    LZ_TRY(lz_kernel_builder_create(LZ_KERNEL_COLUMNS, 1, 1, &b));
+    lz_kernel_value a = lz_kernel_build_load(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_OUTER));
+    lz_kernel_value x = lz_kernel_build_load(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT));
+    lz_kernel_value sum =
+        lz_kernel_build_op2(b, LZ_KERNEL_ADD, lz_kernel_build_reduce(b, LZ_KERNEL_RSUM, x), a);
+    lz_kernel_build_store(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_OUTER), sum);
+    lz_kernel_build_store(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_OUTER),
+                          lz_kernel_build_op2(b, LZ_KERNEL_DIV, sum, a));
+    return lz_kernel_builder_finish(b, out);
 }
 
 static lz_err *test_columns_in_place(void)
@@ -161,7 +170,7 @@ static lz_err *test_columns_in_place(void)
     static float a[N], x[HIGH][N], times[N];
     lz_kernel *k = NULL;
     int64_t extents[] = { N, HIGH }, once[] = { 1, 0 }, all[] = { 1, N };
-    lz_kaccess access[] = { { a, 0, once }, { x, 0, all }, { a, 0, once }, { times, 0, once } };
+    lz_kernel_access access[] = { { a, 0, once }, { x, 0, all }, { a, 0, once }, { times, 0, once } };
     for (int i = 0; i < N; i++) {
         a[i] = (float)(i % 17 + 1);
         for (int r = 0; r < HIGH; r++)
@@ -183,18 +192,21 @@ static lz_err *test_columns_in_place(void)
 /* What is built simpler than it was asked for, beside C as it was asked for. */
 enum { SIMPLER = 8 };
 
-static void simpler_values(lz_kb *b, lz_kv x, lz_kv y, lz_kv out[SIMPLER])
+static void simpler_values(lz_kernel_builder *b, lz_kernel_value x, lz_kernel_value y,
+                           lz_kernel_value out[SIMPLER])
 {
-    lz_kv minus_x = lz_kb_op1(b, LZ_K_NEG, x), minus_y = lz_kb_op1(b, LZ_K_NEG, y);
-    lz_kv c = lz_kb_const_f(b, LZ_KF32, 3.5), less = lz_kb_op2(b, LZ_K_LT, x, y);
-    out[0] = lz_kb_op2(b, LZ_K_ADD, minus_x, y);
-    out[1] = lz_kb_op2(b, LZ_K_SUB, x, minus_y);
-    out[2] = lz_kb_op2(b, LZ_K_MUL, minus_x, c);
-    out[3] = lz_kb_op2(b, LZ_K_MUL, minus_x, minus_y);
-    out[4] = lz_kb_op3(b, LZ_K_FMA, minus_x, c, y);
-    out[5] = lz_kb_op3(b, LZ_K_FMA, minus_x, minus_y, c);
-    out[6] = lz_kb_op1(b, LZ_K_ABS, minus_x);
-    out[7] = lz_kb_op3(b, LZ_K_SELECT, lz_kb_op1(b, LZ_K_NOT, less), x, y);
+    lz_kernel_value minus_x = lz_kernel_build_op1(b, LZ_KERNEL_NEG, x),
+                    minus_y = lz_kernel_build_op1(b, LZ_KERNEL_NEG, y);
+    lz_kernel_value c = lz_kernel_build_const_f(b, LZ_KERNEL_F32, 3.5),
+                    less = lz_kernel_build_op2(b, LZ_KERNEL_LT, x, y);
+    out[0] = lz_kernel_build_op2(b, LZ_KERNEL_ADD, minus_x, y);
+    out[1] = lz_kernel_build_op2(b, LZ_KERNEL_SUB, x, minus_y);
+    out[2] = lz_kernel_build_op2(b, LZ_KERNEL_MUL, minus_x, c);
+    out[3] = lz_kernel_build_op2(b, LZ_KERNEL_MUL, minus_x, minus_y);
+    out[4] = lz_kernel_build_op3(b, LZ_KERNEL_FMA, minus_x, c, y);
+    out[5] = lz_kernel_build_op3(b, LZ_KERNEL_FMA, minus_x, minus_y, c);
+    out[6] = lz_kernel_build_op1(b, LZ_KERNEL_ABS, minus_x);
+    out[7] = lz_kernel_build_op3(b, LZ_KERNEL_SELECT, lz_kernel_build_op1(b, LZ_KERNEL_NOT, less), x, y);
 }
 
 static void expect_simpler(float x, float y, const float got[SIMPLER])
@@ -215,22 +227,24 @@ static lz_err *test_simpler_is_the_same(void)
     static const float x[] = { 0.0F, -0.0F, 1, -1, 1.5F, 3e38F, -1e-40F, INFINITY, -INFINITY, NAN };
     enum { N = sizeof x / sizeof *x };
     static float first[N * N], second[N * N], out[SIMPLER][N * N];
-    lz_kb *b;
+    lz_kernel_builder *b;
     lz_kernel *k = NULL;
-    LZ_TRY(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
-    lz_kv values[SIMPLER], vx = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
-    simpler_values(b, vx, lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT)), values);
+    LZ_TRY(lz_kernel_builder_create(LZ_KERNEL_ROWS, 0, 1, &b));
+    lz_kernel_value values[SIMPLER],
+        vx = lz_kernel_build_load(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT));
+    simpler_values(b, vx, lz_kernel_build_load(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT)),
+                   values);
     int64_t extents[] = { N * N }, strides[] = { 1 };
-    lz_kaccess access[2 + SIMPLER] = { { first, 0, strides }, { second, 0, strides } };
+    lz_kernel_access access[2 + SIMPLER] = { { first, 0, strides }, { second, 0, strides } };
     for (int i = 0; i < SIMPLER; i++) {
-        lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT), values[i]);
-        access[2 + i] = (lz_kaccess){ out[i], 0, strides };
+        lz_kernel_build_store(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT), values[i]);
+        access[2 + i] = (lz_kernel_access){ out[i], 0, strides };
     }
     for (int i = 0; i < N * N; i++) {
         first[i] = x[i / N];
         second[i] = x[i % N];
     }
-    LZ_TRY(lz_kb_finish(b, &k));
+    LZ_TRY(lz_kernel_builder_finish(b, &k));
     lz_err *e = lz_kernel_run(k, &(lz_kernel_args){ .extents = extents, .access = access }, NULL);
     for (int i = 0; !e && i < N * N; i++) {
         float got[SIMPLER];
@@ -245,15 +259,17 @@ static lz_err *test_simpler_is_the_same(void)
 /* Steps of whole numbers that become one. */
 static lz_err *test_integer_steps_are_joined(void)
 {
-    lz_kb *b;
-    LZ_TRY(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
-    lz_kv x = lz_kb_load(b, lz_kb_access(b, LZ_I32, LZ_K_ELEMENT));
-    lz_kv y = lz_kb_op2(b, LZ_K_SUB, x, lz_kb_const_i(b, LZ_KI32, INT32_MIN));
-    y = lz_kb_op2(b, LZ_K_ADD, y, lz_kb_const_i(b, LZ_KI32, 5));
-    lz_kv z = lz_kb_op2(b, LZ_K_ADD, x, lz_kb_const_i(b, LZ_KI32, INT32_MIN + 5));
-    lz_kb_store(b, lz_kb_access(b, LZ_I32, LZ_K_ELEMENT), y);
+    lz_kernel_builder *b;
+    LZ_TRY(lz_kernel_builder_create(LZ_KERNEL_ROWS, 0, 1, &b));
+    lz_kernel_value x = lz_kernel_build_load(b, lz_kernel_build_access(b, LZ_I32, LZ_KERNEL_ELEMENT));
+    lz_kernel_value y =
+        lz_kernel_build_op2(b, LZ_KERNEL_SUB, x, lz_kernel_build_const_i(b, LZ_KERNEL_I32, INT32_MIN));
+    y = lz_kernel_build_op2(b, LZ_KERNEL_ADD, y, lz_kernel_build_const_i(b, LZ_KERNEL_I32, 5));
+    lz_kernel_value z =
+        lz_kernel_build_op2(b, LZ_KERNEL_ADD, x, lz_kernel_build_const_i(b, LZ_KERNEL_I32, INT32_MIN + 5));
+    lz_kernel_build_store(b, lz_kernel_build_access(b, LZ_I32, LZ_KERNEL_ELEMENT), y);
     lz_kernel *k;
-    LZ_TRY(lz_kb_finish(b, &k));
+    LZ_TRY(lz_kernel_builder_finish(b, &k));
     assert_int_equal(y, z);
     lz_kernel_release(k);
     return NULL;

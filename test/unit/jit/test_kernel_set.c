@@ -3,23 +3,24 @@
 #include "jit/kernel.h"
 
 /* x * factor, factor being a constant: a structure for each. */
-static lz_err *scaled(double factor, lz_kmode mode, lz_kernel **out)
+static lz_err *scaled(double factor, lz_kernel_mode mode, lz_kernel **out)
 {
-    lz_kb *b;
-    LZ_TRY(lz_kb_create(mode, 0, 1, &b));
-    lz_kv x = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
-    lz_kv y = lz_kb_op2(b, LZ_K_MUL, x, lz_kb_const_f(b, LZ_KF32, factor));
-    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT), y);
-    return lz_kb_finish(b, out);
+    lz_kernel_builder *b;
+    LZ_TRY(lz_kernel_builder_create(mode, 0, 1, &b));
+    lz_kernel_value x = lz_kernel_build_load(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT));
+    lz_kernel_value y =
+        lz_kernel_build_op2(b, LZ_KERNEL_MUL, x, lz_kernel_build_const_f(b, LZ_KERNEL_F32, factor));
+    lz_kernel_build_store(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT), y);
+    return lz_kernel_builder_finish(b, out);
 }
 
 static lz_err *test_one_of_a_structure(void)
 {
     lz_kernel *a = NULL, *b = NULL, *c = NULL, *d = NULL;
-    lz_err *e = scaled(3, LZ_K_ROWS, &a);
-    e = e ? e : scaled(3, LZ_K_ROWS, &b);
-    e = e ? e : scaled(5, LZ_K_ROWS, &c);
-    e = e ? e : scaled(3, LZ_K_COLUMNS, &d);
+    lz_err *e = scaled(3, LZ_KERNEL_ROWS, &a);
+    e = e ? e : scaled(3, LZ_KERNEL_ROWS, &b);
+    e = e ? e : scaled(5, LZ_KERNEL_ROWS, &c);
+    e = e ? e : scaled(3, LZ_KERNEL_COLUMNS, &d);
     if (!e) {
         assert_ptr_equal(a, b);
         assert_ptr_not_equal(a, c);
@@ -39,9 +40,9 @@ static lz_err *test_comes_back(void)
     for (int i = 0; i < 3; i++) {
         float x[] = { 1, 2, 3 }, y[3] = { 0 };
         int64_t extents[] = { 3 }, strides[] = { 1 };
-        lz_kaccess access[] = { { x, 0, strides }, { y, 0, strides } };
+        lz_kernel_access access[] = { { x, 0, strides }, { y, 0, strides } };
         lz_kernel *k = NULL;
-        LZ_TRY(scaled(7, LZ_K_ROWS, &k));
+        LZ_TRY(scaled(7, LZ_KERNEL_ROWS, &k));
         lz_err *e = lz_kernel_run(k, &(lz_kernel_args){ .extents = extents, .access = access }, NULL);
         lz_kernel_release(k);
         LZ_TRY(e);
@@ -57,8 +58,8 @@ static void *make_and_drop(void *user)
     lz_err **e = user;
     for (int i = 0; !*e && i < ROUNDS; i++) {
         lz_kernel *a = NULL, *b = NULL;
-        *e = scaled(i % STRUCTURES + 2, LZ_K_ROWS, &a);
-        *e = *e ? *e : scaled(i % STRUCTURES + 2, LZ_K_ROWS, &b);
+        *e = scaled(i % STRUCTURES + 2, LZ_KERNEL_ROWS, &a);
+        *e = *e ? *e : scaled(i % STRUCTURES + 2, LZ_KERNEL_ROWS, &b);
         if (!*e && a != b)
             *e = lz_errf(LZ_ERR_INTERNAL, "two kernels of one structure");
         lz_kernel_release(a);

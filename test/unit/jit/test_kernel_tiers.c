@@ -101,13 +101,13 @@ static void try_seed(uint64_t seed)
 static void test_compiled_is_interpreted(void **state)
 {
     (void)state;
-    lz_codes_counts c;
-    assert_null(lz_codes_open(NULL));
+    lz_native_codes_counts c;
+    assert_null(lz_native_codes_open(NULL));
     assert_null(lz_pool_create(2, &pools[1]));
     assert_null(lz_pool_create(3, &pools[2]));
     for (uint64_t seed = from; seed <= to; seed++)
         try_seed(seed);
-    lz_codes_count(&c);
+    lz_native_codes_count(&c);
     print_message("%lld compiled, %lld found, %lld refused\n", (long long)c.compiles, (long long)c.disk_hits,
                   (long long)c.refused);
     const lz_llvm *l;
@@ -117,7 +117,7 @@ static void test_compiled_is_interpreted(void **state)
     lz_err_free(e);
     lz_pool_destroy(pools[1]);
     lz_pool_destroy(pools[2]);
-    lz_codes_close(NULL);
+    lz_native_codes_close(NULL);
 }
 
 /* test_kernel_tiers [FROM TO]: the seeds to try */

@@ -16,13 +16,13 @@ static const int64_t extents[] = { N }, strides[] = { 1 };
 
 static lz_kernel *make_kernel(void)
 {
-    lz_kb *b;
+    lz_kernel_builder *b;
     lz_kernel *k;
-    assert_null(lz_kb_create(LZ_K_ROWS, 0, 1, &b));
-    lz_kv v = lz_kb_load(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT));
-    lz_kb_store(b, lz_kb_access(b, LZ_F32, LZ_K_ELEMENT),
-                lz_kb_op2(b, LZ_K_MUL, lz_kb_op1(b, LZ_K_EXP, v), v));
-    assert_null(lz_kb_finish(b, &k));
+    assert_null(lz_kernel_builder_create(LZ_KERNEL_ROWS, 0, 1, &b));
+    lz_kernel_value v = lz_kernel_build_load(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT));
+    lz_kernel_build_store(b, lz_kernel_build_access(b, LZ_F32, LZ_KERNEL_ELEMENT),
+                          lz_kernel_build_op2(b, LZ_KERNEL_MUL, lz_kernel_build_op1(b, LZ_KERNEL_EXP, v), v));
+    assert_null(lz_kernel_builder_finish(b, &k));
     return k;
 }
 
@@ -50,7 +50,7 @@ static unsigned long long executable_from(unsigned long long at)
     return found;
 }
 
-static void check_map(const lz_kernel *k, const lz_ccode *code, const char *text)
+static void check_map(const lz_kernel *k, const lz_native_loaded *code, const char *text)
 {
     char tag[LZ_KERNEL_TAG], start[64], name[256];
     unsigned long long at, size;
@@ -71,22 +71,22 @@ static void check_map(const lz_kernel *k, const lz_ccode *code, const char *text
     lz_text_deinit(&want);
 }
 
-static void run(lz_kernel *k, const lz_ccode **code)
+static void run(lz_kernel *k, const lz_native_loaded **code)
 {
-    const lz_kaccess access[] = { { x, 0, strides }, { y, 0, strides } };
+    const lz_kernel_access access[] = { { x, 0, strides }, { y, 0, strides } };
     lz_kernel_args args = { .extents = extents, .access = access };
     bool compiled = false;
-    lz_ccut cut;
+    lz_native_split cut;
     args.compiled = &compiled;
     assert_null(lz_kernel_run(k, &args, NULL));
-    assert_null(lz_ccut_make(k, &args, &cut));
-    assert_null(lz_codes_find(k, &cut.variant, N, LZ_JIT_NOW, code));
+    assert_null(lz_native_split_make(k, &args, &cut));
+    assert_null(lz_native_codes_find(k, &cut.variant, N, LZ_JIT_NOW, code));
     assert_int_equal(compiled, *code != NULL);
 }
 
 static void test_map_is_right(void **state)
 {
-    const lz_ccode *code;
+    const lz_native_loaded *code;
     (void)state;
     setenv("LAZULI_CACHE", "off", 1);
     setenv("LAZULI_PERF_MAP", "1", 1);
@@ -102,7 +102,7 @@ static void test_map_is_right(void **state)
 
 static void test_no_map_unless_asked_for(void **state)
 {
-    const lz_ccode *code;
+    const lz_native_loaded *code;
     (void)state;
     setenv("LAZULI_PERF_MAP", "0", 1);
     lz_jit_mode_set(LZ_JIT_NOW);

@@ -2,8 +2,8 @@
  * the slow evaluator, with every vector extension, one thread and three, and with compiled code. */
 #include "emit_run.h"
 #include "jit/code_launch.h"
+#include "jit/fused_instr.h"
 #include "jit/program.h"
-#include "jit/super.h"
 #include "random_kernel.h"
 #include "slow_eval.h"
 
@@ -15,17 +15,17 @@ static int n_targets;
 
 /* ---- kernels and their memory ---- */
 
-static void begin(grid *g, lz_kmode mode, int n_outer, int n_row, const int64_t *extents)
+static void begin(grid *g, lz_kernel_mode mode, int n_outer, int n_row, const int64_t *extents)
 {
     *g = (grid){ .state = 77, .n_outer = n_outer, .n_row = n_row };
     memcpy(g->extents, extents, (size_t)(n_outer + n_row) * sizeof *extents);
-    assert_null(lz_kb_create(mode, n_outer, n_row, &g->b));
+    assert_null(lz_kernel_builder_create(mode, n_outer, n_row, &g->b));
 }
 
 /* Strides of all dimensions; memory is as large as they reach. */
-static int reach(grid *g, int dtype, lz_kvary vary, bool store, const int64_t *strides)
+static int reach(grid *g, int dtype, lz_kernel_vary vary, bool store, const int64_t *strides)
 {
-    int a = lz_kb_access(g->b, (lz_dtype)dtype, vary);
+    int a = lz_kernel_build_access(g->b, (lz_dtype)dtype, vary);
     int64_t low = 0, high = 0;
     for (int d = 0; d < g->n_outer + g->n_row; d++) {
         int64_t far = strides[d] * (g->extents[d] - 1);
@@ -33,7 +33,7 @@ static int reach(grid *g, int dtype, lz_kvary vary, bool store, const int64_t *s
         low += far < 0 ? far : 0;
         high += far > 0 ? far : 0;
     }
-    g->access[a] = (lz_kaccess){ .offset = -low, .strides = g->strides[a] };
+    g->access[a] = (lz_kernel_access){ .offset = -low, .strides = g->strides[a] };
     g->bytes[a] = (size_t)(high - low + 2) * 8;
     g->access[a].base = calloc(1, g->bytes[a]);
     assert_non_null(g->access[a].base);
@@ -47,19 +47,19 @@ static int reach(grid *g, int dtype, lz_kvary vary, bool store, const int64_t *s
 
 #define S(...) ((const int64_t[]){ __VA_ARGS__ })
 
-static lz_kv load(grid *g, int dtype, lz_kvary vary, const int64_t *strides)
+static lz_kernel_value load(grid *g, int dtype, lz_kernel_vary vary, const int64_t *strides)
 {
-    return lz_kb_load(g->b, reach(g, dtype, vary, false, strides));
+    return lz_kernel_build_load(g->b, reach(g, dtype, vary, false, strides));
 }
 
-static void store(grid *g, int dtype, lz_kvary vary, const int64_t *strides, lz_kv v)
+static void store(grid *g, int dtype, lz_kernel_vary vary, const int64_t *strides, lz_kernel_value v)
 {
-    lz_kb_store(g->b, reach(g, dtype, vary, true, strides), v);
+    lz_kernel_build_store(g->b, reach(g, dtype, vary, true, strides), v);
 }
 
-static lz_kv whole(grid *g, int64_t v)
+static lz_kernel_value whole(grid *g, int64_t v)
 {
-    return lz_kb_const_i(g->b, LZ_KI64, v);
+    return lz_kernel_build_const_i(g->b, LZ_KERNEL_I64, v);
 }
 
 /* Whole numbers from 0 to `below`, without it, in the memory of an access. */
@@ -101,12 +101,12 @@ static void expect_compiled(const grid *g, const lz_kernel *k, memory want)
     static emit_run run;
     lz_kernel_args args = rk_args(g);
     for (int t = 0; t < n_targets; t++) {
-        lz_ccode code = { 0 };
+        lz_native_loaded code = { 0 };
         er_init(&run, k, &args, 0, 0);
         assert_null(er_compile(&run, targets[t], &code));
         assert_null(er_call(&run, &code));
         expect(g, want, targets[t]->name);
-        lz_code_unload(&code);
+        lz_native_unload(&code);
         er_free(&run);
     }
 }
@@ -131,7 +131,7 @@ static void finish(grid *g, lz_launch *l)
     lz_kernel *k = NULL, *plain = NULL;
     lz_kernel_args args = rk_args(g);
     memory want = { NULL };
-    assert_null(lz_kb_finish(g->b, &k));
+    assert_null(lz_kernel_builder_finish(g->b, &k));
     assert_null(lz_kernel_expand(k, &plain));
     assert_true(slow_run(&plain->ir, &args));
     take(g, want);
@@ -156,10 +156,10 @@ static void test_lines(void **state)
     (void)state;
     grid g;
     lz_launch l;
-    begin(&g, LZ_K_ROWS, 2, 1, S(5, 41, 30));
-    lz_kv x = load(&g, LZ_F32, LZ_K_ELEMENT, S(1, 150, 5)),
-          y = load(&g, LZ_F32, LZ_K_ELEMENT, S(1230, 30, 1));
-    store(&g, LZ_F32, LZ_K_ELEMENT, S(1400, 34, -1), lz_kb_op2(g.b, LZ_K_SUB, x, y));
+    begin(&g, LZ_KERNEL_ROWS, 2, 1, S(5, 41, 30));
+    lz_kernel_value x = load(&g, LZ_F32, LZ_KERNEL_ELEMENT, S(1, 150, 5)),
+                    y = load(&g, LZ_F32, LZ_KERNEL_ELEMENT, S(1230, 30, 1));
+    store(&g, LZ_F32, LZ_KERNEL_ELEMENT, S(1400, 34, -1), lz_kernel_build_op2(g.b, LZ_KERNEL_SUB, x, y));
     finish(&g, &l);
     assert_true(l.flat && l.lines > 1 && !l.across);
 }
@@ -169,9 +169,9 @@ static void test_lines_of_columns(void **state)
     (void)state;
     grid g;
     lz_launch l;
-    begin(&g, LZ_K_COLUMNS, 3, 2, S(6, 32, 32, 2, 2));
-    lz_kv x = load(&g, LZ_F32, LZ_K_ELEMENT, S(4096, 128, 2, 64, 1));
-    store(&g, LZ_F32, LZ_K_OUTER, S(1024, 32, 1, 0, 0), lz_kb_reduce(g.b, LZ_K_RSUM, x));
+    begin(&g, LZ_KERNEL_COLUMNS, 3, 2, S(6, 32, 32, 2, 2));
+    lz_kernel_value x = load(&g, LZ_F32, LZ_KERNEL_ELEMENT, S(4096, 128, 2, 64, 1));
+    store(&g, LZ_F32, LZ_KERNEL_OUTER, S(1024, 32, 1, 0, 0), lz_kernel_build_reduce(g.b, LZ_KERNEL_RSUM, x));
     finish(&g, &l);
     assert_true(!l.flat && !l.rows && l.lines > 1);
 }
@@ -182,9 +182,9 @@ static void test_across(void **state)
     (void)state;
     grid g;
     lz_launch l;
-    begin(&g, LZ_K_ROWS, 2, 1, S(90, 5, 7));
-    lz_kv x = load(&g, LZ_F32, LZ_K_ELEMENT, S(1, 700, 90));
-    store(&g, LZ_F32, LZ_K_ELEMENT, S(40, 8, 1), lz_kb_op1(g.b, LZ_K_NEG, x));
+    begin(&g, LZ_KERNEL_ROWS, 2, 1, S(90, 5, 7));
+    lz_kernel_value x = load(&g, LZ_F32, LZ_KERNEL_ELEMENT, S(1, 700, 90));
+    store(&g, LZ_F32, LZ_KERNEL_ELEMENT, S(40, 8, 1), lz_kernel_build_op1(g.b, LZ_KERNEL_NEG, x));
     finish(&g, &l);
     assert_true(l.flat && l.across && !l.lines);
 }
@@ -195,9 +195,11 @@ static void test_short_lines(void **state)
     (void)state;
     grid g;
     lz_launch l;
-    begin(&g, LZ_K_ROWS, 1, 1, S(700, 3));
-    lz_kv x = load(&g, LZ_F32, LZ_K_ELEMENT, S(3, 1)), y = load(&g, LZ_I16, LZ_K_ELEMENT, S(1, 701));
-    store(&g, LZ_F32, LZ_K_ELEMENT, S(4, 1), lz_kb_op2(g.b, LZ_K_ADD, x, lz_kb_cast(g.b, y, LZ_F32)));
+    begin(&g, LZ_KERNEL_ROWS, 1, 1, S(700, 3));
+    lz_kernel_value x = load(&g, LZ_F32, LZ_KERNEL_ELEMENT, S(3, 1)),
+                    y = load(&g, LZ_I16, LZ_KERNEL_ELEMENT, S(1, 701));
+    store(&g, LZ_F32, LZ_KERNEL_ELEMENT, S(4, 1),
+          lz_kernel_build_op2(g.b, LZ_KERNEL_ADD, x, lz_kernel_build_cast(g.b, y, LZ_F32)));
     finish(&g, &l);
     assert_true(l.flat);
     assert_int_equal(l.lane.extent[1], 700);
@@ -209,11 +211,11 @@ static void test_short_lines_of_checks(void **state)
     (void)state;
     grid g;
     lz_launch l;
-    begin(&g, LZ_K_ROWS, 1, 1, S(700, 3));
-    int a = reach(&g, LZ_I64, LZ_K_ELEMENT, false, S(4, 1));
+    begin(&g, LZ_KERNEL_ROWS, 1, 1, S(700, 3));
+    int a = reach(&g, LZ_I64, LZ_KERNEL_ELEMENT, false, S(4, 1));
     indices(&g, a, 50);
-    lz_kv at = lz_kb_check(g.b, lz_kb_load(g.b, a), whole(&g, 50), 0, false);
-    store(&g, LZ_I64, LZ_K_ELEMENT, S(3, 1), at);
+    lz_kernel_value at = lz_kernel_build_check(g.b, lz_kernel_build_load(g.b, a), whole(&g, 50), 0, false);
+    store(&g, LZ_I64, LZ_KERNEL_ELEMENT, S(3, 1), at);
     finish(&g, &l);
     assert_int_equal(l.lane.extent[1], 3);
 }
@@ -225,13 +227,13 @@ static void test_streams(void **state)
     grid g;
     lz_launch l;
     int64_t n = lz_stream_least() / 8 / 1003 + 1;
-    begin(&g, LZ_K_ROWS, 1, 1, S(n, 1003));
-    lz_kv x = load(&g, LZ_F64, LZ_K_ELEMENT, S(0, 1));
-    store(&g, LZ_F64, LZ_K_ELEMENT, S(1003, 1), lz_kb_op1(g.b, LZ_K_NEG, x));
-    store(&g, LZ_F64, LZ_K_ELEMENT, S(1004, 1), x);
+    begin(&g, LZ_KERNEL_ROWS, 1, 1, S(n, 1003));
+    lz_kernel_value x = load(&g, LZ_F64, LZ_KERNEL_ELEMENT, S(0, 1));
+    store(&g, LZ_F64, LZ_KERNEL_ELEMENT, S(1003, 1), lz_kernel_build_op1(g.b, LZ_KERNEL_NEG, x));
+    store(&g, LZ_F64, LZ_KERNEL_ELEMENT, S(1004, 1), x);
     g.access[2].offset = 1;
     finish(&g, &l);
-    assert_true(l.streams && l.reach[1].stream && l.reach[2].stream);
+    assert_true(l.streams && l.access[1].stream && l.access[2].stream);
 }
 
 /* ---- what is kept ---- */
@@ -245,13 +247,17 @@ static void test_kept(void **state)
         const int64_t *e = shapes[i];
         grid g;
         lz_launch l;
-        begin(&g, LZ_K_ROWS, 2, 1, e);
-        lz_kv x = load(&g, LZ_F32, LZ_K_ELEMENT, S(e[1] * e[2], e[2], 1));
-        lz_kv row = load(&g, LZ_F16, LZ_K_ELEMENT, S(0, 0, 1));
-        lz_kv column = load(&g, LZ_F32, LZ_K_ELEMENT, S(1, 0, 0));
-        lz_kv k = lz_kb_op2(g.b, LZ_K_ADD, lz_kb_op1(g.b, LZ_K_SIN, row), lz_kb_op1(g.b, LZ_K_COS, column));
-        store(&g, LZ_F32, LZ_K_ELEMENT, S(e[1] * (e[2] + 1), e[2] + 1, 1), lz_kb_op2(g.b, LZ_K_MUL, x, k));
-        store(&g, LZ_F32, LZ_K_ELEMENT, S(e[1] * e[2], e[2], 1), lz_kb_op1(g.b, LZ_K_NEG, row));
+        begin(&g, LZ_KERNEL_ROWS, 2, 1, e);
+        lz_kernel_value x = load(&g, LZ_F32, LZ_KERNEL_ELEMENT, S(e[1] * e[2], e[2], 1));
+        lz_kernel_value row = load(&g, LZ_F16, LZ_KERNEL_ELEMENT, S(0, 0, 1));
+        lz_kernel_value column = load(&g, LZ_F32, LZ_KERNEL_ELEMENT, S(1, 0, 0));
+        lz_kernel_value k =
+            lz_kernel_build_op2(g.b, LZ_KERNEL_ADD, lz_kernel_build_op1(g.b, LZ_KERNEL_SIN, row),
+                                lz_kernel_build_op1(g.b, LZ_KERNEL_COS, column));
+        store(&g, LZ_F32, LZ_KERNEL_ELEMENT, S(e[1] * (e[2] + 1), e[2] + 1, 1),
+              lz_kernel_build_op2(g.b, LZ_KERNEL_MUL, x, k));
+        store(&g, LZ_F32, LZ_KERNEL_ELEMENT, S(e[1] * e[2], e[2], 1),
+              lz_kernel_build_op1(g.b, LZ_KERNEL_NEG, row));
         finish(&g, &l);
         assert_true(l.keeps || e[1] == 1);
     }
@@ -263,11 +269,12 @@ static void test_kept_rows(void **state)
     (void)state;
     grid g;
     lz_launch l;
-    begin(&g, LZ_K_ROWS, 1, 1, S(60, 200));
-    lz_kv x = load(&g, LZ_I64, LZ_K_OUTER, S(1, 0)), half = lz_kb_op2(g.b, LZ_K_SHR, x, whole(&g, 1));
-    lz_kv along = lz_kb_affine(g.b, reach(&g, LZ_I64, LZ_K_ELEMENT, false, S(0, 1)));
-    lz_kv twice = lz_kb_op2(g.b, LZ_K_MUL, along, along);
-    store(&g, LZ_I64, LZ_K_ELEMENT, S(200, 1), lz_kb_op2(g.b, LZ_K_ADD, half, twice));
+    begin(&g, LZ_KERNEL_ROWS, 1, 1, S(60, 200));
+    lz_kernel_value x = load(&g, LZ_I64, LZ_KERNEL_OUTER, S(1, 0)),
+                    half = lz_kernel_build_op2(g.b, LZ_KERNEL_SHR, x, whole(&g, 1));
+    lz_kernel_value along = lz_kernel_build_affine(g.b, reach(&g, LZ_I64, LZ_KERNEL_ELEMENT, false, S(0, 1)));
+    lz_kernel_value twice = lz_kernel_build_op2(g.b, LZ_KERNEL_MUL, along, along);
+    store(&g, LZ_I64, LZ_KERNEL_ELEMENT, S(200, 1), lz_kernel_build_op2(g.b, LZ_KERNEL_ADD, half, twice));
     finish(&g, &l);
     assert_true(l.rows && l.once && l.keeps);
 }
@@ -278,11 +285,13 @@ static void test_kept_rows_and_sums(void **state)
     (void)state;
     grid g;
     lz_launch l;
-    begin(&g, LZ_K_ROWS, 1, 1, S(33, 300));
-    lz_kv x = load(&g, LZ_F32, LZ_K_ELEMENT, S(300, 1)), weight = load(&g, LZ_BF16, LZ_K_ELEMENT, S(0, 1));
-    lz_kv w = lz_kb_op1(g.b, LZ_K_EXP, weight),
-          sum = lz_kb_reduce(g.b, LZ_K_RSUM, lz_kb_op2(g.b, LZ_K_ADD, x, w));
-    store(&g, LZ_F32, LZ_K_ELEMENT, S(300, 1), lz_kb_op2(g.b, LZ_K_DIV, w, sum));
+    begin(&g, LZ_KERNEL_ROWS, 1, 1, S(33, 300));
+    lz_kernel_value x = load(&g, LZ_F32, LZ_KERNEL_ELEMENT, S(300, 1)),
+                    weight = load(&g, LZ_BF16, LZ_KERNEL_ELEMENT, S(0, 1));
+    lz_kernel_value w = lz_kernel_build_op1(g.b, LZ_KERNEL_EXP, weight),
+                    sum = lz_kernel_build_reduce(g.b, LZ_KERNEL_RSUM,
+                                                 lz_kernel_build_op2(g.b, LZ_KERNEL_ADD, x, w));
+    store(&g, LZ_F32, LZ_KERNEL_ELEMENT, S(300, 1), lz_kernel_build_op2(g.b, LZ_KERNEL_DIV, w, sum));
     finish(&g, &l);
     assert_true(l.rows && l.keeps);
 }
@@ -294,18 +303,19 @@ static lz_launch gather(const int64_t *e, int64_t along)
 {
     grid g;
     lz_launch l;
-    begin(&g, LZ_K_ROWS, 2, 1, e);
-    int a = reach(&g, LZ_I64, LZ_K_OUTER, false, S(e[1], 1, 0));
+    begin(&g, LZ_KERNEL_ROWS, 2, 1, e);
+    int a = reach(&g, LZ_I64, LZ_KERNEL_OUTER, false, S(e[1], 1, 0));
     indices(&g, a, 17);
-    lz_kv row = lz_kb_check(g.b, lz_kb_load(g.b, a), whole(&g, 17), 0, true);
-    int table = reach(&g, LZ_F32, LZ_K_ELEMENT, false, S(0, 0, 1));
+    lz_kernel_value row = lz_kernel_build_check(g.b, lz_kernel_build_load(g.b, a), whole(&g, 17), 0, true);
+    int table = reach(&g, LZ_F32, LZ_KERNEL_ELEMENT, false, S(0, 0, 1));
     free(g.access[table].base);
     g.bytes[table] = (size_t)(17 * e[2] + 8) * 8;
     g.access[table].base = calloc(1, g.bytes[table]);
     rk_fill(&g, LZ_F32, g.access[table].base, 17 * e[2]);
     g.strides[table][2] = along;
-    lz_kv x = lz_kb_gather(g.b, table, lz_kb_op2(g.b, LZ_K_MUL, row, whole(&g, e[2])));
-    store(&g, LZ_F32, LZ_K_ELEMENT, S(e[1] * e[2], e[2], 1), x);
+    lz_kernel_value x =
+        lz_kernel_build_gather(g.b, table, lz_kernel_build_op2(g.b, LZ_KERNEL_MUL, row, whole(&g, e[2])));
+    store(&g, LZ_F32, LZ_KERNEL_ELEMENT, S(e[1] * e[2], e[2], 1), x);
     finish(&g, &l);
     return l;
 }
@@ -318,7 +328,7 @@ static void test_gathers(void **state)
     l = gather(S(3, 40, 64), 1); /* by line */
     assert_true(l.row_lines && l.lines > 1);
     l = gather(S(3, 40, 64), 0); /* one place leads through all lines, but not one index */
-    assert_true(l.row_lines && l.lines > 1 && l.reach[1].linear);
+    assert_true(l.row_lines && l.lines > 1 && l.access[1].linear);
 }
 
 /* Indices that differ, and steps of all kinds: whole vectors and what is left. */
@@ -330,17 +340,19 @@ static void test_picks(void **state)
     for (int i = 0; i < 6 * 5; i++) {
         grid g;
         lz_launch l;
-        begin(&g, LZ_K_ROWS, 0, 1, S(75));
-        int at = reach(&g, LZ_I64, LZ_K_ELEMENT, false, S(1)),
-            from = reach(&g, dtypes[i % 6], LZ_K_ELEMENT, false, S(20));
+        begin(&g, LZ_KERNEL_ROWS, 0, 1, S(75));
+        int at = reach(&g, LZ_I64, LZ_KERNEL_ELEMENT, false, S(1)),
+            from = reach(&g, dtypes[i % 6], LZ_KERNEL_ELEMENT, false, S(20));
         indices(&g, at, 200);
         g.strides[from][0] = steps[i / 6];
         g.access[from].offset = 640; /* in the middle of its 1480 elements */
-        lz_kv index = lz_kb_load(g.b, at), x = lz_kb_gather(g.b, from, lz_kb_op1(g.b, LZ_K_NEG, index));
-        lz_kv y = lz_kb_gather_if(g.b, from, index, lz_kb_op2(g.b, LZ_K_LT, index, whole(&g, 90)), x);
-        store(&g, dtypes[i % 6], LZ_K_ELEMENT, S(1), x);
-        store(&g, dtypes[i % 6], LZ_K_ELEMENT, S(2), y);
-        store(&g, dtypes[i % 6], LZ_K_ELEMENT, S(1), lz_kb_load(g.b, from));
+        lz_kernel_value index = lz_kernel_build_load(g.b, at),
+                        x = lz_kernel_build_gather(g.b, from, lz_kernel_build_op1(g.b, LZ_KERNEL_NEG, index));
+        lz_kernel_value y = lz_kernel_build_gather_if(
+            g.b, from, index, lz_kernel_build_op2(g.b, LZ_KERNEL_LT, index, whole(&g, 90)), x);
+        store(&g, dtypes[i % 6], LZ_KERNEL_ELEMENT, S(1), x);
+        store(&g, dtypes[i % 6], LZ_KERNEL_ELEMENT, S(2), y);
+        store(&g, dtypes[i % 6], LZ_KERNEL_ELEMENT, S(1), lz_kernel_build_load(g.b, from));
         finish(&g, &l);
     }
 }
@@ -353,8 +365,8 @@ static void test_masks(void **state)
     (void)state;
     grid g;
     lz_launch l;
-    begin(&g, LZ_K_ROWS, 1, 1, S(40, 90));
-    int a = reach(&g, LZ_BOOL, LZ_K_ELEMENT, false, S(90, 1));
+    begin(&g, LZ_KERNEL_ROWS, 1, 1, S(40, 90));
+    int a = reach(&g, LZ_BOOL, LZ_KERNEL_ELEMENT, false, S(90, 1));
     uint8_t *mask = g.access[a].base;
     for (int i = 0; i < 40 * 90; i++) {
         int row = i / 90, at = i % 90;
@@ -363,10 +375,12 @@ static void test_masks(void **state)
                   : row % 4 == 2 ? at < 30 || (at - 30) % 3 == 0
                                  : at % 2 == 0;
     }
-    lz_kv is = lz_kb_load(g.b, a), fill = load(&g, LZ_F32, LZ_K_ELEMENT, S(91, 1));
-    lz_kv x = lz_kb_load_if(g.b, reach(&g, LZ_F32, LZ_K_ELEMENT, false, S(95, 1)), is, fill);
-    lz_kv y = lz_kb_load_if(g.b, reach(&g, LZ_F16, LZ_K_ELEMENT, false, S(1, 40)), is, x);
-    store(&g, LZ_F32, LZ_K_ELEMENT, S(90, 1), y);
+    lz_kernel_value is = lz_kernel_build_load(g.b, a), fill = load(&g, LZ_F32, LZ_KERNEL_ELEMENT, S(91, 1));
+    lz_kernel_value x =
+        lz_kernel_build_load_if(g.b, reach(&g, LZ_F32, LZ_KERNEL_ELEMENT, false, S(95, 1)), is, fill);
+    lz_kernel_value y =
+        lz_kernel_build_load_if(g.b, reach(&g, LZ_F16, LZ_KERNEL_ELEMENT, false, S(1, 40)), is, x);
+    store(&g, LZ_F32, LZ_KERNEL_ELEMENT, S(90, 1), y);
     finish(&g, &l);
     assert_true(l.lines > 1);
 }
@@ -378,16 +392,20 @@ static void test_ranges(void **state)
     for (int side = 0; side < 2; side++) {
         grid g;
         lz_launch l;
-        begin(&g, LZ_K_ROWS, 1, 1, S(20, 70));
-        lz_kv at = lz_kb_affine(g.b, reach(&g, LZ_I64, LZ_K_ELEMENT, false, S(3, 1)));
-        lz_kv low = lz_kb_op2(g.b, LZ_K_LE, whole(&g, 9), at),
-              high = lz_kb_op2(g.b, LZ_K_LT, at, whole(&g, 60));
-        lz_kv is = lz_kb_op2(g.b, LZ_K_AND, side ? high : low, side ? low : high);
-        lz_kv fill = lz_kb_const_f(g.b, LZ_KF32, -3);
-        lz_kv x = lz_kb_load_if(g.b, reach(&g, LZ_F32, LZ_K_ELEMENT, false, S(70, 1)), is, fill);
-        assert_int_equal(lz_kb_op3(g.b, LZ_K_SELECT, is, x, fill), x);
-        assert_int_not_equal(lz_kb_op3(g.b, LZ_K_SELECT, is, x, lz_kb_const_f(g.b, LZ_KF32, 3)), x);
-        store(&g, LZ_F32, LZ_K_ELEMENT, S(70, 1), x);
+        begin(&g, LZ_KERNEL_ROWS, 1, 1, S(20, 70));
+        lz_kernel_value at =
+            lz_kernel_build_affine(g.b, reach(&g, LZ_I64, LZ_KERNEL_ELEMENT, false, S(3, 1)));
+        lz_kernel_value low = lz_kernel_build_op2(g.b, LZ_KERNEL_LE, whole(&g, 9), at),
+                        high = lz_kernel_build_op2(g.b, LZ_KERNEL_LT, at, whole(&g, 60));
+        lz_kernel_value is = lz_kernel_build_op2(g.b, LZ_KERNEL_AND, side ? high : low, side ? low : high);
+        lz_kernel_value fill = lz_kernel_build_const_f(g.b, LZ_KERNEL_F32, -3);
+        lz_kernel_value x =
+            lz_kernel_build_load_if(g.b, reach(&g, LZ_F32, LZ_KERNEL_ELEMENT, false, S(70, 1)), is, fill);
+        assert_int_equal(lz_kernel_build_op3(g.b, LZ_KERNEL_SELECT, is, x, fill), x);
+        assert_int_not_equal(
+            lz_kernel_build_op3(g.b, LZ_KERNEL_SELECT, is, x, lz_kernel_build_const_f(g.b, LZ_KERNEL_F32, 3)),
+            x);
+        store(&g, LZ_F32, LZ_KERNEL_ELEMENT, S(70, 1), x);
         finish(&g, &l);
     }
 }
@@ -405,27 +423,62 @@ static void test_forms(void **state)
     for (int i = 0; i < LENGTHS; i++) {
         grid g;
         lz_launch l;
-        begin(&g, LZ_K_ROWS, 1, 1, S(3, lengths[i]));
-        lz_kv x = load(&g, LZ_F32, LZ_K_ELEMENT, S(lengths[i], 1)),
-              u = load(&g, LZ_U8, LZ_K_ELEMENT, S(lengths[i], 1));
-        lz_kv d = lz_kb_cast(g.b, x, LZ_F64), sum = lz_kb_reduce(g.b, LZ_K_RSUM, d);
-        lz_kv away = lz_kb_op2(g.b, LZ_K_SUB, d, sum),
-              whole_sum = lz_kb_reduce(g.b, LZ_K_RSUM, lz_kb_cast(g.b, u, LZ_I64));
-        lz_kv roots = lz_kb_reduce(g.b, LZ_K_RSUM, lz_kb_op2(g.b, LZ_K_MUL, away, away));
-        lz_kv dot = lz_kb_reduce(g.b, LZ_K_RSUM, lz_kb_op2(g.b, LZ_K_MUL, x, lz_kb_cast(g.b, u, LZ_F32)));
-        lz_kv product = lz_kb_reduce(g.b, LZ_K_RPROD, lz_kb_cast(g.b, u, LZ_I64));
-        store(&g, LZ_F64, LZ_K_OUTER, S(1, 0), sum);
-        store(&g, LZ_F64, LZ_K_OUTER, S(1, 0), roots);
-        store(&g, LZ_F32, LZ_K_OUTER, S(1, 0), dot);
-        store(&g, LZ_I64, LZ_K_OUTER, S(1, 0), whole_sum);
-        store(&g, LZ_I64, LZ_K_OUTER, S(1, 0), product);
-        lz_kv near = lz_kb_op2(g.b, LZ_K_SUB, x,
-                               lz_kb_const_f(g.b, LZ_KF32, 0.25)); /* could be a pair with the product */
-        store(&g, LZ_F32, LZ_K_OUTER, S(1, 0),
-              lz_kb_reduce(g.b, LZ_K_RSUM, lz_kb_op2(g.b, LZ_K_MUL, near, x)));
-        store(&g, LZ_F64, LZ_K_OUTER, S(1, 0), lz_kb_reduce(g.b, LZ_K_RPROD, d));
+        begin(&g, LZ_KERNEL_ROWS, 1, 1, S(3, lengths[i]));
+        lz_kernel_value x = load(&g, LZ_F32, LZ_KERNEL_ELEMENT, S(lengths[i], 1)),
+                        u = load(&g, LZ_U8, LZ_KERNEL_ELEMENT, S(lengths[i], 1));
+        lz_kernel_value d = lz_kernel_build_cast(g.b, x, LZ_F64),
+                        sum = lz_kernel_build_reduce(g.b, LZ_KERNEL_RSUM, d);
+        lz_kernel_value away = lz_kernel_build_op2(g.b, LZ_KERNEL_SUB, d, sum),
+                        whole_sum =
+                            lz_kernel_build_reduce(g.b, LZ_KERNEL_RSUM, lz_kernel_build_cast(g.b, u, LZ_I64));
+        lz_kernel_value roots =
+            lz_kernel_build_reduce(g.b, LZ_KERNEL_RSUM, lz_kernel_build_op2(g.b, LZ_KERNEL_MUL, away, away));
+        lz_kernel_value dot = lz_kernel_build_reduce(
+            g.b, LZ_KERNEL_RSUM,
+            lz_kernel_build_op2(g.b, LZ_KERNEL_MUL, x, lz_kernel_build_cast(g.b, u, LZ_F32)));
+        lz_kernel_value product =
+            lz_kernel_build_reduce(g.b, LZ_KERNEL_RPROD, lz_kernel_build_cast(g.b, u, LZ_I64));
+        store(&g, LZ_F64, LZ_KERNEL_OUTER, S(1, 0), sum);
+        store(&g, LZ_F64, LZ_KERNEL_OUTER, S(1, 0), roots);
+        store(&g, LZ_F32, LZ_KERNEL_OUTER, S(1, 0), dot);
+        store(&g, LZ_I64, LZ_KERNEL_OUTER, S(1, 0), whole_sum);
+        store(&g, LZ_I64, LZ_KERNEL_OUTER, S(1, 0), product);
+        lz_kernel_value near = lz_kernel_build_op2(
+            g.b, LZ_KERNEL_SUB, x,
+            lz_kernel_build_const_f(g.b, LZ_KERNEL_F32, 0.25)); /* could be a pair with the product */
+        store(&g, LZ_F32, LZ_KERNEL_OUTER, S(1, 0),
+              lz_kernel_build_reduce(g.b, LZ_KERNEL_RSUM, lz_kernel_build_op2(g.b, LZ_KERNEL_MUL, near, x)));
+        store(&g, LZ_F64, LZ_KERNEL_OUTER, S(1, 0), lz_kernel_build_reduce(g.b, LZ_KERNEL_RPROD, d));
         finish(&g, &l);
         assert_true(l.rows);
+    }
+}
+
+/* Sums of u8, i8 and i16 read the elements in memory if these follow each other. `least`: all elements have
+ * the greatest distance from 0. */
+static void sum_memory(lz_dtype dtype, int64_t step, int64_t length, bool least)
+{
+    grid g;
+    lz_launch l;
+    begin(&g, LZ_KERNEL_ROWS, 1, 1, S(3, length));
+    lz_kernel_value x = load(&g, dtype, LZ_KERNEL_ELEMENT, S(length * 2, step));
+    if (least)
+        memset(g.access[0].base, dtype == LZ_U8 ? 0xff : 0x80, g.bytes[0]);
+    store(&g, LZ_I64, LZ_KERNEL_OUTER, S(1, 0),
+          lz_kernel_build_reduce(g.b, LZ_KERNEL_RSUM, lz_kernel_build_cast(g.b, x, LZ_I64)));
+    finish(&g, &l);
+    assert_int_equal(l.access[0].raw, step == 1 || length == 1);
+}
+
+static void test_sums_of_memory(void **state)
+{
+    static const lz_dtype dtypes[] = { LZ_U8, LZ_I8, LZ_I16 };
+    (void)state;
+    for (int i = 0; i < LENGTHS * 3; i++) {
+        sum_memory(dtypes[i % 3], 1, lengths[i / 3], false);
+        sum_memory(dtypes[i % 3], 1, lengths[i / 3], true);
+        sum_memory(dtypes[i % 3], 2, lengths[i / 3], false);
+        sum_memory(dtypes[i % 3], -1, lengths[i / 3], false);
     }
 }
 
@@ -435,16 +488,18 @@ static void test_forms_are_found(void **state)
     (void)state;
     grid g;
     lz_kernel *k = NULL;
-    int found[3] = { 0 };
-    begin(&g, LZ_K_ROWS, 1, 1, S(1, 1));
-    lz_kv x = load(&g, LZ_F32, LZ_K_ELEMENT, S(1, 1)), d = lz_kb_cast(g.b, x, LZ_F64);
-    lz_kv sum = lz_kb_reduce(g.b, LZ_K_RSUM, d), away = lz_kb_op2(g.b, LZ_K_SUB, d, sum);
-    store(&g, LZ_F64, LZ_K_OUTER, S(1, 0),
-          lz_kb_reduce(g.b, LZ_K_RSUM, lz_kb_op2(g.b, LZ_K_MUL, away, away)));
-    store(&g, LZ_F64, LZ_K_OUTER, S(1, 0), lz_kb_reduce(g.b, LZ_K_RMAX, away));
-    assert_null(lz_kb_finish(g.b, &k));
+    int found[LZ_FORM_PRODUCTS + 1] = { 0 };
+    begin(&g, LZ_KERNEL_ROWS, 1, 1, S(1, 1));
+    lz_kernel_value x = load(&g, LZ_F32, LZ_KERNEL_ELEMENT, S(1, 1)),
+                    d = lz_kernel_build_cast(g.b, x, LZ_F64);
+    lz_kernel_value sum = lz_kernel_build_reduce(g.b, LZ_KERNEL_RSUM, d),
+                    away = lz_kernel_build_op2(g.b, LZ_KERNEL_SUB, d, sum);
+    store(&g, LZ_F64, LZ_KERNEL_OUTER, S(1, 0),
+          lz_kernel_build_reduce(g.b, LZ_KERNEL_RSUM, lz_kernel_build_op2(g.b, LZ_KERNEL_MUL, away, away)));
+    store(&g, LZ_F64, LZ_KERNEL_OUTER, S(1, 0), lz_kernel_build_reduce(g.b, LZ_KERNEL_RMAX, away));
+    assert_null(lz_kernel_builder_finish(g.b, &k));
     for (size_t i = 0; i < k->program->n_code; i++)
-        found[k->program->code[i].form] += k->program->code[i].kind == LZ_I_REDUCE;
+        found[k->program->code[i].form] += k->program->code[i].kind == LZ_INSTR_REDUCE;
     assert_int_equal(found[LZ_FORM_WIDEN], 1);
     assert_int_equal(found[LZ_FORM_PRODUCTS], 1);
     assert_int_equal(found[LZ_FORM_PLAIN], 1);
@@ -464,14 +519,14 @@ static void test_bests_and_folds(void **state)
         int dtype = dtypes[i % 5], out = dtype == LZ_U8 ? LZ_I32 : dtype;
         if (n > 3000 && dtype != LZ_F32)
             continue; /* the slow evaluator is */
-        begin(&g, LZ_K_ROWS, 1, 1, S(2, n));
-        lz_kv x = load(&g, dtype, LZ_K_ELEMENT, S(n, 1));
-        for (int kind = LZ_K_RSUM; kind <= LZ_K_RARGMIN; kind++) {
-            bool bits = kind == LZ_K_RAND || kind == LZ_K_ROR || kind == LZ_K_RXOR;
-            if (bits && lz_kb_type(g.b, x) >= LZ_KF32)
+        begin(&g, LZ_KERNEL_ROWS, 1, 1, S(2, n));
+        lz_kernel_value x = load(&g, dtype, LZ_KERNEL_ELEMENT, S(n, 1));
+        for (int kind = LZ_KERNEL_RSUM; kind <= LZ_KERNEL_RARGMIN; kind++) {
+            bool bits = kind == LZ_KERNEL_RAND || kind == LZ_KERNEL_ROR || kind == LZ_KERNEL_RXOR;
+            if (bits && lz_kernel_build_type(g.b, x) >= LZ_KERNEL_F32)
                 continue;
-            lz_kv v = lz_kb_reduce(g.b, (lz_kreduce)kind, x);
-            store(&g, kind >= LZ_K_RARGMAX ? LZ_I64 : out, LZ_K_OUTER, S(1, 0), v);
+            lz_kernel_value v = lz_kernel_build_reduce(g.b, (lz_kernel_reduction)kind, x);
+            store(&g, kind >= LZ_KERNEL_RARGMAX ? LZ_I64 : out, LZ_KERNEL_OUTER, S(1, 0), v);
         }
         finish(&g, &l);
     }
@@ -501,6 +556,7 @@ int main(void)
         cmocka_unit_test(test_masks),
         cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_sums_of_memory),
         cmocka_unit_test(test_forms_are_found),
         cmocka_unit_test(test_bests_and_folds),
     };

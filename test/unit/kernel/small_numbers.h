@@ -3,8 +3,8 @@
 #ifndef LZ_TEST_SMALL_NUMBERS_H
 #define LZ_TEST_SMALL_NUMBERS_H
 
-#include "core/array.h"
 #include "core/convert.h"
+#include "core/strided_array.h"
 #include "kernel/kernels.h"
 
 static inline int64_t some(void)

@@ -1,8 +1,8 @@
 /* Whatever library multiplies: the right result, however matrices lie, and the same bits for any
  * number of threads. Libraries that are not there are left out. */
 #include "check.h"
-#include "core/array.h"
 #include "core/convert.h"
+#include "core/strided_array.h"
 #include "kernel/blas.h"
 #include "kernel/kernels.h"
 #include <math.h>
@@ -70,7 +70,7 @@ static void check_result(const lz_array *x, const lz_array *y, const lz_array *o
 
 static lz_err *multiply(const lz_array *x, const lz_array *y, lz_array *out, lz_pool *pool)
 {
-    lz_kcall c = { .in = { strided(x), strided(y) }, .out = strided(out), .pool = pool };
+    lz_kernel_call c = { .in = { strided(x), strided(y) }, .out = strided(out), .pool = pool };
     memset(out->buffer->data, 0x7f, out->buffer->size); /* NaN or large: nothing of it is to stay */
     return lz_matmul(&c);
 }
@@ -180,7 +180,7 @@ static void test_repeated_rows_are_ours(void **state)
 
 static lz_err *test_unknown_names_are_refused(void)
 {
-    lz_kcall c = { 0 };
+    lz_kernel_call c = { 0 };
     assert_int_equal(setenv("LAZULI_BLAS", "mkl", 1), 0);
     lz_err *e = lz_matmul_prepare(&c);
     unsetenv("LAZULI_BLAS");
@@ -197,7 +197,7 @@ static lz_err *test_choice_is_told(void)
     static const int64_t small[] = { 1, 8, 8 }, large[] = { 1, 512, 512 };
     static const int64_t small_strides[] = { 64, 8, 1 }, large_strides[] = { 512 * 512, 512, 1 };
     lz_strided s = { NULL, LZ_F32, 3, small, small_strides }, l = { NULL, LZ_F32, 3, large, large_strides };
-    lz_kcall c = { .in = { s, s }, .out = s }, d = { .in = { l, l }, .out = l };
+    lz_kernel_call c = { .in = { s, s }, .out = s }, d = { .in = { l, l }, .out = l };
     unsetenv("LAZULI_BLAS");
     assert_null(lz_matmul_way(&c));
     LZ_TRY(lz_matmul_prepare(&c));

@@ -57,10 +57,10 @@ static lz_err *check(const shape *s, bool transposed, lz_pool *pool)
     }
     int64_t sizes[] = { PLANES, s->h, s->w }, out[] = { PLANES, oh, ow }, dense[] = { oh * ow, ow, 1 };
     int64_t strides[] = { area, transposed ? 1 : s->w, transposed ? s->h : 1 };
-    lz_kcall call = { .in = { { x, LZ_F32, 3, sizes, strides } },
-                      .out = { v, LZ_F32, 3, out, dense },
-                      .params = s->window,
-                      .pool = pool };
+    lz_kernel_call call = { .in = { { x, LZ_F32, 3, sizes, strides } },
+                            .out = { v, LZ_F32, 3, out, dense },
+                            .params = s->window,
+                            .pool = pool };
     LZ_TRY(lz_pool_greatest(&call));
     call.out = (lz_strided){ at, LZ_I64, 3, out, dense };
     LZ_TRY(lz_pool_places(&call));
@@ -99,11 +99,12 @@ static lz_err *test_lines(void)
         source[i] = (double)(i * i);
     }
     for (int constant = 0; constant < 2; constant++) {
-        lz_kcall call = { .in = { { constant ? &one : base, LZ_F64, 2, sizes, constant ? still : dense },
-                                  { index, LZ_I64, 2, small, rows },
-                                  { source, LZ_F64, 2, small, rows } },
-                          .out = { out, LZ_F64, 2, sizes, dense },
-                          .params = params };
+        lz_kernel_call call = { .in = { { constant ? &one : base, LZ_F64, 2, sizes,
+                                          constant ? still : dense },
+                                        { index, LZ_I64, 2, small, rows },
+                                        { source, LZ_F64, 2, small, rows } },
+                                .out = { out, LZ_F64, 2, sizes, dense },
+                                .params = params };
         for (int64_t i = 0; i < LINES * SIZE; i++)
             want[i] = constant ? one : base[i];
         for (int64_t i = 0; i < LINES * N; i++)

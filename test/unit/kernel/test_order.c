@@ -1,6 +1,6 @@
 #include "check.h"
-#include "core/array.h"
 #include "core/convert.h"
+#include "core/strided_array.h"
 #include "kernel/kernels.h"
 #include <math.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static lz_err *sort_one(lz_dtype d, int64_t rows, int64_t n, bool down, lz_pool 
         lz_array_set(&x, i, lz_scalar_float(odd ? (below(2) ? (double)NAN : -0.0) : v));
     }
     if (!e) {
-        lz_kcall c = { .in = { strided(&x) }, .out = strided(&out), .params = params, .pool = pool };
+        lz_kernel_call c = { .in = { strided(&x) }, .out = strided(&out), .params = params, .pool = pool };
         e = lz_sort_indices(&c);
     }
     for (int64_t r = 0; !e && r < rows; r++)
@@ -100,7 +100,7 @@ static lz_err *test_search_agrees_with_counting(void)
     for (int64_t i = 0; !e && i < v.numel; i++)
         lz_array_set(&v, i, lz_scalar_float((double)(i % 9) / 2 - 1));
     for (int64_t right = 0; !e && right < 2; right++) {
-        lz_kcall c = { .in = { strided(&s), strided(&v) }, .out = strided(&out), .params = &right };
+        lz_kernel_call c = { .in = { strided(&s), strided(&v) }, .out = strided(&out), .params = &right };
         e = lz_search_sorted(&c);
         for (int64_t i = 0; !e && i < v.numel; i++) {
             int64_t count = 0;
@@ -155,9 +155,9 @@ static lz_err *scatter_one(lz_dtype d, int64_t mode, int64_t dim)
         lz_element_set(d, lz_scalar_float(v), lz_array_at(&want, at));
     }
     if (!e) {
-        lz_kcall c = { .in = { strided(&base), strided(&index), strided(&src) },
-                       .out = strided(&out),
-                       .params = params };
+        lz_kernel_call c = { .in = { strided(&base), strided(&index), strided(&src) },
+                             .out = strided(&out),
+                             .params = params };
         e = lz_scatter_into(&c);
     }
     if (!e)
@@ -191,8 +191,9 @@ static void test_scatter_every_dtype(void **state)
                 assert_null(scatter_one(dtypes[d], mode, dim));
 }
 
-/* One index for a row, with threads: each element is the sum in the order of the index, to the bit. */
-static lz_err *scatter_rows(lz_pool *pool)
+/* One index for a row, with threads: each element is the sum in the order of the index, to the bit. The
+ * source is multiplied by `times`, unless that is 0. */
+static lz_err *scatter_rows(lz_pool *pool, float times)
 {
     enum { ROWS = 64, KINDS = 5, WIDTH = 200 };
     static float base[KINDS][WIDTH], src[ROWS][WIDTH], out[KINDS][WIDTH], want[KINDS][WIDTH];
@@ -204,16 +205,18 @@ static lz_err *scatter_rows(lz_pool *pool)
         index[i] = below(KINDS);
         for (int64_t k = 0; k < WIDTH; k++) {
             src[i][k] = (float)below(1000) / 3;
-            want[index[i]][k] += src[i][k];
+            float product = times == 0 ? src[i][k] : src[i][k] * times;
+            want[index[i]][k] += product;
         }
     }
     int64_t few[] = { KINDS, WIDTH }, many[] = { ROWS, WIDTH }, dense[] = { WIDTH, 1 }, same[] = { 1, 0 };
-    lz_kcall c = { .in = { { base, LZ_F32, 2, few, dense },
-                           { index, LZ_I64, 2, many, same },
-                           { src, LZ_F32, 2, many, dense } },
-                   .out = { out, LZ_F32, 2, few, dense },
-                   .params = params,
-                   .pool = pool };
+    lz_kernel_call c = { .in = { { base, LZ_F32, 2, few, dense },
+                                 { index, LZ_I64, 2, many, same },
+                                 { src, LZ_F32, 2, many, dense },
+                                 { times == 0 ? NULL : &times, LZ_F32, 0, few, dense } },
+                         .out = { out, LZ_F32, 2, few, dense },
+                         .params = params,
+                         .pool = pool };
     LZ_TRY(lz_scatter_into(&c));
     assert_memory_equal(out, want, sizeof want);
     return NULL;
@@ -235,11 +238,11 @@ static lz_err *rows_like_elements(lz_dtype d, int64_t mode)
     }
     int64_t few[] = { KINDS, WIDTH }, many[] = { ROWS, WIDTH }, dense[] = { WIDTH, 1 }, same[] = { 1, 0 };
     for (int rows = 0; rows < 2; rows++) {
-        lz_kcall c = { .in = { { base, d, 2, few, dense },
-                               { rows ? index : spread, LZ_I64, 2, many, rows ? same : dense },
-                               { src, d, 2, many, dense } },
-                       .out = { out[rows], d, 2, few, dense },
-                       .params = params };
+        lz_kernel_call c = { .in = { { base, d, 2, few, dense },
+                                     { rows ? index : spread, LZ_I64, 2, many, rows ? same : dense },
+                                     { src, d, 2, many, dense } },
+                             .out = { out[rows], d, 2, few, dense },
+                             .params = params };
         LZ_TRY(lz_scatter_into(&c));
     }
     assert_memory_equal(out[0], out[1], KINDS * WIDTH * size);
@@ -256,7 +259,7 @@ static void test_scatter_rows_like_elements(void **state)
             assert_null(rows_like_elements(dtypes[d], mode));
 }
 
-/* An index that the kernel checks: what is wrong is named, and nothing is written. */
+/* An index that the kernel checks: what is wrong is named, and the base is unchanged. */
 static lz_err *scatter_checked(int64_t bad, bool wrap, const char *message)
 {
     float base[3] = { 1, 2, 3 }, src[4] = { 10, 20, 30, 40 }, out[3] = { -1, -1, -1 };
@@ -264,18 +267,18 @@ static lz_err *scatter_checked(int64_t bad, bool wrap, const char *message)
     int64_t index[4] = { wrap ? -3 : 1, wrap ? -2 : 1, wrap ? 2 : 0, 2 }, three = 3, four = 4, one = 1;
     int64_t params[5] = { ADD, 0, 1, 5, wrap };
     index[1] = bad ? bad : index[1];
-    lz_kcall c = { .in = { { base, LZ_F32, 1, &three, &one },
-                           { index, LZ_I64, 1, &four, &one },
-                           { src, LZ_F32, 1, &four, &one } },
-                   .out = { out, LZ_F32, 1, &three, &one },
-                   .params = params };
+    lz_kernel_call c = { .in = { { base, LZ_F32, 1, &three, &one },
+                                 { index, LZ_I64, 1, &four, &one },
+                                 { src, LZ_F32, 1, &four, &one } },
+                         .out = { out, LZ_F32, 1, &three, &one },
+                         .params = params };
     lz_err *e = lz_scatter_into(&c);
     if (lz_err_code(e) == LZ_ERR_MEMORY || (e && !message))
         return e;
     if (message)
         assert_string_equal(lz_err_text(e), message);
     for (int i = 0; i < 3; i++)
-        assert_true(out[i] == (message ? -1 : want[i]));
+        assert_true(base[i] == (float)(i + 1) && (message || out[i] == want[i]));
     lz_err_free(e);
     return NULL;
 }
@@ -302,10 +305,10 @@ static lz_err *count_checked(lz_pool *pool, int64_t step, int64_t bad, const cha
     }
     if (message)
         numbers[BAD_AT * step] = bad;
-    lz_kcall c = { .in = { { numbers, LZ_I64, 1, &n, &step } },
-                   .out = { out, LZ_I64, 1, &bins, &one },
-                   .params = params,
-                   .pool = pool };
+    lz_kernel_call c = { .in = { { numbers, LZ_I64, 1, &n, &step } },
+                         .out = { out, LZ_I64, 1, &bins, &one },
+                         .params = params,
+                         .pool = pool };
     lz_err *e = lz_count_numbers(&c);
     if (lz_err_code(e) == LZ_ERR_MEMORY || (e && !message))
         return e;
@@ -345,8 +348,9 @@ static lz_err *test_scatter_whole_rows(void)
 {
     lz_pool *pool;
     LZ_TRY(lz_pool_create(2, &pool));
-    lz_err *e = scatter_rows(pool);
-    e = e ? e : scatter_rows(NULL);
+    lz_err *e = scatter_rows(pool, 0);
+    e = e ? e : scatter_rows(NULL, 0);
+    e = e ? e : scatter_rows(pool, 0.3f);
     lz_pool_destroy(pool);
     return e;
 }

@@ -1,7 +1,7 @@
 /* topk, rank, contains and search against simple versions, for every dtype that has an order. */
 #include "check.h"
-#include "core/array.h"
 #include "core/dtype.h"
+#include "core/strided_array.h"
 #include "kernel/kernels.h"
 #include <math.h>
 
@@ -81,7 +81,9 @@ static lz_err *topk_one(lz_dtype d, int64_t rows, int64_t n, int64_t k, bool lar
         e = lz_array_init(&a.out, NULL, LZ_I64, LZ_DIMS(rows, k));
     if (!e) {
         fill(&a.x, 50, true);
-        lz_kcall c = { .in = { strided(&a.x) }, .out = strided(&a.out), .params = params, .pool = pool };
+        lz_kernel_call c = {
+            .in = { strided(&a.x) }, .out = strided(&a.out), .params = params, .pool = pool
+        };
         e = lz_topk_indices(&c);
     }
     for (int64_t i = 0; !e && i < rows * k; i++)
@@ -123,7 +125,7 @@ static lz_err *rank_one(lz_dtype d, int64_t rows, int64_t n, int64_t rank, lz_po
         e = lz_array_init(&a.out, NULL, LZ_I64, LZ_DIMS(rows, 1));
     if (!e) {
         fill(&a.x, 50, true);
-        lz_kcall c = { .in = { strided(&a.x) }, .out = strided(&a.out), .params = &rank, .pool = pool };
+        lz_kernel_call c = { .in = { strided(&a.x) }, .out = strided(&a.out), .params = &rank, .pool = pool };
         e = lz_rank_index(&c);
     }
     for (int64_t r = 0; !e && r < rows; r++)
@@ -147,7 +149,7 @@ static lz_err *test_rows_may_be_strided(void)
     int64_t sizes[2] = { 2, 3 }, strides[2] = { 1, 2 }, one[2] = { 1, 1 }, got[6], down = 1, middle = 1;
     static const int64_t order[6] = { 2, 0, 1, 1, 2, 0 }, ranks[2] = { 0, 2 };
     lz_strided in = { x, LZ_F32, 2, sizes, strides }, out = { got, LZ_I64, 2, sizes, NULL };
-    lz_kcall c = { .in = { in }, .out = out, .params = &down };
+    lz_kernel_call c = { .in = { in }, .out = out, .params = &down };
     LZ_TRY(lz_sort_indices(&c));
     assert_memory_equal(got, order, sizeof order);
     int64_t each[2] = { 2, 1 };
@@ -171,7 +173,7 @@ static lz_err *contains_one(lz_dtype d, int64_t rows, int64_t n, int64_t m, lz_p
     if (!e) {
         fill(&a.x, 100, true);
         fill(&a.y, 100, true);
-        lz_kcall c = { .in = { strided(&a.x), strided(&a.y) }, .out = strided(&a.out), .pool = pool };
+        lz_kernel_call c = { .in = { strided(&a.x), strided(&a.y) }, .out = strided(&a.out), .pool = pool };
         e = lz_contains(&c);
     }
     for (int64_t i = 0; !e && i < rows * n; i++) {
@@ -199,8 +201,8 @@ static lz_err *test_contains_the_greatest(void)
 {
     int64_t x[3] = { INT64_MAX, INT64_MIN, 0 }, set[2] = { INT64_MAX, 5 }, n = 3, m = 2, step = 1;
     uint8_t got[3];
-    lz_kcall c = { .in = { { x, LZ_I64, 1, &n, &step }, { set, LZ_I64, 1, &m, &step } },
-                   .out = { got, LZ_BOOL, 1, &n, &step } };
+    lz_kernel_call c = { .in = { { x, LZ_I64, 1, &n, &step }, { set, LZ_I64, 1, &m, &step } },
+                         .out = { got, LZ_BOOL, 1, &n, &step } };
     LZ_TRY(lz_contains(&c));
     assert_true(got[0] && !got[1] && !got[2]);
     set[0] = 0;
@@ -226,7 +228,9 @@ static lz_err *count_one(int64_t n, int64_t bins, lz_pool *pool)
     }
     if (!e) {
         int64_t params[2] = { 0, 0 };
-        lz_kcall c = { .in = { strided(&a.x) }, .out = strided(&a.out), .params = params, .pool = pool };
+        lz_kernel_call c = {
+            .in = { strided(&a.x) }, .out = strided(&a.out), .params = params, .pool = pool
+        };
         e = lz_count_numbers(&c);
     }
     for (int64_t i = 0; !e && i < bins; i++)
@@ -285,7 +289,9 @@ static lz_err *search_one(lz_dtype d, int64_t n, int64_t m, int64_t right)
                                          : lz_dtype_is_float(d) && i > n - n / 8
                                              ? (double)NAN
                                              : floor((double)i * 40 / (double)n)));
-        lz_kcall c = { .in = { strided(&a.x), strided(&a.y) }, .out = strided(&a.out), .params = &right };
+        lz_kernel_call c = { .in = { strided(&a.x), strided(&a.y) },
+                             .out = strided(&a.out),
+                             .params = &right };
         e = lz_search_sorted(&c);
     }
     for (int64_t i = 0; !e && i < 2 * m; i++)
@@ -310,9 +316,9 @@ static lz_err *test_search_among_nans(void)
     float s[3] = { 1, 2, NAN }, v[3] = { 5, 1.5F, NAN };
     int64_t n = 3, step = 1, right = 0, got[3];
     static const int64_t want[3] = { 3, 1, 3 };
-    lz_kcall c = { .in = { { s, LZ_F32, 1, &n, &step }, { v, LZ_F32, 1, &n, &step } },
-                   .out = { got, LZ_I64, 1, &n, &step },
-                   .params = &right };
+    lz_kernel_call c = { .in = { { s, LZ_F32, 1, &n, &step }, { v, LZ_F32, 1, &n, &step } },
+                         .out = { got, LZ_I64, 1, &n, &step },
+                         .params = &right };
     LZ_TRY(lz_search_sorted(&c));
     assert_memory_equal(got, want, sizeof want);
     return NULL;

@@ -4,7 +4,8 @@
 
 #include "check.h"
 #include "core/strides.h"
-#include "lazy/ctx.h"
+#include "lazy/lazy_tensor.h"
+#include "lazy/record.h"
 #include "op/boxed.h"
 
 #define CALL(c, op, ...)                                                                                     \
@@ -21,7 +22,7 @@ static inline void call_all(lz_ctx *c, lz_op op, const lz_value *in, size_t n, l
     lz_err *e = lz_boxed_bind(&lz_op_table[op], LZ_HERE, in, n, &bound);
     out[0] = lz_value_tensor(c->inert);
     if (e)
-        lz_ctx_fail(c, LZ_HERE, &lz_op_table[op], e);
+        lz_ctx_fail(c, LZ_HERE, lz_err_wrap(e, "aten::%s", lz_op_table[op].name));
     else
         lz_record(c, &lz_op_table[op], LZ_HERE, bound.in, out);
 }

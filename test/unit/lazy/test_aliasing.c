@@ -318,7 +318,7 @@ static void do_transpose_inplace(world *w)
 static void do_step(world *w)
 {
     lz_err *e = below(3) ? NULL : lz_ctx_sync(w->c, NULL, 0, LZ_CAUSE_STEP, LZ_HERE);
-    lz_ctx_fail(w->c, LZ_HERE, NULL, e);
+    lz_ctx_fail(w->c, LZ_HERE, e);
 }
 
 static void do_read(world *w)

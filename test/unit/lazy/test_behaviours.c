@@ -336,6 +336,33 @@ static void test_dtypes_of_products(void **state)
     close_ctx(c);
 }
 
+/* The reason is that of the check that failed, whatever the words of its message. */
+static void test_reasons(void **state)
+{
+    (void)state;
+    lz_ctx *c = open_ctx(NULL);
+    lz_tensor *x = data(c), *two = lz_ones(c, LZ_DIMS(2)), *three = lz_ones(c, LZ_DIMS(3));
+    refused(c, lz_relu(c, lz_to_dtype(c, x, LZ_BOOL)), LZ_REASON_DTYPE);
+    refused(c, lz_dot(c, two, three), LZ_REASON_SHAPE);
+    refused(c, lz_narrow(c, x, 1, 2, 2), LZ_REASON_INDEX);
+    refused(c, lz_narrow(c, x, 1, 0, -1), LZ_REASON_ARGUMENT);
+    /* A number is looked at when the graph runs; the message says "dtype". */
+    lz_tensor *bad = lz_softshrink(c, x, .lambd = lz_scalar_float(-1));
+    assert_false(lz_read(bad, (float[6]){ 0 }, 6 * sizeof(float)));
+    assert_non_null(strstr(lz_message(c), "dtype"));
+    assert_int_equal(lz_reason_of(c), LZ_REASON_ARGUMENT);
+    lz_clear(c);
+    lz_tensor *far = lz_index_select(c, two, 0, lz_full(c, LZ_DIMS(1), lz_scalar_int(7)));
+    assert_false(lz_mark_step(c) && lz_wait(c));
+    assert_int_equal(lz_reason_of(c), LZ_REASON_INDEX);
+    lz_clear(c);
+    assert_false(lz_read(far, (float[1]){ 0 }, sizeof(float)));
+    assert_int_equal(lz_reason_of(c), LZ_REASON_INDEX);
+    lz_clear(c);
+    assert_int_equal(lz_reason_of(c), LZ_REASON_NONE);
+    close_ctx(c);
+}
+
 static void add_steps(lz_ctx *c, lz_tensor *x, int n, bool other)
 {
     for (int i = 0; i < n; i++) {
@@ -382,7 +409,7 @@ static lz_err *note_and_fail(void *user)
     return lz_error(LZ_ERR_ARG, "no more of this");
 }
 
-/* 30: in the step, or after it; a failure stops those behind it and is told. */
+/* 30: in the step, or after it; a failure stops later closures and is reported. */
 static void test_closures(void **state)
 {
     atomic_int in_step = 0, after = 0, failed = 0, behind = 0;
@@ -421,6 +448,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_default_devices),
+        cmocka_unit_test(test_reasons),
         cmocka_unit_test(test_unknown_devices),
         cmocka_unit_test(test_shapes_are_told_apart),
         cmocka_unit_test(test_leaves),

@@ -1,10 +1,10 @@
 #include "check.h"
+#include "handmade_nodes.h"
 #include "lazy/cache.h"
 #include "lazy/canon.h"
-#include "nodes.h"
 #include <pthread.h>
 
-/* Graphs are told apart by the number of negations; recipes are shells, which cost nothing. */
+/* Graphs differ in the number of negations; executables are shells, which cost nothing. */
 
 static lz_err *chain(desk *d, size_t x, int n, size_t *out)
 {
@@ -14,24 +14,24 @@ static lz_err *chain(desk *d, size_t x, int n, size_t *out)
     return desk_walk(d, out, 1);
 }
 
-static lz_err *shell_of(const lz_flat *f, lz_recipe **out)
+static lz_err *shell_of(const lz_flat *f, lz_executable **out)
 {
-    lz_order o = { .words = f->words, .keep = f->n };
-    return lz_recipe_shell(&o, out);
+    lz_compile_request o = { .words = f->words, .keep = f->n };
+    return lz_executable_shell(&o, out);
 }
 
 /* Looks for the walk's graph; puts a shell there if it is not. *had: it was. */
 static lz_err *look(desk *d, lz_cache *c, bool *had)
 {
-    lz_ticket t;
+    lz_cache_lookup t;
     uint32_t room[4];
     LZ_TRY(lz_cache_find(c, &d->walk.flat, d->walk.locs.data, room, &t));
-    *had = t.recipe != NULL;
-    lz_recipe *r = t.recipe;
+    *had = t.executable != NULL;
+    lz_executable *r = t.executable;
     lz_err *e = r ? NULL : shell_of(&d->walk.flat, &r);
     if (!*had)
         lz_cache_finish(c, t.to_make, r);
-    lz_recipe_release(r);
+    lz_executable_release(r);
     return e;
 }
 
@@ -69,10 +69,10 @@ static lz_err *bytes_are_bounded(desk *d, lz_cache *c)
         LZ_TRY(look(d, c, &had));
         assert_false(had);
         if (i == 1)
-            one = lz_cache_bytes(c);
+            one = lz_cache_measure(c).all;
         assert_true(one > 8 * d->walk.flat.n / 2);
         lz_cache_set_bytes(c, 5 * one / 2);
-        assert_true(lz_cache_bytes(c) <= 5 * one / 2);
+        assert_true(lz_cache_measure(c).all <= 5 * one / 2);
         assert_in_range(lz_cache_size(c), 1, 2);
     }
     lz_cache_set_bytes(c, 1); /* the newest stays */
@@ -80,7 +80,7 @@ static lz_err *bytes_are_bounded(desk *d, lz_cache *c)
     LZ_TRY(look(d, c, &had));
     assert_true(had);
     lz_cache_drop(c);
-    assert_int_equal(lz_cache_bytes(c), 0);
+    assert_int_equal(lz_cache_measure(c).all, 0);
     return NULL;
 }
 
@@ -145,12 +145,12 @@ typedef struct waiter {
 static void *wait_for_it(void *user)
 {
     waiter *w = user;
-    lz_ticket t;
+    lz_cache_lookup t;
     uint32_t room[4];
     lz_err *e = lz_cache_find(w->cache, w->flat, w->locs, room, &t);
-    w->got = !e && t.recipe;
+    w->got = !e && t.executable;
     if (!e)
-        lz_recipe_release(t.recipe);
+        lz_executable_release(t.executable);
     lz_err_free(e);
     return NULL;
 }
@@ -158,9 +158,9 @@ static void *wait_for_it(void *user)
 static lz_err *others_wait(desk *d, lz_cache *c)
 {
     size_t x, out;
-    lz_ticket t;
+    lz_cache_lookup t;
     uint32_t room[4];
-    lz_recipe *r = NULL;
+    lz_executable *r = NULL;
     LZ_TRY(desk_data(d, 1, &x));
     LZ_TRY(chain(d, x, 1, &out));
     LZ_TRY(lz_cache_find(c, &d->walk.flat, d->walk.locs.data, room, &t));
@@ -177,7 +177,7 @@ static lz_err *others_wait(desk *d, lz_cache *c)
         pthread_join(threads[i], NULL);
         assert_true(w[i].got);
     }
-    lz_recipe_release(r);
+    lz_executable_release(r);
     return e;
 }
 

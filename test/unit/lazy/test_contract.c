@@ -125,7 +125,7 @@ static int8_t choose_type(void *self)
     return chosen_type;
 }
 
-/* A backend's own choice that it has no device for is told; none at all means its first. */
+/* A backend's own choice without a device is reported; no choice means the first device. */
 static lz_err *test_a_default_that_is_not_there(void)
 {
     fake_backend f;
@@ -330,7 +330,7 @@ static lz_err *test_a_compile_may_name_what_falls_back(void)
     return close_pair(&p);
 }
 
-/* Whoever has nobody to fall back to is told the operator and its line. */
+/* Without a backend to fall back to, the error names the operator and its line. */
 static lz_err *test_a_compile_that_nobody_can_do(void)
 {
     pair p;
@@ -559,7 +559,7 @@ static lz_err *test_waiting_for_devices(void)
         assert_false(lz_wait(c));
         assert_non_null(strstr(lz_message(c), lz_check_failing() ? "" : "the queue broke"));
         lz_clear(c);
-        assert_true(lz_wait(c)); /* told once */
+        assert_true(lz_wait(c)); /* reported once */
         assert_int_equal(waited, 3);
     }
     lz_ctx *other = lz_open(&(lz_options){ .device = "cpu" }); /* has nothing to do with it */

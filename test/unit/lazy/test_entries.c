@@ -1,4 +1,4 @@
-#include "lazy/ir.h"
+#include "lazy/ir_builder.h"
 #include "lazy/registry.h"
 #include "lazy_desk.h"
 #include <stdlib.h>

@@ -68,7 +68,7 @@ static lz_err *test_what_cannot_be_extracted_is_named(void)
     lz_compiled *f = lz_failed(c) ? NULL : lz_extract(c, &row, 1, &y, 1);
     assert_null(f);
     if (!lz_check_failing())
-        assert_string_equal(lz_message(c), "input 0 is a view: clone it");
+        assert_string_equal(lz_message(c), "input 0 is a view: pass a clone");
     lz_clear(c);
     return finish(c);
 }

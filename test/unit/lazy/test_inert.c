@@ -24,6 +24,7 @@ static void test_lists(void **state)
     lz_tensor *bad = fail_once(c), *good = lz_zeros(c, LZ_DIMS(4, 4));
     expect_list(lz_chunk(c, bad, 4, .dim = 1), 4);
     expect_list(lz_split_with_sizes(c, bad, LZ_INTS(1, 2, 3)), 3);
+    expect_list(lz_split_sizes(c, bad, LZ_INTS(1, 2, 3, 4)), 4);
     expect_list(lz_tensor_split_sections(c, bad, 5), 5);
     expect_list(lz_tensor_split_indices(c, bad, LZ_INTS(1, 3)), 3);
     expect_list(lz_broadcast_tensors(c, LZ_TENSORS(good, bad)), 2);

@@ -1,7 +1,7 @@
 #include "check.h"
+#include "handmade_nodes.h"
 #include "lazy/lowering.h"
 #include "lazy/registry.h"
-#include "nodes.h"
 #include "op/op_table.h"
 
 typedef lz_err *with_desk(desk *d);
@@ -187,7 +187,7 @@ static lz_err *injected(desk *d)
     lz_runtime_inject(d->runtime, "aten::mul.Tensor");
     lz_err *e = desk_run(d, roots, 3, NULL, &j, got);
     if (!e && !lz_check_failing()) {
-        expect_lost(got[2], "asked for", 14);
+        expect_lost(got[2], "injected", 14);
         e = desk_expect(d, got[0], roots[0]);
         if (!e)
             e = desk_expect(d, got[1], roots[1]);

@@ -23,7 +23,7 @@ static void run_failure(bool async)
     assert_int_equal(lz_place(c).line, line);
     assert_non_null(strstr(lz_message(c), "index_select"));
     lz_clear(c);
-    assert_true(lz_mark_step(c) && lz_wait(c)); /* it is told once */
+    assert_true(lz_mark_step(c) && lz_wait(c)); /* the failure is reported once */
     assert_false(lz_failed(c));
     assert_true(lz_read(before, got, sizeof got) && got[2] == -3);
     assert_true(lz_read(other, got, sizeof got) && got[2] == 9);

@@ -1,4 +1,4 @@
-#include "base/profile.h"
+#include "base/profiler.h"
 #include "jit/codes.h"
 #include "open_ctx.h"
 #include <pthread.h>

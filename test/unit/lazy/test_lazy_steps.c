@@ -116,7 +116,7 @@ static void test_order_of_making_does_not_compile(void **state)
     lz_close(c);
 }
 
-/* Equal results told apart by nothing but their inputs. */
+/* Equal results that differ only in their inputs. */
 static void test_twins_do_not_compile(void **state)
 {
     const float x[2] = { 1, 2 }, y[2] = { 3, 4 };

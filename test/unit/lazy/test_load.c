@@ -12,11 +12,11 @@ typedef struct refusal {
 } refusal;
 
 static const refusal refusals[] = {
-    { "bad_1.so", LZ_ERR_UNSUPPORTED, "made for version 2 of the interface, this is version 1" },
+    { "bad_1.so", LZ_ERR_UNSUPPORTED, "has version 2 of the interface, expected version 1" },
     { "bad_2.so", LZ_ERR_MODEL, "24 bytes and ends before the required entries" },
     { "bad_3.so", LZ_ERR_MODEL, "required entry execute_computation is missing" },
-    { "bad_4.so", LZ_ERR_NOT_FOUND, "it has no devices" },
-    { "bad_5.so", LZ_ERR_UNSUPPORTED, "gave no table for version 1.1" },
+    { "bad_4.so", LZ_ERR_NOT_FOUND, "the backend has no devices" },
+    { "bad_5.so", LZ_ERR_UNSUPPORTED, "returned NULL for version 1.2" },
     { "absent.so", LZ_ERR_NOT_FOUND, "absent.so" },
 };
 
@@ -28,7 +28,7 @@ static lz_err *test_refusals(void)
         LZ_TRY(lz_check_err(lz_backend_load(path, NULL), refusals[i].code, refusals[i].why));
         assert_false(lz_has_backend("bad"));
     }
-    LZ_TRY(lz_check_err(lz_backend_load(NULL, NULL), LZ_ERR_ARG, "no path"));
+    LZ_TRY(lz_check_err(lz_backend_load(NULL, NULL), LZ_ERR_ARG, "the path is NULL"));
     LZ_TRY(lz_check_err(lz_backend_load(LZ_SOURCE_DIR "/test/unit/lazy/test_load.c", NULL), LZ_ERR_NOT_FOUND,
                         "test_load.c"));
     return lz_check_err(lz_backend_load("libm.so.6", NULL), LZ_ERR_NOT_FOUND, "lazuli_backend");

@@ -190,7 +190,7 @@ static void test_sync(void **state)
 
 /* ---- failures ---- */
 
-/* Something else that is pending fails: the value is there, the failure is told once. */
+/* Something else that is pending fails: the value is there, the failure is reported once. */
 static void test_failure_of_others(void **state)
 {
     int64_t far = 9;

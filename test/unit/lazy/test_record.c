@@ -86,8 +86,45 @@ static lz_err *test_refusals(void)
     return finish(c);
 }
 
+/* A call inside the library gives its error, with operator and line, and leaves the context alone; in the
+ * context the same error has the same text. */
+static lz_err *test_returned_errors(void)
+{
+    static const lz_loc at = { "model.c", 12, 0 };
+    const lz_op_row *op = &lz_op_table[LZ_OP_mm];
+    lz_ctx *c = lz_open(NULL);
+    if (!c)
+        return lz_err_oom();
+    lz_value x = T(lz_from_memory(c, LZ_F32, LZ_DIMS(2, 3), six)), out = lz_value_none();
+    if (lz_failed(c))
+        return finish(c);
+    lz_err *e = lz_record_try(c, op, at, (lz_value[]){ x, x }, &out);
+    assert_false(lz_failed(c));
+    assert_true(lz_tensor_is_inert(out.tensor));
+    if (lz_err_code(e) == LZ_ERR_MEMORY) {
+        lz_ctx_fail(c, at, e);
+        return finish(c);
+    }
+    assert_int_equal(lz_err_code(e), LZ_ERR_ARG);
+    assert_int_equal(lz_err_loc(e).line, 12);
+    assert_ptr_equal(strstr(lz_err_text(e), "aten::mm: "), lz_err_text(e));
+    assert_null(strstr(lz_err_text(e), "model.c"));
+    lz_record(c, op, at, (lz_value[]){ x, x }, &out);
+    if (lz_code_of(c) != LZ_ERR_MEMORY) {
+        assert_true(strncmp(lz_message(c), lz_err_text(e), strlen(lz_err_text(e))) == 0);
+        if (!lz_check_failing())
+            assert_string_equal(lz_message(c) + strlen(lz_err_text(e)), " (model.c:12)");
+        assert_int_equal(lz_reason_of(c), LZ_REASON_SHAPE);
+        assert_int_equal(lz_place(c).line, 12);
+        lz_clear(c);
+    }
+    lz_err_free(e);
+    return finish(c);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { LZ_TEST(test_chain), LZ_TEST(test_views), LZ_TEST(test_refusals) };
+    const struct CMUnitTest tests[] = { LZ_TEST(test_chain), LZ_TEST(test_views), LZ_TEST(test_refusals),
+                                        LZ_TEST(test_returned_errors) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

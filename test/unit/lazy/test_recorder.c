@@ -9,12 +9,12 @@ static const float numbers[] = { 0.5F, -1, 2, 3, -4, 1, 7, 0.25F, -2, 1, 1, 3 };
 /* addmm by its formula, operator by operator. */
 static lz_err *addmm_in_parts(lz_recorder *r, lz_tensor *const *x, double alpha, lz_tensor **out)
 {
-    lz_lv args[5], result;
+    lz_low_value args[5], result;
     *out = NULL;
     for (int i = 0; i < 3; i++)
         LZ_TRY(lz_recorder_add(r, x[i], &args[i]));
-    args[3] = lz_lv_float(0.5);
-    args[4] = lz_lv_float(alpha);
+    args[3] = lz_low_value_float(0.5);
+    args[4] = lz_low_value_float(alpha);
     LZ_TRY(lz_lower_table[LZ_OP_addmm].fn(&r->b, args, &result));
     *out = r->tensors.data[lz_recorder_slot(&result)];
     return NULL;
@@ -64,7 +64,7 @@ static lz_err *test_formulas_record(void)
 static lz_err *test_facts_have_no_elements(void)
 {
     lz_recorder r;
-    lz_lv x, y, sizes;
+    lz_low_value x, y, sizes;
     lz_ctx *c = lz_open(NULL);
     if (!c)
         return lz_err_oom();
@@ -75,7 +75,8 @@ static lz_err *test_facts_have_no_elements(void)
     if (!e) {
         assert_int_equal(sizes.list.n, 2);
         assert_int_equal(lz_recorder_slot(&x), LZ_NO_ELEMENTS);
-        e = lz_check_err(lz_low_apply(&r.b, LZ_OP_neg, &x, &y), LZ_ERR_INTERNAL, "elements that nobody kept");
+        e = lz_check_err(lz_low_apply(&r.b, LZ_OP_neg, &x, &y), LZ_ERR_INTERNAL,
+                         "elements that were not saved");
     }
     lz_recorder_deinit(&r);
     lz_err *second = finish(c);

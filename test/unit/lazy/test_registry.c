@@ -2,7 +2,7 @@
 #include "check.h"
 #include "core/device.h"
 #include "fake_backend.h"
-#include "lazy/data.h"
+#include "lazy/backend_data.h"
 #include "lazy/registry.h"
 
 /* Names stay registered for the life of a process, backends are forgotten after each test. */
@@ -108,9 +108,9 @@ static lz_err *test_refusals(void)
 {
     static const refusal all[] = {
         { no_compile, LZ_ERR_MODEL, "required entry compile is missing" },
-        { other_major, LZ_ERR_UNSUPPORTED, "made for version 2 of the interface" },
+        { other_major, LZ_ERR_UNSUPPORTED, "has version 2 of the interface" },
         { too_short, LZ_ERR_MODEL, "ends before the required entries" },
-        { no_name, LZ_ERR_MODEL, "has no name" },
+        { no_name, LZ_ERR_MODEL, "the name is NULL" },
         { bad_name, LZ_ERR_ARG, "fake 1" },
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

@@ -39,7 +39,7 @@ static bool has_values(const lz_node *n, const lz_call *call)
         same = n->in[i].node == o.node && n->in[i].index == o.index;
     }
     for (uint32_t i = 0; same && i < n->nnumbers; i++) {
-        const lz_scalar *x = &n->numbers[i], *y = &call->numbers[i];
+        const lz_scalar *x = &lz_node_scalars(n)[i], *y = &call->numbers[i];
         same = x->kind == y->kind && x->i == y->i && x->re == y->re;
     }
     return same;
@@ -61,10 +61,10 @@ static void check_one(lz_ctx *c, lz_op op, const variant *v)
     if (!e)
         e = lz_record_infer(c, bound.in, &x);
     if (e) {
-        lz_ctx_fail(c, LZ_HERE, &lz_op_table[op], e);
+        lz_ctx_fail(c, LZ_HERE, lz_err_wrap(e, "aten::%s", lz_op_table[op].name));
         return;
     }
-    const lz_node *n = t->alias->value.node;
+    const lz_node *n = t->storage->value.node;
     if (!has_form(n, &x->form) || !has_values(n, &c->call))
         fail_msg("%s: a call was taken for another", lz_op_table[op].name);
 }
@@ -136,10 +136,10 @@ static lz_err *test_operands(void)
     lz_tensor *row = CALL(c, select_int, T(x), I(0), I(1)), *other = CALL(c, select_int, T(y), I(0), I(1));
     CHECK(c, relu, V(T(x)), V(T(t)), V(T(y)), V(T(row)), V(T(other)));
     CHECK(c, mul_Tensor, V(T(x), T(y)), V(T(y), T(x)), V(T(x), T(row)), V(T(z), T(z)));
-    lz_tensor *two[] = { x, y }, *turned[] = { y, x }, *three[] = { x, y, x };
+    lz_tensor *two[] = { x, y }, *swapped[] = { y, x }, *three[] = { x, y, x };
     CHECK(c, cat, V(lz_value_tensors((lz_tensors){ two, 2 }), I(0)),
           V(lz_value_tensors((lz_tensors){ two, 2 }), I(1)),
-          V(lz_value_tensors((lz_tensors){ turned, 2 }), I(0)),
+          V(lz_value_tensors((lz_tensors){ swapped, 2 }), I(0)),
           V(lz_value_tensors((lz_tensors){ three, 3 }), I(0)));
     return finish(c);
 }

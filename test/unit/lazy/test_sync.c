@@ -162,12 +162,12 @@ static lz_err *fails(bool async)
         lz_clear(b.c);
         lz_mark_step(b.c);
         lz_wait(b.c);
-        assert_false(lz_failed(b.c)); /* told once */
+        assert_false(lz_failed(b.c)); /* reported once */
         bench_expect(good, 2, 2);
         bench_expect(x, 1, 1);
         assert_false(lz_failed(b.c));
         float v[4];
-        assert_false(lz_read(worse, v, sizeof v)); /* whoever reads it is told again */
+        assert_false(lz_read(worse, v, sizeof v)); /* each read reports the failure again */
         assert_non_null(strstr(lz_message(b.c), "aten::relu"));
         assert_int_equal(lz_place(b.c).line, 11);
         lz_clear(b.c);
@@ -349,7 +349,7 @@ static lz_err *test_closures(void)
     lz_mark_step(b.c);
     assert_true(lz_failed(b.c) || sync.runs == 1);
     if (!lz_check_failing()) {
-        /* one that fails is told at once, and no later one runs */
+        /* a failure is reported at once, and no later one runs */
         lz_add_step_closure(b.c, take_note, &bad, false);
         lz_add_step_closure(b.c, take_note, &late, false);
         assert_false(lz_mark_step(b.c));

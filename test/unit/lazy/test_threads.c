@@ -75,7 +75,7 @@ static lz_err *test_threads(void)
     for (int i = 0; i < THREADS; i++)
         if (!w[i].ok)
             fail_msg("thread %d: %s", i, w[i].message);
-    /* Whoever came second waited: a chain of each length was compiled once. */
+    /* The second thread waited: a chain of each length was compiled once. */
     assert_in_range(b.fake.compiles, 5, 14);
     return bench_close(&b);
 }

@@ -220,7 +220,7 @@ static lz_err *test_many_maps(void)
     return lz_check_failing() ? NULL : run_views(20000, 2000);
 }
 
-static const lz_step_kind *kinds_of(const lz_steps *s, lz_step_kind *out)
+static const lz_view_step_kind *kinds_of(const lz_steps *s, lz_view_step_kind *out)
 {
     for (size_t i = 0; i < s->n; i++)
         out[i] = s->v[i].kind;
@@ -232,7 +232,7 @@ static lz_err *plain_steps(lz_specs *specs, lz_arena *a)
 {
     const lz_spec *base;
     lz_steps s;
-    lz_step_kind k[16] = { 0 };
+    lz_view_step_kind k[16] = { 0 };
     LZ_TRY(lz_spec_get(specs, LZ_F32, LZ_DIMS(4, 6), (lz_ints){ NULL, 0 }, &base));
     LZ_TRY(lz_view_steps_find(a, base, LZ_DIMS(4, 6), LZ_DIMS(6, 1), 0, &s));
     assert_int_equal(s.n, 0);

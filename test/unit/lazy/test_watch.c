@@ -77,7 +77,7 @@ static void test_value_that_is_never_synced(void **state)
         lz_sync(c, &y, 1);
         lz_scope_pop(s);
     }
-    expect(c, "stays pending grows");
+    expect(c, "pending values grow");
     expect(c, line(made));
     assert_true(lz_item(total).re == 80);
     lz_release(total);

@@ -23,7 +23,7 @@ static lz_err *tear_down(rig *r, lz_err *e)
     return e;
 }
 
-static lz_err *input(rig *r, int64_t slot, lz_dtype d, lz_ints sizes, const lz_ln **out)
+static lz_err *input(rig *r, int64_t slot, lz_dtype d, lz_ints sizes, const lz_low_node **out)
 {
     int64_t strides[LZ_MAX_DIMS];
     for (int64_t i = sizes.n, s = 1; i-- > 0; s *= sizes.v[i])
@@ -31,26 +31,26 @@ static lz_err *input(rig *r, int64_t slot, lz_dtype d, lz_ints sizes, const lz_l
     return lz_low_input(&r->b, slot, d, sizes, (lz_ints){ strides, sizes.n }, 0, out);
 }
 
-static void assert_sizes(const lz_ln *n, lz_ints want)
+static void assert_sizes(const lz_low_node *n, lz_ints want)
 {
     char a[LZ_SHAPE_CHARS], b[LZ_SHAPE_CHARS];
-    assert_string_equal(lz_shape_print(lz_ln_sizes(n), a), lz_shape_print(want, b));
+    assert_string_equal(lz_shape_print(lz_low_node_sizes(n), a), lz_shape_print(want, b));
 }
 
 /* ---- sharing ---- */
 
 static lz_err *equal_nodes(rig *r)
 {
-    const lz_ln *x, *y, *a, *b, *t;
+    const lz_low_node *x, *y, *a, *b, *t;
     LZ_TRY(input(r, 0, LZ_F32, LZ_DIMS(2, 3), &x));
     LZ_TRY(input(r, 0, LZ_F32, LZ_DIMS(2, 3), &y));
     assert_ptr_equal(x, y);
     LZ_TRY(input(r, 1, LZ_F32, LZ_DIMS(2, 3), &y));
     assert_ptr_not_equal(x, y);
-    LZ_TRY(lz_low_map(&r->b, LZ_K_ADD, (const lz_ln *[]){ x, y }, &a));
-    LZ_TRY(lz_low_map(&r->b, LZ_K_ADD, (const lz_ln *[]){ x, y }, &b));
+    LZ_TRY(lz_low_map(&r->b, LZ_KERNEL_ADD, (const lz_low_node *[]){ x, y }, &a));
+    LZ_TRY(lz_low_map(&r->b, LZ_KERNEL_ADD, (const lz_low_node *[]){ x, y }, &b));
     assert_ptr_equal(a, b);
-    LZ_TRY(lz_low_map(&r->b, LZ_K_ADD, (const lz_ln *[]){ y, x }, &b));
+    LZ_TRY(lz_low_map(&r->b, LZ_KERNEL_ADD, (const lz_low_node *[]){ y, x }, &b));
     assert_ptr_not_equal(a, b);
     /* casts and views that do nothing, or undo each other */
     LZ_TRY(lz_low_cast(&r->b, a, LZ_F32, &t));
@@ -80,12 +80,12 @@ static lz_err *test_equal_requests_share_a_node(void)
 
 /* ---- inner expressions ---- */
 
-static lz_err *add(rig *r, lz_inner_rule rule, const lz_lv *args, lz_lv *out)
+static lz_err *add(rig *r, lz_inner_rule rule, const lz_low_value *args, lz_low_value *out)
 {
-    lz_lv e[2];
+    lz_low_value e[2];
     lz_inner in;
     LZ_TRY(lz_inner_begin(&r->b, "add", rule, args, 2, e, &in));
-    LZ_TRY(lz_low_op(&r->b, rule == LZ_INNER_PREDICATE ? LZ_LOP_LT : LZ_LOP_ADD, e, &e[0]));
+    LZ_TRY(lz_low_op(&r->b, rule == LZ_INNER_PREDICATE ? LZ_LOW_OP_LT : LZ_LOW_OP_ADD, e, &e[0]));
     return lz_inner_end(&r->b, &in, &e[0], out);
 }
 
@@ -101,11 +101,12 @@ static lz_err *promotions(rig *r)
         { LZ_F64, LZ_F32, LZ_INNER_PREDICATE, LZ_BOOL }, { LZ_BF16, LZ_BF16, LZ_INNER_POINTWISE, LZ_BF16 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const lz_ln *x, *y;
-        lz_lv out;
+        const lz_low_node *x, *y;
+        lz_low_value out;
         LZ_TRY(input(r, 0, rows[i].x, LZ_DIMS(2, 1), &x));
         LZ_TRY(input(r, 1, rows[i].y, LZ_DIMS(3), &y));
-        LZ_TRY(add(r, rows[i].rule, (lz_lv[]){ lz_lv_tensor(x), lz_lv_tensor(y) }, &out));
+        LZ_TRY(
+            add(r, rows[i].rule, (lz_low_value[]){ lz_low_value_tensor(x), lz_low_value_tensor(y) }, &out));
         assert_int_equal(out.dtype, rows[i].want);
         assert_sizes(out.node, LZ_DIMS(2, 3));
         LZ_TRY(lz_low_round(&r->b, &out));
@@ -126,17 +127,17 @@ static lz_err *test_inner_promotes_and_broadcasts(void)
 /* A number yields to tensors of its kind, and makes integers floats. */
 static lz_err *wrapped(rig *r)
 {
-    const lz_ln *x;
-    lz_lv two = lz_lv_int(2), half = lz_lv_float(0.5), out, w;
+    const lz_low_node *x;
+    lz_low_value two = lz_low_value_int(2), half = lz_low_value_float(0.5), out, w;
     LZ_TRY(input(r, 0, LZ_I8, LZ_DIMS(2), &x));
     LZ_TRY(lz_low_wrap(&r->b, &two, &w));
-    LZ_TRY(add(r, LZ_INNER_POINTWISE, (lz_lv[]){ lz_lv_tensor(x), w }, &out));
+    LZ_TRY(add(r, LZ_INNER_POINTWISE, (lz_low_value[]){ lz_low_value_tensor(x), w }, &out));
     assert_int_equal(out.dtype, LZ_I8);
     LZ_TRY(lz_low_wrap(&r->b, &half, &w));
-    LZ_TRY(add(r, LZ_INNER_POINTWISE, (lz_lv[]){ lz_lv_tensor(x), w }, &out));
+    LZ_TRY(add(r, LZ_INNER_POINTWISE, (lz_low_value[]){ lz_low_value_tensor(x), w }, &out));
     assert_int_equal(out.dtype, LZ_F32);
     LZ_TRY(input(r, 1, LZ_F16, LZ_DIMS(2), &x));
-    LZ_TRY(add(r, LZ_INNER_POINTWISE, (lz_lv[]){ lz_lv_tensor(x), w }, &out));
+    LZ_TRY(add(r, LZ_INNER_POINTWISE, (lz_low_value[]){ lz_low_value_tensor(x), w }, &out));
     assert_int_equal(out.dtype, LZ_F16);
     assert_int_equal(out.node->dtype, LZ_F32); /* carried, not rounded yet */
     return NULL;
@@ -151,15 +152,16 @@ static lz_err *test_numbers_yield(void)
 
 static lz_err *mismatch(rig *r)
 {
-    const lz_ln *x, *y;
-    lz_lv out;
+    const lz_low_node *x, *y;
+    lz_low_value out;
     LZ_TRY(input(r, 0, LZ_F32, LZ_DIMS(2, 3), &x));
     LZ_TRY(input(r, 1, LZ_F32, LZ_DIMS(4), &y));
-    lz_err *e = add(r, LZ_INNER_POINTWISE, (lz_lv[]){ lz_lv_tensor(x), lz_lv_tensor(y) }, &out);
+    lz_err *e =
+        add(r, LZ_INNER_POINTWISE, (lz_low_value[]){ lz_low_value_tensor(x), lz_low_value_tensor(y) }, &out);
     LZ_TRY(lz_check_err(e, LZ_ERR_ARG, "must match the size of tensor"));
     LZ_TRY(lz_check_err(lz_low_expand(&r->b, x, LZ_DIMS(2, 5), &y), LZ_ERR_ARG, "expanded size"));
     LZ_TRY(input(r, 2, LZ_F32, LZ_DIMS(0, 3), &y));
-    return lz_check_err(lz_low_reduce(&r->b, LZ_K_RMAX, y, 1, false, &x), LZ_ERR_ARG, "no identity");
+    return lz_check_err(lz_low_reduce(&r->b, LZ_KERNEL_RMAX, y, 1, false, &x), LZ_ERR_ARG, "no identity");
 }
 
 static lz_err *test_what_does_not_fit_is_refused(void)
@@ -171,29 +173,30 @@ static lz_err *test_what_does_not_fit_is_refused(void)
 
 /* ---- numbers ---- */
 
-static lz_err *number(rig *r, lz_lop op, lz_lv x, lz_lv y, lz_lv *out)
+static lz_err *number(rig *r, lz_low_operator op, lz_low_value x, lz_low_value y, lz_low_value *out)
 {
-    return lz_low_op(&r->b, op, (lz_lv[]){ x, y }, out);
+    return lz_low_op(&r->b, op, (lz_low_value[]){ x, y }, out);
 }
 
 static lz_err *numbers(rig *r)
 {
-    lz_lv v, s = { .kind = LZ_LV_NUMBER, .number = { .kind = LZ_SCALAR_INT } };
-    LZ_TRY(number(r, LZ_LOP_ADD, lz_lv_int(2), lz_lv_int(3), &v));
+    lz_low_value v, s = { .kind = LZ_LOW_VALUE_NUMBER, .number = { .kind = LZ_SCALAR_INT } };
+    LZ_TRY(number(r, LZ_LOW_OP_ADD, lz_low_value_int(2), lz_low_value_int(3), &v));
     assert_true(!v.node && v.number.kind == LZ_SCALAR_INT && v.number.i == 5);
-    LZ_TRY(number(r, LZ_LOP_DIV, lz_lv_int(1), lz_lv_int(4), &v));
+    LZ_TRY(number(r, LZ_LOW_OP_DIV, lz_low_value_int(1), lz_low_value_int(4), &v));
     assert_true(v.number.kind == LZ_SCALAR_FLOAT && v.number.re == 0.25);
-    LZ_TRY(number(r, LZ_LOP_MOD, lz_lv_int(-7), lz_lv_int(3), &v));
+    LZ_TRY(number(r, LZ_LOW_OP_MOD, lz_low_value_int(-7), lz_low_value_int(3), &v));
     assert_int_equal(v.number.i, 2);
-    LZ_TRY(number(r, LZ_LOP_LT, lz_lv_int(1), lz_lv_float(1.5), &v));
+    LZ_TRY(number(r, LZ_LOW_OP_LT, lz_low_value_int(1), lz_low_value_float(1.5), &v));
     assert_true(v.number.kind == LZ_SCALAR_BOOL && v.number.i);
-    LZ_TRY(lz_check_err(number(r, LZ_LOP_MUL, lz_lv_int(INT64_MAX), lz_lv_int(2), &v), LZ_ERR_LIMIT, ""));
+    LZ_TRY(lz_check_err(number(r, LZ_LOW_OP_MUL, lz_low_value_int(INT64_MAX), lz_low_value_int(2), &v),
+                        LZ_ERR_LIMIT, ""));
     /* of a number that is not known only the kind is */
     LZ_TRY(lz_low_scalar(&r->b, 0, LZ_I64, &s.node));
-    LZ_TRY(number(r, LZ_LOP_MUL, s, lz_lv_float(0.5), &v));
+    LZ_TRY(number(r, LZ_LOW_OP_MUL, s, lz_low_value_float(0.5), &v));
     assert_true(v.node && v.number.kind == LZ_SCALAR_FLOAT && v.node->number);
     int64_t i;
-    return lz_check_err(lz_lv_get_int(&v, &i), LZ_ERR_INTERNAL, "run time");
+    return lz_check_err(lz_low_value_get_int(&v, &i), LZ_ERR_NEEDS_VALUE, "run-time number");
 }
 
 static lz_err *test_numbers_known_and_not(void)
@@ -207,9 +210,9 @@ static lz_err *test_numbers_known_and_not(void)
 
 static lz_err *lists(rig *r)
 {
-    lz_lv x, y, z;
+    lz_low_value x, y, z;
     bool has;
-    lz_lv from = lz_lv_int(-2), none = lz_lv_none();
+    lz_low_value from = lz_low_value_int(-2), none = lz_low_value_none();
     LZ_TRY(lz_low_range(&r->b, 0, 5, 2, &x));  /* 0 2 4 */
     LZ_TRY(lz_low_range(&r->b, 3, 0, -1, &y)); /* 3 2 1 */
     LZ_TRY(lz_low_list_join(&r->b, &x, &y, &z));

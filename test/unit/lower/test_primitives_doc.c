@@ -9,7 +9,7 @@
 static bool is_named(const char *page, const char *name)
 {
     char row[128];
-    snprintf(row, sizeof row, "\n| `%s` | `src/lower/prim_", name);
+    snprintf(row, sizeof row, "\n| `%s` | `src/lower/", name);
     return strstr(page, row) != NULL;
 }
 
@@ -25,7 +25,7 @@ static bool is_first(uint32_t op)
 static size_t count_rows(const char *page)
 {
     size_t n = 0;
-    for (const char *at = page; (at = strstr(at, "` | `src/lower/prim_")); at++)
+    for (const char *at = page; (at = strstr(at, "` | `src/lower/")); at++)
         n++;
     return n;
 }

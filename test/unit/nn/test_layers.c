@@ -177,6 +177,28 @@ static lz_tensor *call_masked(const facts *f, lz_module *m, lz_tensor *const *x)
     return call_masks(f, m, x);
 }
 
+/* Outputs and last states, one behind the other. */
+static lz_tensor *flat(const facts *f, lz_module *m, lz_tensor *x, lz_tensor *h, lz_tensor *c, bool two)
+{
+    lz_tensor *all[3] = { NULL };
+    all[0] = two ? lz_run_rnn(m, x, .h = h, .c = c, .h_n = &all[1], .c_n = &all[2])
+                 : lz_run_rnn(m, x, .h = h, .h_n = &all[1]);
+    for (int i = 0; i < (two ? 3 : 2); i++)
+        all[i] = lz_reshape(f->c, all[i], LZ_INTS(-1));
+    return lz_cat(f->c, ((lz_tensors){ all, two ? 3 : 2 }));
+}
+
+LAYER(lstm, lz_nn_lstm(m, "l", 3, 4))
+LAYER(lstm_deep, lz_nn_lstm(m, "l", 3, 2, .layers = 2, .batch_first = true, .bidirectional = true))
+LAYER(gru, lz_nn_gru(m, "l", 3, 4, .bias = false))
+LAYER(gru_single, lz_nn_gru(m, "l", 3, 2, .bidirectional = true))
+LAYER(rnn, lz_nn_rnn(m, "l", 2, 3, .layers = 2))
+LAYER(rnn_relu, lz_nn_recurrent(m, "l", LZ_RNN_RELU, 2, 3))
+CALL(flat, flat(f, m, x[0], NULL, NULL, false))
+CALL(flat_lstm, flat(f, m, x[0], NULL, NULL, true))
+CALL(flat_state, flat(f, m, x[0], x[1], NULL, false))
+CALL(flat_states, flat(f, m, x[0], x[1], x[2], true))
+
 LAYER(nothing, lz_nn_module(m, "l"))
 CALL(cosine_none,
      lz_cosine_embedding_loss(f->c, x[0], x[1], x[2], .margin = 0.1, .reduction = LZ_REDUCTION_NONE))
@@ -240,6 +262,12 @@ static const struct {
     { "attention_other", attention_other, call_other },
     { "attention_single", attention, call_single },
     { "attention_weights", attention, call_weights },
+    { "lstm", lstm, call_flat_lstm },
+    { "lstm_deep", lstm_deep, call_flat_states },
+    { "gru", gru, call_flat_state },
+    { "gru_single", gru_single, call_flat_state },
+    { "rnn", rnn, call_flat },
+    { "rnn_relu", rnn_relu, call_flat },
     { "cosine_embedding_none", nothing, call_cosine_none },
     { "cosine_embedding_mean", nothing, call_cosine_mean },
     { "cosine_embedding_sum", nothing, call_cosine_sum },
@@ -425,32 +453,32 @@ static void refused(lz_module *layer, const char *part)
     expect_message(lz_module_ctx(layer), part);
 }
 
-/* What a layer does not know, or cannot be, is told when it is made. */
+/* Invalid options of a layer are an error when the layer is made. */
 static void test_refused_options(void **state)
 {
     (void)state;
     lz_ctx *c = lz_open(NULL);
     lz_module *m = lz_module_create(c);
-    refused(lz_nn_conv1d(m, "l", 2, 2, 3, .same = true, .stride = 2), "padding 'same' goes with neither");
-    refused(lz_nn_conv2d(m, "l", 2, 2, 3, .same = true, .padding = 1), "padding 'same' goes with neither");
-    refused(lz_nn_conv_transpose2d(m, "l", 2, 2, 3, .same = true), "have no padding 'same'");
-    refused(lz_nn_conv2d(m, "l", 2, 2, 3, .output_padding = 1), "output_padding is of transposed");
-    refused(lz_nn_conv2d(m, "l", 2, 2, 3, .padding_mode = "mirror"), "no padding_mode \"mirror\"");
-    refused(lz_nn_conv_transpose1d(m, "l", 2, 2, 3, .padding_mode = "reflect"), "no padding_mode but");
+    refused(lz_nn_conv1d(m, "l", 2, 2, 3, .same = true, .stride = 2), "needs stride 1 and no other padding");
+    refused(lz_nn_conv2d(m, "l", 2, 2, 3, .same = true, .padding = 1), "needs stride 1 and no other padding");
+    refused(lz_nn_conv_transpose2d(m, "l", 2, 2, 3, .same = true), "do not support padding 'same'");
+    refused(lz_nn_conv2d(m, "l", 2, 2, 3, .output_padding = 1), "output_padding is for transposed");
+    refused(lz_nn_conv2d(m, "l", 2, 2, 3, .padding_mode = "mirror"), "unknown padding_mode \"mirror\"");
+    refused(lz_nn_conv_transpose1d(m, "l", 2, 2, 3, .padding_mode = "reflect"), "support padding_mode");
     refused(lz_nn_conv1d(m, "l", 2, 2, 3, .dilation = 0), "dilation must be at least 1");
     refused(lz_nn_max_pool1d(m, "l", 0), "kernel must be at least 1");
     refused(lz_nn_max_pool2d(m, "l", 2, .stride = -1), "stride must be at least 1");
     refused(lz_nn_max_pool2d(m, "l", 2, .padding = 2), "at most half of the kernel");
-    refused(lz_nn_max_pool2d(m, "l", 2, .strides = LZ_INTS(1)), "stride: 1 numbers for 2 dimensions");
-    refused(lz_nn_max_pool1d(m, "l", 2, .count_include_pad = false), "no count_include_pad");
+    refused(lz_nn_max_pool2d(m, "l", 2, .strides = LZ_INTS(1)), "stride: got 1 numbers for 2 dimensions");
+    refused(lz_nn_max_pool1d(m, "l", 2, .count_include_pad = false), "count_include_pad is for average");
     refused(lz_nn_max_pool2d(m, "l", 2, .divisor_override = LZ_SOME(3)), "divisor_override");
     refused(lz_nn_avg_pool1d(m, "l", 2, .divisor_override = LZ_SOME(3)), "divisor_override");
     refused(lz_nn_avg_pool2d(m, "l", 2, .divisor_override = LZ_SOME(0)), "divisor_override");
-    refused(lz_nn_avg_pool2d(m, "l", 2, .dilation = 2), "means have no dilation");
+    refused(lz_nn_avg_pool2d(m, "l", 2, .dilation = 2), "dilation is for max pooling only");
     refused(lz_nn_adaptive_pool(m, "l", LZ_POOL_AVG, LZ_INTS(0, 1)), "sizes must be at least 1");
     refused(lz_nn_conv_transpose1d(m, "l", 2, 2, 3, .stride = 2, .output_padding = 2), "below stride");
     refused(lz_nn_batch_norm1d(m, "l", 2, .eps = -1), "eps must not be negative");
-    refused(lz_nn_batch_norm1d(m, "l", 2, .momentum = NAN), "momentum is between 0 and 1");
+    refused(lz_nn_batch_norm1d(m, "l", 2, .momentum = NAN), "momentum must be between 0 and 1");
     refused(lz_nn_batch_norm1d(m, "l", 2, .cumulative = true, .track_running_stats = false), "cumulative");
     refused(lz_nn_layer_norm(m, "l", LZ_INTS(2), .eps = NAN), "eps must not be negative");
     refused(lz_nn_rms_norm(m, "l", LZ_INTS(2), .eps = { true, -1 }), "eps must not be negative");
@@ -460,9 +488,29 @@ static void test_refused_options(void **state)
     refused(lz_nn_embedding(m, "l", 3, 2, .norm_type = 0), "norm_type");
     refused(lz_nn_dropout(m, "l", 1.5), "between 0 and 1");
     refused(lz_nn_gelu(m, "l", .approximate = "erf"), "approximate is");
+    refused(lz_nn_lstm(m, "l", 0, 3), "greater than zero");
+    refused(lz_nn_gru(m, "l", 2, 3, .layers = 0), "greater than zero");
+    refused(lz_nn_rnn(m, "l", 2, 3, .dropout = 1.5), "between 0 and 1");
     refused(lz_nn_multihead_attention(m, "l", 8, 3), "divisible by num_heads");
     refused(lz_nn_multihead_attention(m, "l", 8, 2, .dropout = -1), "between 0 and 1");
     assert_int_equal(lz_module_params(m).n, 0);
+    lz_module_free(m);
+    lz_close(c);
+}
+
+/* The first values of parameters have the line of the call that makes the layer. */
+static void test_parameters_have_lines(void **state)
+{
+    (void)state;
+    char *text, line[64];
+    lz_ctx *c = lz_open(NULL);
+    lz_module *m = lz_module_create(c);
+    snprintf(line, sizeof line, "test_layers.c:%d", __LINE__ + 1);
+    lz_module *l = lz_nn_linear(m, "l", 2, 3);
+    lz_tensor *w = lz_module_get(l, "weight");
+    assert_null(lz_dump(c, &w, 1, LZ_DUMP_TEXT, &text));
+    assert_non_null(strstr(text, line));
+    lz_text_free(text);
     lz_module_free(m);
     lz_close(c);
 }
@@ -481,18 +529,18 @@ static void test_refused_calls(void **state)
     lz_attend(a, x, lz_ones(c, LZ_DIMS(5, 1, 8)), x);
     expect_message(c, "one batch size");
     lz_attend(a, x, k, k, .attn_mask = lz_ones(c, LZ_DIMS(4, 5)));
-    expect_message(c, "attn_mask has other sizes");
+    expect_message(c, "sizes of attn_mask");
     lz_attend(a, x, k, k, .attn_mask = lz_ones(c, LZ_DIMS(5, 4), .dtype = LZ_I64));
     expect_message(c, "attn_mask is neither bool nor floating");
     lz_attend(a, x, k, k, .key_padding_mask = lz_ones(c, LZ_DIMS(4)));
-    expect_message(c, "key_padding_mask has other sizes");
+    expect_message(c, "sizes of key_padding_mask");
     lz_attend(n, x, k, k);
-    expect_message(c, "is no attention");
+    expect_message(c, "is not an attention layer");
     lz_train(m, false);
     lz_forward(bare, lz_ones(c, LZ_DIMS(1, 2)));
     expect_message(c, "more than 1 value per channel");
-    lz_cosine_embedding_loss(c, x, x, lz_ones(c, LZ_DIMS(5, 2)), .reduction = (lz_loss_reduction)3);
-    expect_message(c, "no such reduction");
+    lz_gaussian_nll_loss(c, x, x, x, .reduction = (lz_loss_reduction)3);
+    expect_message(c, "expected an lz_loss_reduction");
     lz_forward(lz_nn_adaptive_pool(m, NULL, LZ_POOL_AVG, LZ_INTS(-1)), NULL);
     assert_true(lz_failed(c));
     lz_clear(c);
@@ -579,13 +627,49 @@ static void test_attention_dropout(void **state)
     lz_close(c);
 }
 
+/* Packed sequences give what each one gives alone. */
+static void test_packed(void **state)
+{
+    (void)state;
+    const int64_t lengths[] = { 4, 2 };
+    double packed[6 * 6], one[4 * 6], last[4 * 3], alone[2 * 3];
+    lz_ctx *c = lz_open(NULL);
+    lz_module *m = lz_module_create(c),
+              *g = (lz_module_set_dtype(m, LZ_F64), lz_nn_gru(m, "g", 2, 3, .bidirectional = true));
+    lz_tensor *x = lz_randn(c, LZ_INTS(4, 2, 2), .dtype = LZ_F64), *h = NULL;
+    lz__pack_padded_sequence_result p =
+        lz__pack_padded_sequence(c, x, lz_from_memory(c, LZ_I64, LZ_INTS(2), lengths), false);
+    lz_tensor *y = lz_run_rnn(g, p.out0, .batch_sizes = p.out1, .batch = 2, .h_n = &h);
+    assert_true(lz_read(y, packed, sizeof packed) && lz_read(h, last, sizeof last));
+    for (int b = 0; b < 2; b++) {
+        y = lz_run_rnn(g, lz_narrow(c, lz_select_int(c, x, 1, b), 0, 0, lengths[b]), .h_n = &h);
+        assert_true(lz_read(y, one, sizeof one) && lz_read(h, alone, sizeof alone));
+        for (int t = 0; t < lengths[b]; t++) /* rows of time 0: 0, 1; of time 1: 2, 3; then one each */
+            for (int i = 0; i < 6; i++)
+                assert_true(fabs(one[t * 6 + i] - packed[(t < 2 ? 2 * t + b : t + 2) * 6 + i]) < 1e-14);
+        for (int i = 0; i < 6; i++)
+            assert_true(fabs(alone[i] - last[(i / 3 * 2 + b) * 3 + i % 3]) < 1e-14);
+    }
+    lz_run_rnn(g, x, .c = x);
+    expect_message(c, "only an LSTM has a second state");
+    lz_run_rnn(g, lz_ones(c, LZ_INTS(2)));
+    expect_message(c, "Expected input to be 2D or 3D");
+    lz_run_rnn(lz_nn_linear(m, "l", 2, 2), x);
+    expect_message(c, "is not a recurrent layer");
+    lz_module_free(m);
+    lz_close(c);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recorded),         cmocka_unit_test(test_cumulative),
-        cmocka_unit_test(test_refused_options),  cmocka_unit_test(test_refused_calls),
-        cmocka_unit_test(test_dropout),          cmocka_unit_test(test_dropout_ends),
-        cmocka_unit_test(test_attention_dropout)
-    };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_packed),
+                                        cmocka_unit_test(test_recorded),
+                                        cmocka_unit_test(test_cumulative),
+                                        cmocka_unit_test(test_refused_options),
+                                        cmocka_unit_test(test_parameters_have_lines),
+                                        cmocka_unit_test(test_refused_calls),
+                                        cmocka_unit_test(test_dropout),
+                                        cmocka_unit_test(test_dropout_ends),
+                                        cmocka_unit_test(test_attention_dropout) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

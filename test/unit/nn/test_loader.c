@@ -108,9 +108,9 @@ static void test_refusals(void **state)
     (void)state;
     lz_ctx *c = lz_open(NULL);
     assert_null(lz_loader_create(c, -1));
-    expect_refused(c, "-1 elements");
+    expect_refused(c, "got -1");
     assert_null(lz_loader_create(c, 4, .batch = 0));
-    expect_refused(c, "a batch of 0");
+    expect_refused(c, "got 0");
     lz_loader *l = lz_loader_create(c, 4, .batch = 2);
     assert_false(lz_loader_seek(l, 0, 3));
     expect_refused(c, "an epoch has 2 batches");

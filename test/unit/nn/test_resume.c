@@ -103,6 +103,8 @@ static void move_file(const run *from, const run *to)
 static void check_resume(void (*move_run)(const run *from, const run *to))
 {
     for (int kind = 0; kind < LZ_OPTIM_KINDS; kind++) {
+        if (kind == LZ_MUON) /* takes no vectors, which the layers of this run have */
+            continue;
         float whole[STEPS], parts[STEPS];
         run a = begin((lz_optim_kind)kind, 5), b = begin((lz_optim_kind)kind, 5);
         for (int t = 0; t < STEPS; t++)
@@ -192,7 +194,7 @@ static void test_refused_state(void **state)
         lz_named_tensor list[] = { { "group.0.lr", lz_from_memory(r.c, LZ_F64, none, &lr) },
                                    { "net.5.bias.step", lz_from_memory(r.c, LZ_F64, none, &bad[i]) } };
         assert_false(lz_optim_load_state(r.o, "", (lz_named_tensors){ list, 2 }));
-        expect_refused(&r, "'net.5.bias.step' is no number of steps");
+        expect_refused(&r, "'net.5.bias.step' is not a valid number of steps");
         assert_true(lz_optim_lr(r.o) == was);
         lz_scope_pop(s);
     }

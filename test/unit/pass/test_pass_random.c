@@ -3,28 +3,28 @@
  * small interpreter of their own. */
 #include "base/number.h"
 #include "base/vec.h"
-#include "graph/gvalue_type.h"
+#include "graph/script_value_type.h"
 #include "graph_text.h"
 
 /* ---- an interpreter ---- */
 
 typedef struct machine {
-    LZ_VEC(lz_gv) slots; /* by the mark of a value */
+    LZ_VEC(lz_script_value) slots; /* by the mark of a value */
     size_t steps;
 } machine;
 
 enum { MOST_STEPS = 200000 };
 
-static lz_gv *slot(machine *m, const lz_ir_value *v)
+static lz_script_value *slot(machine *m, const lz_ssa_value *v)
 {
     return &m->slots.data[v->mark];
 }
 
-static lz_err *number(machine *m, const lz_ir_node *n)
+static lz_err *number(machine *m, const lz_ssa_node *n)
 {
     for (uint32_t i = 0; i < n->nout; i++) {
         n->out[i]->mark = (uint32_t)m->slots.len;
-        LZ_TRY(lz_vec_push(&m->slots, lz_gv_none()));
+        LZ_TRY(lz_vec_push(&m->slots, lz_script_value_none()));
     }
     return NULL;
 }
@@ -32,7 +32,7 @@ static lz_err *number(machine *m, const lz_ir_node *n)
 static lz_err *number_all(machine *m, const lz_graph *g)
 {
     LZ_TRY(number(m, g->block->param));
-    for (const lz_ir_node *n = lz_ir_first(g->block); n; n = lz_ir_next(n)) {
+    for (const lz_ssa_node *n = lz_ssa_first(g->block); n; n = lz_ssa_next(n)) {
         LZ_TRY(number(m, n));
         for (uint32_t i = 0; i < n->nblocks; i++)
             LZ_TRY(number(m, n->blocks[i]->param));
@@ -41,91 +41,91 @@ static lz_err *number_all(machine *m, const lz_graph *g)
 }
 
 /* Values move all at once: one may be read after another was set. */
-static lz_err *move(machine *m, lz_ir_value *const *to, const lz_ir_use *from, uint32_t n)
+static lz_err *move(machine *m, lz_ssa_value *const *to, const lz_ssa_use *from, uint32_t n)
 {
-    lz_gv v[64];
+    lz_script_value v[64];
     for (uint32_t i = 0; i < n; i++)
-        v[i] = lz_gv_retain(*slot(m, from[i].value));
+        v[i] = lz_script_value_retain(*slot(m, from[i].value));
     for (uint32_t i = 0; i < n; i++)
-        lz_gv_set(slot(m, to[i]), v[i]);
+        lz_script_value_set(slot(m, to[i]), v[i]);
     return NULL;
 }
 
-static lz_err *run_block(machine *m, const lz_ir_block *b);
+static lz_err *run_block(machine *m, const lz_ssa_block *b);
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the blocks */
-static lz_err *run_if(machine *m, const lz_ir_node *n)
+static lz_err *run_if(machine *m, const lz_ssa_node *n)
 {
-    const lz_ir_block *b = n->blocks[slot(m, lz_ir_in(n, 0))->b ? 0 : 1];
+    const lz_ssa_block *b = n->blocks[slot(m, lz_ssa_in(n, 0))->b ? 0 : 1];
     LZ_TRY(run_block(m, b));
     return move(m, n->out, b->ret->in, n->nout);
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the blocks */
-static lz_err *run_loop(machine *m, const lz_ir_node *n)
+static lz_err *run_loop(machine *m, const lz_ssa_node *n)
 {
-    const lz_ir_block *b = n->blocks[0];
-    int64_t trips = slot(m, lz_ir_in(n, 0))->i;
-    bool on = slot(m, lz_ir_in(n, 1))->b;
+    const lz_ssa_block *b = n->blocks[0];
+    int64_t trips = slot(m, lz_ssa_in(n, 0))->i;
+    bool on = slot(m, lz_ssa_in(n, 1))->b;
     LZ_TRY(move(m, n->out, n->in + 2, n->nout));
     for (int64_t i = 0; i < trips && on; i++) {
-        lz_gv_set(slot(m, b->param->out[0]), lz_gv_int(i));
+        lz_script_value_set(slot(m, b->param->out[0]), lz_script_value_int(i));
         for (uint32_t k = 0; k < n->nout; k++)
-            lz_gv_set(slot(m, b->param->out[k + 1]), lz_gv_retain(*slot(m, n->out[k])));
+            lz_script_value_set(slot(m, b->param->out[k + 1]), lz_script_value_retain(*slot(m, n->out[k])));
         LZ_TRY(run_block(m, b));
-        on = slot(m, lz_ir_in(b->ret, 0))->b;
+        on = slot(m, lz_ssa_in(b->ret, 0))->b;
         LZ_TRY(move(m, n->out, b->ret->in + 1, n->nout));
     }
     return NULL;
 }
 
-static lz_err *run_collection(machine *m, const lz_ir_node *n)
+static lz_err *run_collection(machine *m, const lz_ssa_node *n)
 {
-    lz_gv v;
-    LZ_TRY(lz_gv_list_make(n->nin, &v));
+    lz_script_value v;
+    LZ_TRY(lz_script_value_list_make(n->nin, &v));
     lz_err *e = NULL;
     for (uint32_t i = 0; !e && i < n->nin; i++)
-        e = lz_gv_push(v, lz_gv_retain(*slot(m, lz_ir_in(n, i))));
-    if (lz_ir_is(n, LZ_PRIM_TUPLE))
-        v.list->box.kind = v.kind = LZ_GV_TUPLE;
-    lz_gv_set(slot(m, n->out[0]), v);
+        e = lz_script_value_push(v, lz_script_value_retain(*slot(m, lz_ssa_in(n, i))));
+    if (lz_ssa_is(n, LZ_PRIM_TUPLE))
+        v.list->box.kind = v.kind = LZ_SCRIPT_VALUE_TUPLE;
+    lz_script_value_set(slot(m, n->out[0]), v);
     return e;
 }
 
-static lz_err *run_unpack(machine *m, const lz_ir_node *n)
+static lz_err *run_unpack(machine *m, const lz_ssa_node *n)
 {
-    lz_gv v = *slot(m, lz_ir_in(n, 0));
+    lz_script_value v = *slot(m, lz_ssa_in(n, 0));
     if (v.list->len != n->nout)
         return lz_errf(LZ_ERR_ARG, "unpacked wrongly");
     for (uint32_t i = 0; i < n->nout; i++)
-        lz_gv_set(slot(m, n->out[i]), lz_gv_retain(v.list->data[i]));
+        lz_script_value_set(slot(m, n->out[i]), lz_script_value_retain(v.list->data[i]));
     return NULL;
 }
 
 /* A list that is a constant is a new one each time. */
-static lz_err *run_constant(machine *m, const lz_ir_node *n)
+static lz_err *run_constant(machine *m, const lz_ssa_node *n)
 {
-    lz_gv v, made;
-    lz_ir_const(n->out[0], &v);
-    LZ_TRY(lz_gv_coerce(lz_gv_retain(v), n->out[0]->type, &made));
-    lz_gv_set(slot(m, n->out[0]), made);
+    lz_script_value v, made;
+    lz_ssa_const(n->out[0], &v);
+    LZ_TRY(lz_script_value_coerce(lz_script_value_retain(v), n->out[0]->type, &made));
+    lz_script_value_set(slot(m, n->out[0]), made);
     return NULL;
 }
 
-static lz_err *run_builtin(machine *m, const lz_ir_node *n)
+static lz_err *run_builtin(machine *m, const lz_ssa_node *n)
 {
-    lz_gv in[16], out[4];
+    lz_script_value in[16], out[4];
     if (!n->builtin)
         return lz_errf(LZ_ERR_UNSUPPORTED, "%.*s", LZ_FMT(n->sym->name));
     for (uint32_t i = 0; i < n->nin; i++)
-        in[i] = *slot(m, lz_ir_in(n, i));
+        in[i] = *slot(m, lz_ssa_in(n, i));
     LZ_TRY(n->builtin->run(in, n->nin, out));
     for (uint32_t i = 0; i < n->nout; i++)
-        lz_gv_set(slot(m, n->out[i]), out[i]);
+        lz_script_value_set(slot(m, n->out[i]), out[i]);
     return NULL;
 }
 
-typedef lz_err *run_fn(machine *m, const lz_ir_node *n);
+typedef lz_err *run_fn(machine *m, const lz_ssa_node *n);
 
 static run_fn *const runs[LZ_PRIM_COUNT] = {
     [LZ_PRIM_NONE] = run_builtin,       [LZ_PRIM_CONSTANT] = run_constant,   [LZ_PRIM_IF] = run_if,
@@ -134,9 +134,9 @@ static run_fn *const runs[LZ_PRIM_COUNT] = {
 };
 
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as the blocks */
-static lz_err *run_block(machine *m, const lz_ir_block *b)
+static lz_err *run_block(machine *m, const lz_ssa_block *b)
 {
-    for (const lz_ir_node *n = lz_ir_first(b); n != b->ret; n = n->next) {
+    for (const lz_ssa_node *n = lz_ssa_first(b); n != b->ret; n = n->next) {
         if (++m->steps > MOST_STEPS)
             return lz_errf(LZ_ERR_LIMIT, "too long");
         LZ_TRY(runs[n->sym->prim](m, n));
@@ -147,17 +147,17 @@ static lz_err *run_block(machine *m, const lz_ir_block *b)
 static lz_err *give_inputs(machine *m, const lz_graph *g, uint64_t seed)
 {
     for (uint32_t i = 0; i < g->block->param->nout; i++) {
-        lz_ir_value *v = g->block->param->out[i];
+        lz_ssa_value *v = g->block->param->out[i];
         int64_t x = (int64_t)(seed >> (8 * i) & 7) - 3;
-        lz_gv made = v->type->kind == LZ_TY_INT     ? lz_gv_int(x)
-                     : v->type->kind == LZ_TY_FLOAT ? lz_gv_float((double)x / 4)
-                                                    : lz_gv_bool(x > 0);
-        if (v->type->kind == LZ_TY_LIST) {
-            LZ_TRY(lz_gv_list_make(0, &made));
-            lz_gv_set(slot(m, v), made);
-            LZ_TRY(lz_gv_push(made, lz_gv_int(x)));
+        lz_script_value made = v->type->kind == LZ_GRAPH_TYPE_INT     ? lz_script_value_int(x)
+                               : v->type->kind == LZ_GRAPH_TYPE_FLOAT ? lz_script_value_float((double)x / 4)
+                                                                      : lz_script_value_bool(x > 0);
+        if (v->type->kind == LZ_GRAPH_TYPE_LIST) {
+            LZ_TRY(lz_script_value_list_make(0, &made));
+            lz_script_value_set(slot(m, v), made);
+            LZ_TRY(lz_script_value_push(made, lz_script_value_int(x)));
         } else {
-            lz_gv_set(slot(m, v), made);
+            lz_script_value_set(slot(m, v), made);
         }
     }
     return NULL;
@@ -169,7 +169,7 @@ static lz_err *run_all(machine *m, const lz_graph *g, uint64_t seed, lz_text *ou
     LZ_TRY(give_inputs(m, g, seed));
     LZ_TRY(run_block(m, g->block));
     for (uint32_t i = 0; i < g->block->ret->nin; i++) {
-        LZ_TRY(lz_gv_repr(*slot(m, lz_ir_in(g->block->ret, i)), out));
+        LZ_TRY(lz_script_value_repr(*slot(m, lz_ssa_in(g->block->ret, i)), out));
         lz_text_putc(out, '\n');
     }
     return lz_text_check(out);
@@ -182,7 +182,7 @@ static lz_err *run(const lz_graph *g, uint64_t seed, lz_text *out)
     lz_text_clear(out);
     lz_err *e = run_all(&m, g, seed, out);
     for (size_t i = 0; i < m.slots.len; i++)
-        lz_gv_release(m.slots.data[i]);
+        lz_script_value_release(m.slots.data[i]);
     lz_vec_deinit(&m.slots);
     return e;
 }

@@ -234,7 +234,7 @@ static void must(lz_err *e, const char *what, const lz_text *program)
         fail_msg("%s: %s\n%.*s", what, lz_err_text(e), LZ_FMT(lz_text_view(program)));
 }
 
-static lz_err *tensor_of(uint64_t *rng, lz_gv *out)
+static lz_err *tensor_of(uint64_t *rng, lz_script_value *out)
 {
     lz_array a;
     LZ_TRY(lz_array_init(&a, NULL, LZ_F32, LZ_DIMS(2, 3)));
@@ -245,12 +245,12 @@ static lz_err *tensor_of(uint64_t *rng, lz_gv *out)
     return e;
 }
 
-static lz_err *show(lz_gv v, lz_text *out)
+static lz_err *show(lz_script_value v, lz_text *out)
 {
     lz_array a;
-    if (!lz_gv_is_tensor(v))
-        return lz_gv_repr(v, out);
-    LZ_TRY(lz_gv_read(v, &a));
+    if (!lz_script_value_is_tensor(v))
+        return lz_script_value_repr(v, out);
+    LZ_TRY(lz_script_value_read(v, &a));
     for (int64_t i = 0; i < a.numel; i++) {
         lz_text_putc(out, ' ');
         lz_text_double(out, lz_array_get(&a, i).re);
@@ -259,10 +259,10 @@ static lz_err *show(lz_gv v, lz_text *out)
     return NULL;
 }
 
-static lz_err *run_with(lz_executor *x, lz_gv in[INPUTS], bool separate, lz_text *out)
+static lz_err *run_with(lz_executor *x, lz_script_value in[INPUTS], bool separate, lz_text *out)
 {
     enum { RESULTS = TYPES };
-    lz_gv got[RESULTS] = { { 0 } };
+    lz_script_value got[RESULTS] = { { 0 } };
     lz_exec_env env = { .seed = 1, .separate = separate };
     LZ_TRY(lz_executor_run(x, in, INPUTS, &env, got));
     lz_err *e = NULL;
@@ -271,23 +271,31 @@ static lz_err *run_with(lz_executor *x, lz_gv in[INPUTS], bool separate, lz_text
         lz_text_putc(out, '\n');
     }
     for (int i = 0; i < RESULTS; i++)
-        lz_gv_release(got[i]);
+        lz_script_value_release(got[i]);
     return e ? e : lz_text_check(out);
 }
+
+static const char refused[] = "refused\n";
 
 static lz_err *run(lz_graph *g, uint64_t seed, bool separate, lz_text *out)
 {
     lz_executor *x;
-    lz_gv in[INPUTS] = { { 0 } };
+    lz_script_value in[INPUTS] = { { 0 } };
     lz_text_clear(out);
     LZ_TRY(lz_executor_create(g, &x));
     lz_err *e = tensor_of(&seed, &in[0]);
     e = e ? e : tensor_of(&seed, &in[1]);
-    in[2] = lz_gv_int((int64_t)draw(&seed, 4));
-    in[3] = lz_gv_bool(draw(&seed, 2));
+    in[2] = lz_script_value_int((int64_t)draw(&seed, 4));
+    in[3] = lz_script_value_bool(draw(&seed, 2));
     e = e ? e : run_with(x, in, separate, out);
+    if (lz_err_code(e) == LZ_ERR_ARG) { /* a write that overlaps what it reads: PyTorch refuses it, too */
+        lz_err_free(e);
+        e = NULL;
+        lz_text_clear(out);
+        lz_text_puts(out, refused);
+    }
     for (int i = 0; i < INPUTS; i++)
-        lz_gv_release(in[i]);
+        lz_script_value_release(in[i]);
     lz_executor_destroy(x);
     return e;
 }
@@ -325,7 +333,8 @@ static void try_passes(lz_graph *g, const char *passes, uint64_t seed, const lz_
     lz_text_deinit(&got);
 }
 
-static void try_program(uint64_t seed)
+/* Whether it was run, and not refused. */
+static bool try_program(uint64_t seed)
 {
     lz_text program = { 0 }, want = { 0 }, got = { 0 };
     writer w = { .out = &program, .rng = seed * 0x9e3779b97f4a7c15u };
@@ -341,17 +350,21 @@ static void try_program(uint64_t seed)
         draw_passes(&w.rng, passes);
         try_passes(g, passes, seed, &want, &program);
     }
+    bool ran = !lz_str_is(lz_text_view(&want), refused);
     lz_graph_release(g);
     lz_text_deinit(&program);
     lz_text_deinit(&want);
     lz_text_deinit(&got);
+    return ran;
 }
 
 static void test_programs(void **state)
 {
     (void)state;
+    int ran = 0;
     for (uint64_t seed = 1; seed <= 1000; seed++)
-        try_program(seed);
+        ran += try_program(seed);
+    assert_in_range(ran, 750, 1000);
 }
 
 int main(void)

@@ -4,8 +4,8 @@
 #define LZ_TEST_DAG_REF_H
 
 #include "check.h"
-#include "core/array.h"
 #include "core/convert.h"
+#include "core/strided_array.h"
 #include "kernel/kernels.h"
 #include "plan/plan.h"
 #include <math.h>
@@ -44,7 +44,7 @@ static inline uint64_t dag_random(void)
 }
 
 /* A new input with small values; the second half of them are eighths. */
-static inline lz_err *dag_input(dag *d, lz_dtype dtype, lz_ints sizes, const lz_ln **out)
+static inline lz_err *dag_input(dag *d, lz_dtype dtype, lz_ints sizes, const lz_low_node **out)
 {
     lz_array *a = &d->inputs[d->n_inputs];
     LZ_TRY(lz_array_init(a, NULL, dtype, sizes));
@@ -56,7 +56,7 @@ static inline lz_err *dag_input(dag *d, lz_dtype dtype, lz_ints sizes, const lz_
     return lz_low_input(&d->b, d->n_inputs - 1, dtype, sizes, lz_array_strides(a), 0, out);
 }
 
-static inline lz_err *dag_scalar(dag *d, double v, const lz_ln **out)
+static inline lz_err *dag_scalar(dag *d, double v, const lz_low_node **out)
 {
     d->scalars[d->n_scalars++] = lz_scalar_float(v);
     return lz_low_scalar(&d->b, d->n_scalars - 1, LZ_F64, out);
@@ -85,34 +85,34 @@ static inline rv rv_of(double v)
     return (rv){ v, (int64_t)v };
 }
 
-static inline rv ref_map(lz_kop op, bool real, rv x, rv y, rv z)
+static inline rv ref_map(lz_kernel_op op, bool real, rv x, rv y, rv z)
 {
     switch (op) {
-    case LZ_K_ADD:
+    case LZ_KERNEL_ADD:
         return real ? rv_of(x.f + y.f) : (rv){ 0, x.i + y.i };
-    case LZ_K_SUB:
+    case LZ_KERNEL_SUB:
         return real ? rv_of(x.f - y.f) : (rv){ 0, x.i - y.i };
-    case LZ_K_MUL:
+    case LZ_KERNEL_MUL:
         return real ? rv_of(x.f * y.f) : (rv){ 0, x.i * y.i };
-    case LZ_K_DIV:
+    case LZ_KERNEL_DIV:
         return rv_of(x.f / y.f);
-    case LZ_K_MAX:
+    case LZ_KERNEL_MAX:
         return real ? rv_of(x.f > y.f ? x.f : y.f) : (rv){ 0, x.i > y.i ? x.i : y.i };
-    case LZ_K_MIN:
+    case LZ_KERNEL_MIN:
         return real ? rv_of(x.f < y.f ? x.f : y.f) : (rv){ 0, x.i < y.i ? x.i : y.i };
-    case LZ_K_LT:
+    case LZ_KERNEL_LT:
         return (rv){ 0, real ? x.f < y.f : x.i < y.i };
-    case LZ_K_EXP:
+    case LZ_KERNEL_EXP:
         return rv_of(exp(x.f));
-    case LZ_K_TANH:
+    case LZ_KERNEL_TANH:
         return rv_of(tanh(x.f));
-    case LZ_K_SQRT:
+    case LZ_KERNEL_SQRT:
         return rv_of(sqrt(x.f));
-    case LZ_K_NEG:
+    case LZ_KERNEL_NEG:
         return real ? rv_of(-x.f) : (rv){ 0, -x.i };
-    case LZ_K_ABS:
+    case LZ_KERNEL_ABS:
         return real ? rv_of(fabs(x.f)) : (rv){ 0, x.i < 0 ? -x.i : x.i };
-    case LZ_K_SELECT:
+    case LZ_KERNEL_SELECT:
         return x.i ? y : z;
     default:
         fail_msg("the reference has no op %d", op);
@@ -122,9 +122,9 @@ static inline rv ref_map(lz_kop op, bool real, rv x, rv y, rv z)
 
 /* ---- nodes ---- */
 
-static inline void ref_index(const lz_ln *n, const lz_array *x, const lz_array *fill, lz_array *out)
+static inline void ref_index(const lz_low_node *n, const lz_array *x, const lz_array *fill, lz_array *out)
 {
-    const lz_lindex *a = n->attr;
+    const lz_low_index_attr *a = n->attr;
     int64_t at[LZ_MAX_DIMS], to[LZ_MAX_DIMS];
     for (int64_t i = 0; i < out->numel; i++) {
         bool in = true;
@@ -141,13 +141,13 @@ static inline void ref_index(const lz_ln *n, const lz_array *x, const lz_array *
     }
 }
 
-static inline void ref_reduce(const lz_ln *n, const lz_array *x, lz_array *out)
+static inline void ref_reduce(const lz_low_node *n, const lz_array *x, lz_array *out)
 {
-    uint64_t dims = ((const lz_lreduce *)n->attr)->dims;
+    uint64_t dims = ((const lz_low_reduce_attr *)n->attr)->dims;
     int64_t at[LZ_MAX_DIMS], reduced = out->numel ? x->numel / out->numel : 0;
     bool real = lz_dtype_is_float(x->dtype);
     for (int64_t o = 0; o < out->numel; o++) {
-        rv acc = n->op == LZ_K_RPROD ? rv_of(1) : rv_of(0);
+        rv acc = n->op == LZ_KERNEL_RPROD ? rv_of(1) : rv_of(0);
         int64_t best = 0;
         for (int64_t r = 0; r < reduced; r++) {
             int64_t ko = o, kr = r;
@@ -159,22 +159,22 @@ static inline void ref_reduce(const lz_ln *n, const lz_array *x, lz_array *out)
             lz_scalar s = lz_element_get(x->dtype, lz_array_at(x, at));
             rv v = s.kind == LZ_SCALAR_FLOAT ? rv_of(s.re) : (rv){ (double)s.i, s.i };
             bool more = r == 0 || (real ? v.f > acc.f : v.i > acc.i);
-            if (n->op == LZ_K_RSUM)
+            if (n->op == LZ_KERNEL_RSUM)
                 acc = (rv){ acc.f + v.f, acc.i + v.i };
-            else if (n->op == LZ_K_RPROD)
+            else if (n->op == LZ_KERNEL_RPROD)
                 acc = (rv){ acc.f * v.f, acc.i * v.i };
             else if (more) {
                 acc = v;
                 best = r;
             }
         }
-        rv_set(out, o, n->op == LZ_K_RARGMAX ? (rv){ 0, best } : acc);
+        rv_set(out, o, n->op == LZ_KERNEL_RARGMAX ? (rv){ 0, best } : acc);
     }
 }
 
-static inline void ref_scan(const lz_ln *n, const lz_array *x, lz_array *out)
+static inline void ref_scan(const lz_low_node *n, const lz_array *x, lz_array *out)
 {
-    int64_t dim = ((const lz_ldim *)n->attr)->dim, at[LZ_MAX_DIMS];
+    int64_t dim = ((const lz_low_dim_attr *)n->attr)->dim, at[LZ_MAX_DIMS];
     for (int64_t i = 0; i < out->numel; i++) {
         rv acc = rv_of(0);
         lz_array_index_of(out, i, at);
@@ -199,9 +199,9 @@ static inline void ref_place(const lz_array *x, lz_array *out, int64_t offset, c
     }
 }
 
-static inline void ref_cat(const lz_ln *n, const lz_array *all, lz_array *out)
+static inline void ref_cat(const lz_low_node *n, const lz_array *all, lz_array *out)
 {
-    int64_t dim = ((const lz_ldim *)n->attr)->dim, offset = 0;
+    int64_t dim = ((const lz_low_dim_attr *)n->attr)->dim, offset = 0;
     for (int i = 0; i < n->nin; i++) {
         const lz_array *x = &all[n->in[i]->id];
         ref_place(x, out, offset, out->strides.v);
@@ -209,17 +209,17 @@ static inline void ref_cat(const lz_ln *n, const lz_array *all, lz_array *out)
     }
 }
 
-static inline void ref_update(const lz_ln *n, const lz_array *base, const lz_array *part, lz_array *out)
+static inline void ref_update(const lz_low_node *n, const lz_array *base, const lz_array *part, lz_array *out)
 {
-    const lz_lupdate *a = n->attr;
+    const lz_low_update_attr *a = n->attr;
     for (int64_t i = 0; i < out->numel; i++)
         lz_array_set(out, i, lz_array_get(base, i));
     ref_place(part, out, a->offset, a->strides);
 }
 
-static inline void ref_gather(const lz_ln *n, const lz_array *x, const lz_array *index, lz_array *out)
+static inline void ref_gather(const lz_low_node *n, const lz_array *x, const lz_array *index, lz_array *out)
 {
-    int64_t dim = ((const lz_ldim *)n->attr)->dim, at[LZ_MAX_DIMS];
+    int64_t dim = ((const lz_low_dim_attr *)n->attr)->dim, at[LZ_MAX_DIMS];
     for (int64_t i = 0; i < out->numel; i++) {
         lz_array_index_of(out, i, at);
         at[dim] = lz_array_get(index, i).i;
@@ -240,51 +240,52 @@ static inline void ref_matmul(const lz_array *x, const lz_array *y, lz_array *ou
     }
 }
 
-static inline lz_err *ref_node(const dag *d, const lz_ln *n, lz_array *all)
+static inline lz_err *ref_node(const dag *d, const lz_low_node *n, lz_array *all)
 {
     lz_array *out = &all[n->id];
     const lz_array none = { 0 };
     const lz_array *x = n->nin ? &all[n->in[0]->id] : &none, *y = n->nin > 1 ? &all[n->in[1]->id] : &none;
     const lz_array *z = n->nin > 2 ? &all[n->in[2]->id] : &none;
-    LZ_TRY(lz_array_init(out, NULL, (lz_dtype)n->dtype, lz_ln_sizes(n)));
-    if (n->kind == LZ_L_INPUT)
-        return lz_array_copy(&d->inputs[((const lz_linput *)n->attr)->slot], out);
-    if (n->kind == LZ_L_INDEX)
+    LZ_TRY(lz_array_init(out, NULL, (lz_dtype)n->dtype, lz_low_node_sizes(n)));
+    if (n->kind == LZ_LOW_INPUT)
+        return lz_array_copy(&d->inputs[((const lz_low_input_attr *)n->attr)->slot], out);
+    if (n->kind == LZ_LOW_INDEX)
         ref_index(n, x, y, out);
-    else if (n->kind == LZ_L_REDUCE)
+    else if (n->kind == LZ_LOW_REDUCE)
         ref_reduce(n, x, out);
-    else if (n->kind == LZ_L_SCAN)
+    else if (n->kind == LZ_LOW_SCAN)
         ref_scan(n, x, out);
-    else if (n->kind == LZ_L_CAT)
+    else if (n->kind == LZ_LOW_CAT)
         ref_cat(n, all, out);
-    else if (n->kind == LZ_L_UPDATE)
+    else if (n->kind == LZ_LOW_UPDATE)
         ref_update(n, x, y, out);
-    else if (n->kind == LZ_L_GATHER)
+    else if (n->kind == LZ_LOW_GATHER)
         ref_gather(n, x, y, out);
-    else if (n->kind == LZ_L_CALL && n->op == LZ_CALL_MATMUL)
+    else if (n->kind == LZ_LOW_CALL && n->op == LZ_CALL_MATMUL)
         ref_matmul(x, y, out);
     else
         for (int64_t i = 0; i < out->numel; i++) {
             int64_t at[LZ_MAX_DIMS], number = 0;
-            const lz_liota *iota = n->attr;
-            if (n->kind == LZ_L_SCALAR)
-                lz_array_set(out, i, d->scalars[((const lz_lscalar *)n->attr)->slot]);
-            else if (n->kind == LZ_L_CONST)
+            const lz_low_iota_attr *iota = n->attr;
+            if (n->kind == LZ_LOW_SCALAR)
+                lz_array_set(out, i, d->scalars[((const lz_low_scalar_attr *)n->attr)->slot]);
+            else if (n->kind == LZ_LOW_CONST)
                 lz_array_set(out, i, *(const lz_scalar *)n->attr);
-            else if (n->kind == LZ_L_CAST || n->kind == LZ_L_RESHAPE)
+            else if (n->kind == LZ_LOW_CAST || n->kind == LZ_LOW_RESHAPE)
                 lz_array_set(out, i, lz_array_get(x, i));
-            else if (n->kind == LZ_L_CHECK) {
+            else if (n->kind == LZ_LOW_CHECK) {
                 int64_t v = lz_array_get(x, i).i;
-                lz_array_set(out, i, lz_scalar_int(v < 0 ? v + ((const lz_lcheck *)n->attr)->size : v));
-            } else if (n->kind == LZ_L_IOTA) {
+                lz_array_set(out, i,
+                             lz_scalar_int(v < 0 ? v + ((const lz_low_check_attr *)n->attr)->size : v));
+            } else if (n->kind == LZ_LOW_IOTA) {
                 lz_array_index_of(out, i, at);
                 number = iota->offset;
                 for (int64_t k = 0; k < n->ndim; k++)
                     number += iota->strides[k] * at[k];
                 lz_array_set(out, i, lz_scalar_int(number));
-            } else if (n->kind == LZ_L_MAP) {
-                bool real = lz_dtype_is_float(n->op == LZ_K_SELECT ? y->dtype : x->dtype);
-                rv v = ref_map((lz_kop)n->op, real, rv_get(x, i), n->nin > 1 ? rv_get(y, i) : rv_of(0),
+            } else if (n->kind == LZ_LOW_MAP) {
+                bool real = lz_dtype_is_float(n->op == LZ_KERNEL_SELECT ? y->dtype : x->dtype);
+                rv v = ref_map((lz_kernel_op)n->op, real, rv_get(x, i), n->nin > 1 ? rv_get(y, i) : rv_of(0),
                                n->nin > 2 ? rv_get(z, i) : rv_of(0));
                 rv_set(out, i, v);
             } else {
@@ -296,7 +297,7 @@ static inline lz_err *ref_node(const dag *d, const lz_ln *n, lz_array *all)
 
 /* ---- comparing ---- */
 
-static inline lz_err *dag_run(const dag *d, const lz_ln *const *outputs, size_t n, bool separate,
+static inline lz_err *dag_run(const dag *d, const lz_low_node *const *outputs, size_t n, bool separate,
                               lz_array *got, size_t *launches)
 {
     lz_plan *p;
@@ -319,7 +320,7 @@ static inline lz_err *dag_run(const dag *d, const lz_ln *const *outputs, size_t 
     return e;
 }
 
-static inline lz_err *dag_compare(const dag *d, const lz_ln *const *outputs, size_t n, bool separate,
+static inline lz_err *dag_compare(const dag *d, const lz_low_node *const *outputs, size_t n, bool separate,
                                   const lz_array *all, size_t *launches)
 {
     lz_array got[8] = { 0 };
@@ -337,7 +338,7 @@ static inline lz_err *dag_compare(const dag *d, const lz_ln *const *outputs, siz
 }
 
 /* Fused and separate runs both give what the reference gives; launches: of the fused. */
-static inline lz_err *dag_check(const dag *d, const lz_ln *const *outputs, size_t n, size_t *launches)
+static inline lz_err *dag_check(const dag *d, const lz_low_node *const *outputs, size_t n, size_t *launches)
 {
     lz_array *all = calloc(d->b.n_nodes, sizeof *all);
     lz_err *e = NULL;

@@ -1,7 +1,7 @@
-/* Inputs that are given away: updates are written in their memory, whatever comes before them in
+/* Donated inputs: updates are written in their memory, whatever comes before them in
  * the graph; a run that fails, for whatever reason, leaves them as they were. */
 #include "check.h"
-#include "plan/static_graph.h"
+#include "plan/static_graph_impl.h"
 #include <stdio.h>
 
 enum { MOST = 4, SIDE = 16, CELLS = SIDE * SIDE };
@@ -15,9 +15,9 @@ typedef struct trial {
 
 typedef struct stand {
     lz_graph *g;
-    lz_straight *x;
+    lz_static_graph *x;
     lz_buffer_pool *pool;
-    lz_straight_arg args[MOST];
+    lz_static_graph_arg args[MOST];
     lz_buffer *out[MOST];
 } stand;
 
@@ -26,15 +26,15 @@ static float number(size_t input, int i)
     return (float)(((int)input * 7 + i * 3) % 11) * 0.25F + 0.25F;
 }
 
-static lz_err *stand_init(stand *s, const trial *t, const lz_straight_options *o, bool donate)
+static lz_err *stand_init(stand *s, const trial *t, const lz_static_graph_options *o, bool donate)
 {
     static const int64_t sizes[] = { SIDE, SIDE };
-    lz_straight_input in[MOST];
+    lz_static_graph_input in[MOST];
     *s = (stand){ 0 };
     for (size_t i = 0; i < t->n; i++)
-        in[i] = (lz_straight_input){ .dtype = LZ_F32, .sizes = { sizes, 2 } };
+        in[i] = (lz_static_graph_input){ .dtype = LZ_F32, .sizes = { sizes, 2 } };
     LZ_TRY(lz_graph_parse(NULL, lz_str_of(t->text), &s->g));
-    LZ_TRY(lz_straight_create(s->g, in, o, &s->x));
+    LZ_TRY(lz_static_graph_create(s->g, in, o, &s->x));
     LZ_TRY(lz_buffer_pool_create(1 << 20, &s->pool));
     for (size_t i = 0; i < t->n; i++) {
         LZ_TRY(lz_buffer_create(NULL, CELLS * sizeof(float), &s->args[i].buffer));
@@ -51,7 +51,7 @@ static void stand_deinit(stand *s)
         lz_buffer_release(s->out[i]);
         lz_buffer_release(s->args[i].buffer);
     }
-    lz_straight_destroy(s->x);
+    lz_static_graph_destroy(s->x);
     lz_graph_release(s->g);
     lz_buffer_pool_release(s->pool);
 }
@@ -59,9 +59,9 @@ static void stand_deinit(stand *s)
 static lz_err *run(stand *s, const trial *t)
 {
     size_t planned = 0;
-    lz_straight_run_args args = { .in = s->args, .memory = s->pool, .planned = &planned };
-    lz_err *e = lz_straight_run(s->x, &args, s->out);
-    if (!e && lz_straight_plans(s->x) == 1)
+    lz_static_graph_run_args args = { .in = s->args, .memory = s->pool, .planned = &planned };
+    lz_err *e = lz_static_graph_run(s->x, &args, s->out);
+    if (!e && s->x->steps.len == 1)
         assert_int_equal(planned, lz_buffer_pool_stats(s->pool).peak);
     else if (!e)
         assert_true(planned >= lz_buffer_pool_stats(s->pool).peak);
@@ -86,7 +86,7 @@ static void expect_places(const stand *s, const trial *t)
 }
 
 /* In one plan everything is where it is expected; in several, inputs are at least safe. */
-static lz_err *expect_with(const trial *t, const lz_straight_options *o)
+static lz_err *expect_with(const trial *t, const lz_static_graph_options *o)
 {
     stand plain, given = { 0 };
     lz_err *e = stand_init(&plain, t, o, false);
@@ -105,7 +105,7 @@ static lz_err *expect_with(const trial *t, const lz_straight_options *o)
 
 static lz_err *expect(trial t)
 {
-    static const lz_straight_options all[] = { { 0 }, { .ops = 1 }, { .ops = 3 }, { .separate = true } };
+    static const lz_static_graph_options all[] = { { 0 }, { .ops = 1 }, { .ops = 3 }, { .separate = true } };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         LZ_TRY(expect_with(&t, &all[i]));
     return NULL;
@@ -231,7 +231,7 @@ static lz_err *test_failed_check(void)
                         "  return (%0, %4)\n",
                 .n = 2,
                 .outputs = 2 };
-    static const lz_straight_options all[] = { { 0 }, { .ops = 1 }, { .separate = true } };
+    static const lz_static_graph_options all[] = { { 0 }, { .ops = 1 }, { .separate = true } };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         stand s;
         lz_err *e = stand_init(&s, &t, &all[i], true);

@@ -2,11 +2,11 @@
 #include "check.h"
 #include "plan/fuse_impl.h"
 
-typedef lz_err *make_fn(lz_lower *b, int n, const lz_ln **out);
+typedef lz_err *make_fn(lz_lower *b, int n, const lz_low_node **out);
 
 static const int64_t row_sizes[] = { 1, 4, 8 };
 
-static lz_err *input(lz_lower *b, int64_t slot, lz_ints sizes, const lz_ln **out)
+static lz_err *input(lz_lower *b, int64_t slot, lz_ints sizes, const lz_low_node **out)
 {
     int64_t strides[4], s = 1;
     for (int64_t d = sizes.n; d-- > 0; s *= sizes.v[d])
@@ -14,22 +14,23 @@ static lz_err *input(lz_lower *b, int64_t slot, lz_ints sizes, const lz_ln **out
     return lz_low_input(b, slot, LZ_F32, sizes, (lz_ints){ strides, sizes.n }, 0, out);
 }
 
-static lz_err *map2(lz_lower *b, lz_kop op, const lz_ln *x, const lz_ln *y, const lz_ln **out)
+static lz_err *map2(lz_lower *b, lz_kernel_op op, const lz_low_node *x, const lz_low_node *y,
+                    const lz_low_node **out)
 {
-    const lz_ln *in[] = { x, y };
+    const lz_low_node *in[] = { x, y };
     return lz_low_map(b, op, in, out);
 }
 
-static lz_err *tanh_of(lz_lower *b, const lz_ln *x, const lz_ln **out)
+static lz_err *tanh_of(lz_lower *b, const lz_low_node *x, const lz_low_node **out)
 {
-    return lz_low_map(b, LZ_K_TANH, &x, out);
+    return lz_low_map(b, LZ_KERNEL_TANH, &x, out);
 }
 
 /* A recurrent cell: h = tanh(x[t] + h w), all h's side by side; then back again, as gradients do. */
-static lz_err *make_scan(lz_lower *b, int n, const lz_ln **out)
+static lz_err *make_scan(lz_lower *b, int n, const lz_low_node **out)
 {
     const int64_t all[] = { n, 1, 4, 8 }, square[] = { 1, 8, 8 };
-    const lz_ln *x, *w, *h, *at, *g, **hs;
+    const lz_low_node *x, *w, *h, *at, *g, **hs;
     LZ_TRY(lz_arena_new(b->arena, &hs, (size_t)n));
     LZ_TRY(input(b, 0, (lz_ints){ all, 4 }, &x));
     LZ_TRY(input(b, 1, (lz_ints){ square, 3 }, &w));
@@ -37,7 +38,7 @@ static lz_err *make_scan(lz_lower *b, int n, const lz_ln **out)
     for (int t = 0; t < n; t++) {
         LZ_TRY(lz_low_select(b, x, 0, t, &at));
         LZ_TRY(lz_low_matmul(b, h, w, &h));
-        LZ_TRY(map2(b, LZ_K_ADD, h, at, &h));
+        LZ_TRY(map2(b, LZ_KERNEL_ADD, h, at, &h));
         LZ_TRY(tanh_of(b, h, &h));
         hs[t] = h;
     }
@@ -45,8 +46,8 @@ static lz_err *make_scan(lz_lower *b, int n, const lz_ln **out)
     LZ_TRY(tanh_of(b, at, out));
     for (int t = n; t-- > 0;) {
         LZ_TRY(lz_low_slice(b, *out, 1, 4 * t, 1, 4, &g));
-        LZ_TRY(map2(b, LZ_K_MUL, g, hs[t], &g));
-        LZ_TRY(map2(b, LZ_K_ADD, g, h, &h));
+        LZ_TRY(map2(b, LZ_KERNEL_MUL, g, hs[t], &g));
+        LZ_TRY(map2(b, LZ_KERNEL_ADD, g, h, &h));
         LZ_TRY(lz_low_matmul(b, h, w, &h));
     }
     *out = h;
@@ -54,9 +55,9 @@ static lz_err *make_scan(lz_lower *b, int n, const lz_ln **out)
 }
 
 /* Many parts of one result, each read by itself. */
-static lz_err *make_wide(lz_lower *b, int n, const lz_ln **out)
+static lz_err *make_wide(lz_lower *b, int n, const lz_low_node **out)
 {
-    const lz_ln *x, *all, *part, **parts;
+    const lz_low_node *x, *all, *part, **parts;
     LZ_TRY(lz_arena_new(b->arena, &parts, (size_t)n));
     for (int i = 0; i < n; i++) {
         LZ_TRY(input(b, i, (lz_ints){ row_sizes, 3 }, &x));
@@ -65,21 +66,21 @@ static lz_err *make_wide(lz_lower *b, int n, const lz_ln **out)
     LZ_TRY(lz_low_cat(b, parts, (size_t)n, 1, &all));
     for (int i = 0; i < n; i++) {
         LZ_TRY(lz_low_slice(b, all, 1, 4 * i, 1, 4, &part));
-        LZ_TRY(lz_low_reduce(b, LZ_K_RSUM, part, 7, true, &part));
-        LZ_TRY(i ? map2(b, LZ_K_ADD, *out, part, out) : (*out = part, NULL));
+        LZ_TRY(lz_low_reduce(b, LZ_KERNEL_RSUM, part, 7, true, &part));
+        LZ_TRY(i ? map2(b, LZ_KERNEL_ADD, *out, part, out) : (*out = part, NULL));
     }
     return NULL;
 }
 
 /* A chain in which each link is used by the next and by the last but one. */
-static lz_err *make_chain(lz_lower *b, int n, const lz_ln **out)
+static lz_err *make_chain(lz_lower *b, int n, const lz_low_node **out)
 {
-    const lz_ln *x, *sum;
+    const lz_low_node *x, *sum;
     LZ_TRY(input(b, 0, (lz_ints){ row_sizes, 3 }, &x));
     for (int i = 0; i < n; i++) {
-        LZ_TRY(lz_low_reduce(b, LZ_K_RSUM, x, 4, true, &sum));
+        LZ_TRY(lz_low_reduce(b, LZ_KERNEL_RSUM, x, 4, true, &sum));
         LZ_TRY(lz_low_expand(b, sum, (lz_ints){ row_sizes, 3 }, &sum));
-        LZ_TRY(map2(b, LZ_K_ADD, x, sum, &x));
+        LZ_TRY(map2(b, LZ_KERNEL_ADD, x, sum, &x));
         LZ_TRY(tanh_of(b, x, &x));
     }
     *out = x;
@@ -91,7 +92,7 @@ static lz_err *count(make_fn *make, int n, size_t *met, size_t *steps)
     lz_arena arena;
     lz_lower b;
     lz_fused f;
-    const lz_ln *out;
+    const lz_low_node *out;
     lz_arena_init(&arena);
     lz_low_init(&b, &arena);
     lz_err *e = make(&b, n, &out);

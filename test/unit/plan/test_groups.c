@@ -143,9 +143,9 @@ static lz_err *text_of(const shape *s, lz_text *out)
 static void count(const lz_graph *g, int *groups, int *runs)
 {
     *groups = *runs = 0;
-    for (const lz_ir_node *n = lz_ir_first(g->block); n != g->block->ret; n = n->next) {
-        *groups += lz_ir_named(n, "lz::group");
-        *runs += lz_ir_named(n, "lz::run");
+    for (const lz_ssa_node *n = lz_ssa_first(g->block); n != g->block->ret; n = n->next) {
+        *groups += lz_ssa_named(n, "lz::group");
+        *runs += lz_ssa_named(n, "lz::run");
     }
 }
 

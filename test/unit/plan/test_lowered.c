@@ -8,33 +8,33 @@
 static lz_err *add_param(lz_graph *g, const lz_array *a)
 {
     const lz_type *type;
-    lz_ir_value *v;
+    lz_ssa_value *v;
     lz_tensor_facts f = {
         .dtype = a->dtype, .rank = (int)lz_array_sizes(a).n, .sizes = lz_array_sizes(a).v, .requires_grad = -1
     };
     LZ_TRY(lz_type_tensor(&g->types, &f, &type));
-    return lz_ir_param_add(g, g->block, type, &v);
+    return lz_ssa_param_add(g, g->block, type, &v);
 }
 
-static lz_err *fill(lz_lowered *l, lz_graph *g, const dag *d, const lz_ln *const *out, size_t n)
+static lz_err *fill(lz_lowered *l, lz_graph *g, const dag *d, const lz_low_node *const *out, size_t n)
 {
-    lz_ir_value *v;
+    lz_ssa_value *v;
     for (int64_t i = 0; i < d->n_inputs; i++) {
         LZ_TRY(add_param(g, &d->inputs[i]));
-        LZ_TRY(lz_vec_push(&l->inputs, (lz_lsource){ .param = (uint32_t)i }));
+        LZ_TRY(lz_vec_push(&l->inputs, (lz_lowered_source){ .param = (uint32_t)i }));
     }
     for (int64_t i = 0; i < d->n_scalars; i++) {
-        LZ_TRY(lz_ir_param_add(g, g->block, lz_type_leaf(LZ_TY_FLOAT), &v));
-        LZ_TRY(lz_vec_push(&l->scalars, (lz_lsource){ .param = (uint32_t)(d->n_inputs + i) }));
+        LZ_TRY(lz_ssa_param_add(g, g->block, lz_type_leaf(LZ_GRAPH_TYPE_FLOAT), &v));
+        LZ_TRY(lz_vec_push(&l->scalars, (lz_lowered_source){ .param = (uint32_t)(d->n_inputs + i) }));
     }
     for (size_t i = 0; i < n; i++) {
         LZ_TRY(lz_vec_push(&l->outputs, out[i]));
-        LZ_TRY(lz_vec_push(&l->results, (lz_lresult){ .output = (int32_t)i, .whole = true }));
+        LZ_TRY(lz_vec_push(&l->results, (lz_lowered_result){ .output = (int32_t)i, .whole = true }));
     }
     return NULL;
 }
 
-static lz_err *graph_of(dag *d, const lz_ln *const *out, size_t n, lz_graph **made)
+static lz_err *graph_of(dag *d, const lz_low_node *const *out, size_t n, lz_graph **made)
 {
     lz_graph *g;
     LZ_TRY(lz_graph_create(NULL, &g));
@@ -86,7 +86,7 @@ static lz_err *check_written(program *p, lz_str text)
 }
 
 /* Inputs of the program as it was read; where they are in the DAG that it was made of. */
-static lz_err *run_program(program *p, const dag *d, const lz_array *all, const lz_ln *const *out)
+static lz_err *run_program(program *p, const dag *d, const lz_array *all, const lz_low_node *const *out)
 {
     lz_run_input in[8] = { 0 };
     lz_scalar scalars[8];
@@ -102,7 +102,7 @@ static lz_err *run_program(program *p, const dag *d, const lz_array *all, const 
     lz_run_args args = { .inputs = in, .scalars = scalars };
     lz_err *e = lz_plan_run(plan, &args, got);
     for (size_t i = 0; !e && i < p->l.results.len; i++) {
-        const lz_lresult *r = &p->l.results.data[i];
+        const lz_lowered_result *r = &p->l.results.data[i];
         const lz_plan_output *o = lz_plan_output_get(plan, (size_t)r->output);
         lz_array a;
         lz_tolerance t = lz_tolerance_of(o->dtype);
@@ -120,7 +120,7 @@ static lz_err *run_program(program *p, const dag *d, const lz_array *all, const 
     return e;
 }
 
-static lz_err *check_text(lz_graph *g, const dag *d, const lz_array *all, const lz_ln *const *out)
+static lz_err *check_text(lz_graph *g, const dag *d, const lz_array *all, const lz_low_node *const *out)
 {
     lz_str text;
     program p;
@@ -134,7 +134,7 @@ static lz_err *check_text(lz_graph *g, const dag *d, const lz_array *all, const 
 
 static const char *const stages[] = { "", "views", "fuse", "inplace", "memory" };
 
-static lz_err *check_stages(dag *d, const lz_ln *const *out, size_t n, const lz_array *all)
+static lz_err *check_stages(dag *d, const lz_low_node *const *out, size_t n, const lz_array *all)
 {
     lz_graph *g;
     LZ_TRY(graph_of(d, out, n, &g));
@@ -147,7 +147,7 @@ static lz_err *check_stages(dag *d, const lz_ln *const *out, size_t n, const lz_
     return e;
 }
 
-static lz_err *check_dag(dag *d, const lz_ln *const *out, size_t n)
+static lz_err *check_dag(dag *d, const lz_low_node *const *out, size_t n)
 {
     lz_array *all = calloc(d->b.n_nodes + 1, sizeof *all);
     lz_err *e = NULL;
@@ -167,7 +167,7 @@ static void test_random_programs(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 400; seed++) {
         dag d;
-        const lz_ln *out[DAG_OUTPUTS];
+        const lz_low_node *out[DAG_OUTPUTS];
         dag_init(&d);
         lz_err *e = dag_randomise(&d, seed, out);
         e = e ? e : check_dag(&d, out, DAG_OUTPUTS);
@@ -181,15 +181,15 @@ static void test_random_programs(void **state)
 static lz_err *test_small_program(void)
 {
     dag d;
-    const lz_ln *x, *y, *s, *t, *out[2];
+    const lz_low_node *x, *y, *s, *t, *out[2];
     dag_init(&d);
     lz_err *e = dag_input(&d, LZ_F32, D(2, 3), &x);
     e = e ? e : dag_input(&d, LZ_F32, D(3), &y);
     e = e ? e : dag_scalar(&d, 0.75, &s);
     e = e ? e : lz_low_cast(&d.b, s, LZ_F32, &s);
-    e = e ? e : map2(&d, LZ_K_MUL, x, y, &t);
-    e = e ? e : map2(&d, LZ_K_ADD, t, s, &t);
-    e = e ? e : lz_low_reduce(&d.b, LZ_K_RSUM, t, 2, false, &out[0]);
+    e = e ? e : map2(&d, LZ_KERNEL_MUL, x, y, &t);
+    e = e ? e : map2(&d, LZ_KERNEL_ADD, t, s, &t);
+    e = e ? e : lz_low_reduce(&d.b, LZ_KERNEL_RSUM, t, 2, false, &out[0]);
     e = e ? e : lz_low_permute(&d.b, t, (int64_t[]){ 1, 0 }, &out[1]);
     e = e ? e : check_dag(&d, out, 2);
     dag_deinit(&d);

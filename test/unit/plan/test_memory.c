@@ -1,5 +1,5 @@
 /* Memory: what a plan says it takes is what the pool sees it take; what dies is used again;
- * inputs that are given away are written to. */
+ * donated inputs are written to. */
 #include "base/hash.h"
 #include "dag_random.h"
 #include "plan/plan_impl.h"
@@ -40,7 +40,7 @@ static lz_err *run_plan(const lz_plan *p, const dag *d, bool donate, size_t *tak
     return e;
 }
 
-static lz_err *check_peak(const dag *d, const lz_ln *const *out, size_t n, bool separate)
+static lz_err *check_peak(const dag *d, const lz_low_node *const *out, size_t n, bool separate)
 {
     lz_plan *p;
     size_t taken = 0, made;
@@ -53,7 +53,7 @@ static lz_err *check_peak(const dag *d, const lz_ln *const *out, size_t n, bool 
     if (!e && !separate) /* last: inputs are written to */
         e = run_plan(p, d, true, &taken, &made, &donated);
     if (!e && !separate)
-        assert_int_equal(taken, lz_plan_peak(p) - lz_plan_donated(p));
+        assert_int_equal(taken, lz_plan_peak(p) - p->donated);
     if (!e && !separate && plain != donated)
         fail_msg("other results in the memory of inputs");
     lz_plan_destroy(p);
@@ -65,7 +65,7 @@ static void test_peak_is_predicted(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 1000; seed++) {
         dag d;
-        const lz_ln *out[DAG_OUTPUTS];
+        const lz_low_node *out[DAG_OUTPUTS];
         dag_init(&d);
         lz_err *e = dag_randomise(&d, seed, out);
         e = e ? e : check_peak(&d, out, DAG_OUTPUTS, true);
@@ -79,7 +79,7 @@ static void test_peak_is_predicted(void **state)
 /* Those in the block of temporaries, not in an output. */
 static bool is_placed(const lz_plan *p, size_t i)
 {
-    return p->buffers[lz_plan_root(p, (uint32_t)i)].kind == LZ_PB_TEMP;
+    return p->buffers[lz_plan_root(p, (uint32_t)i)].kind == LZ_PLAN_BUFFER_TEMP;
 }
 
 /* Temporaries never overlap while both are needed, unless one takes the other's place. */
@@ -87,7 +87,7 @@ static void check_overlaps(const lz_plan *p)
 {
     for (size_t i = 0; i < p->n_buffers; i++)
         for (size_t k = 0; k < i; k++) {
-            const lz_pbuffer *a = &p->buffers[i], *b = &p->buffers[k];
+            const lz_plan_buffer *a = &p->buffers[i], *b = &p->buffers[k];
             bool temps = is_placed(p, i) && is_placed(p, k) && a->bytes && b->bytes && a->first != UINT32_MAX
                          && b->first != UINT32_MAX;
             bool apart = a->where + a->bytes <= b->where || b->where + b->bytes <= a->where;
@@ -104,7 +104,7 @@ static void test_places_are_free(void **state)
     for (uint64_t seed = 1; seed <= 300; seed++) {
         dag d;
         lz_plan *p;
-        const lz_ln *out[DAG_OUTPUTS];
+        const lz_low_node *out[DAG_OUTPUTS];
         lz_plan_options o = { .separate = seed % 2 };
         dag_init(&d);
         assert_null(dag_randomise(&d, seed, out));
@@ -119,7 +119,7 @@ static void test_places_are_free(void **state)
 
 static lz_err *plan_products(dag *d, int n, lz_plan **out)
 {
-    const lz_ln *x, *t;
+    const lz_low_node *x, *t;
     LZ_TRY(dag_input(d, LZ_F32, D(1, 8, 8), &x));
     t = x;
     for (int i = 0; i < n; i++)
@@ -149,11 +149,11 @@ static lz_err *test_results_take_the_place_of_operands(void)
     enum { BYTES = 16 * 16 * 8 };
     dag d;
     lz_plan *p = NULL;
-    const lz_ln *t;
+    const lz_low_node *t;
     dag_init(&d);
     lz_err *e = dag_input(&d, LZ_F64, D(16, 16), &t);
     for (int i = 0; !e && i < 8; i++)
-        e = lz_low_scan(&d.b, LZ_K_RSUM, t, i % 2, &t);
+        e = lz_low_scan(&d.b, LZ_KERNEL_RSUM, t, i % 2, &t);
     e = e ? e : lz_plan_create(&d.b, &t, 1, NULL, &p);
     if (!e) {
         assert_int_equal(lz_plan_launches(p), 8);
@@ -169,11 +169,11 @@ static lz_err *test_a_temporary_lies_where_the_output_will(void)
 {
     dag d;
     lz_plan *p = NULL;
-    const lz_ln *x, *t;
+    const lz_low_node *x, *t;
     dag_init(&d);
     lz_err *e = dag_input(&d, LZ_F32, D(1, 8, 8), &x);
     e = e ? e : lz_low_matmul(&d.b, x, x, &t);
-    e = e ? e : map1(&d, LZ_K_TANH, t, &t);
+    e = e ? e : map1(&d, LZ_KERNEL_TANH, t, &t);
     e = e ? e : lz_plan_create(&d.b, &t, 1, NULL, &p);
     if (!e) {
         assert_int_equal(lz_plan_launches(p), 2);
@@ -189,7 +189,7 @@ static lz_err *test_a_temporary_lies_where_the_output_will(void)
  * it comes as soon as it frees what it is made of. */
 static lz_err *plan_layers(dag *d, int n, lz_plan **out)
 {
-    const lz_ln *h[8], *w[8], *turned, *g, *grads[8];
+    const lz_low_node *h[8], *w[8], *packed, *g, *grads[8];
     LZ_TRY(dag_input(d, LZ_F32, D(1, 64, 8), &h[0]));
     for (int i = 0; i < n; i++) {
         LZ_TRY(dag_input(d, LZ_F32, D(1, 8, 8), &w[i]));
@@ -197,10 +197,10 @@ static lz_err *plan_layers(dag *d, int n, lz_plan **out)
     }
     g = h[n];
     for (int i = n; i-- > 0;) {
-        LZ_TRY(lz_low_permute(&d->b, h[i], (int64_t[]){ 0, 2, 1 }, &turned));
-        LZ_TRY(lz_low_matmul(&d->b, turned, g, &grads[i]));
-        LZ_TRY(lz_low_permute(&d->b, w[i], (int64_t[]){ 0, 2, 1 }, &turned));
-        LZ_TRY(lz_low_matmul(&d->b, g, turned, &g));
+        LZ_TRY(lz_low_permute(&d->b, h[i], (int64_t[]){ 0, 2, 1 }, &packed));
+        LZ_TRY(lz_low_matmul(&d->b, packed, g, &grads[i]));
+        LZ_TRY(lz_low_permute(&d->b, w[i], (int64_t[]){ 0, 2, 1 }, &packed));
+        LZ_TRY(lz_low_matmul(&d->b, g, packed, &g));
     }
     return lz_plan_create(&d->b, grads, (size_t)n, NULL, out);
 }
@@ -225,12 +225,12 @@ static lz_err *test_what_frees_memory_comes_soon(void)
 
 static lz_err *plan_chain(dag *d, lz_plan **out)
 {
-    const lz_ln *x, *one, *t;
+    const lz_low_node *x, *one, *t;
     LZ_TRY(dag_input(d, LZ_F32, D(6, 50), &x));
     LZ_TRY(lz_low_const(&d->b, lz_scalar_float(1), LZ_F32, &one));
     t = x;
     for (int i = 0; i < 10; i++)
-        LZ_TRY(map2(d, LZ_K_ADD, t, one, &t));
+        LZ_TRY(map2(d, LZ_KERNEL_ADD, t, one, &t));
     return lz_plan_create(&d->b, &t, 1, NULL, out);
 }
 
@@ -257,15 +257,15 @@ static lz_err *test_a_donated_chain_takes_nothing(void)
     return e;
 }
 
-/* What is read again later keeps its memory: the sum of x wants x, whoever gave it away. */
+/* What is read again later keeps its memory: the sum of x reads x, although x was donated. */
 static lz_err *test_a_donated_input_is_kept_while_it_is_read(void)
 {
     dag d;
     lz_plan *p = NULL;
-    const lz_ln *x, *y, *out[2];
+    const lz_low_node *x, *y, *out[2];
     dag_init(&d);
     lz_err *e = dag_input(&d, LZ_F32, D(8, 8), &x);
-    e = e ? e : map1(&d, LZ_K_NEG, x, &out[0]);
+    e = e ? e : map1(&d, LZ_KERNEL_NEG, x, &out[0]);
     e = e ? e : lz_low_reshape(&d.b, x, D(1, 8, 8), &y);
     e = e ? e : lz_low_matmul(&d.b, y, y, &out[1]);
     e = e ? e : lz_plan_create(&d.b, out, 2, NULL, &p);

@@ -25,7 +25,7 @@ static const char update[] = "graph(%w : Tensor):\n"
 typedef struct stand {
     int64_t m, n, k;
     lz_graph *g;
-    lz_straight *x;
+    lz_static_graph *x;
     lz_buffer_pool *pool;
     lz_buffer *in[2], *out;
     bool constant; /* the weights */
@@ -41,10 +41,10 @@ static lz_err *stand_init(stand *s, const char *text, int64_t m, int64_t n, int6
 {
     const int64_t x[] = { m, k }, w[] = { n, k };
     *s = (stand){ .m = m, .n = n, .k = k, .constant = true };
-    lz_straight_input in[] = { { .dtype = LZ_F32, .sizes = { x, 2 } },
-                               { .dtype = LZ_F32, .sizes = { w, 2 } } };
+    lz_static_graph_input in[] = { { .dtype = LZ_F32, .sizes = { x, 2 } },
+                                   { .dtype = LZ_F32, .sizes = { w, 2 } } };
     LZ_TRY(lz_graph_parse(NULL, lz_str_of(text), &s->g));
-    LZ_TRY(lz_straight_create(s->g, in, &(lz_straight_options){ 0 }, &s->x));
+    LZ_TRY(lz_static_graph_create(s->g, in, &(lz_static_graph_options){ 0 }, &s->x));
     LZ_TRY(lz_buffer_pool_create(1 << 20, &s->pool));
     LZ_TRY(lz_buffer_create(NULL, (size_t)(m * k) * sizeof(float), &s->in[0]));
     LZ_TRY(lz_buffer_create(NULL, (size_t)(n * k) * sizeof(float), &s->in[1]));
@@ -58,7 +58,7 @@ static void stand_deinit(stand *s)
     lz_buffer_release(s->out);
     lz_buffer_release(s->in[0]);
     lz_buffer_release(s->in[1]);
-    lz_straight_destroy(s->x);
+    lz_static_graph_destroy(s->x);
     lz_graph_release(s->g);
     lz_buffer_pool_release(s->pool);
 }
@@ -81,11 +81,11 @@ static lz_err *run(stand *s)
     float want[MOST * MOST];
     size_t planned = 0;
     lz_buffer *out = NULL;
-    lz_straight_arg in[] = { { .buffer = s->in[0] }, { .buffer = s->in[1], .constant = s->constant } };
-    lz_straight_run_args args = { .in = in, .memory = s->pool, .planned = &planned };
+    lz_static_graph_arg in[] = { { .buffer = s->in[0] }, { .buffer = s->in[1], .constant = s->constant } };
+    lz_static_graph_run_args args = { .in = in, .memory = s->pool, .planned = &planned };
     size_t before = lz_buffer_pool_stats(s->pool).live;
     lz_buffer_pool_reset_peak(s->pool);
-    LZ_TRY(lz_straight_run(s->x, &args, &out));
+    LZ_TRY(lz_static_graph_run(s->x, &args, &out));
     if (lz_buffer_pool_stats(s->pool).live == before + lz_buffer_capacity(out->size))
         assert_true(planned >= lz_buffer_pool_stats(s->pool).peak - before); /* no memory for a copy */
     else
@@ -105,23 +105,23 @@ static void expect_copy(const stand *s)
 }
 
 /* Whether the third run has a copy. Without memory for it there may be none. */
-static lz_err *runs(stand *s, bool turns)
+static lz_err *runs(stand *s, bool packs_weights)
 {
     LZ_TRY(run(s));
     assert_null(s->in[1]->made.memory);
     LZ_TRY(run(s));
     LZ_TRY(run(s));
-    assert_true(turns || !s->in[1]->made.memory);
+    assert_true(packs_weights || !s->in[1]->made.memory);
     if (s->in[1]->made.memory)
         expect_copy(s);
     return NULL;
 }
 
-static lz_err *try_shape(int64_t m, int64_t n, int64_t k, bool turns)
+static lz_err *try_shape(int64_t m, int64_t n, int64_t k, bool packs_weights)
 {
     stand s;
     lz_err *e = stand_init(&s, product, m, n, k);
-    e = e ? e : runs(&s, turns);
+    e = e ? e : runs(&s, packs_weights);
     stand_deinit(&s);
     return e;
 }
@@ -156,19 +156,19 @@ static void test_copies_are_made(void **state)
 static lz_err *negate(stand *s)
 {
     const int64_t sizes[] = { s->n, s->k };
-    lz_straight_input in = { .dtype = LZ_F32, .sizes = { sizes, 2 } };
+    lz_static_graph_input in = { .dtype = LZ_F32, .sizes = { sizes, 2 } };
     lz_graph *g = NULL;
-    lz_straight *x = NULL;
+    lz_static_graph *x = NULL;
     lz_buffer *out = NULL, *w = s->in[1];
     lz_err *e = lz_graph_parse(NULL, lz_str_of(update), &g);
-    e = e ? e : lz_straight_create(g, &in, &(lz_straight_options){ 0 }, &x);
-    lz_straight_arg arg = { .buffer = w, .donate = true };
-    lz_straight_run_args args = { .in = &arg, .memory = s->pool };
-    e = e ? e : lz_straight_run(x, &args, &out);
+    e = e ? e : lz_static_graph_create(g, &in, &(lz_static_graph_options){ 0 }, &x);
+    lz_static_graph_arg arg = { .buffer = w, .donate = true };
+    lz_static_graph_run_args args = { .in = &arg, .memory = s->pool };
+    e = e ? e : lz_static_graph_run(x, &args, &out);
     if (!e)
         assert_ptr_equal(out, w);
     lz_buffer_release(out);
-    lz_straight_destroy(x);
+    lz_static_graph_destroy(x);
     lz_graph_release(g);
     return e;
 }
@@ -197,13 +197,13 @@ static lz_err *test_products_share_a_copy(void)
 {
     stand s;
     lz_err *e = stand_init(&s, twice, 6, 32, 32);
-    lz_straight_arg in[] = { { .buffer = s.in[0] }, { .buffer = s.in[1], .constant = true } };
+    lz_static_graph_arg in[] = { { .buffer = s.in[0] }, { .buffer = s.in[1], .constant = true } };
     float first[MOST * MOST], want[MOST * MOST];
     for (int i = 0; !e && i < 4; i++) {
         size_t planned = 0;
         lz_buffer *out = NULL;
-        lz_straight_run_args args = { .in = in, .memory = s.pool, .planned = &planned };
-        e = lz_straight_run(s.x, &args, &out);
+        lz_static_graph_run_args args = { .in = in, .memory = s.pool, .planned = &planned };
+        e = lz_static_graph_run(s.x, &args, &out);
         if (e)
             break;
         multiply(&s, s.in[0]->data, first);
@@ -237,9 +237,10 @@ static void *run_often(void *user)
     stand *s = user;
     for (int i = 0; i < 50; i++) {
         lz_buffer *out = NULL;
-        lz_straight_arg in[] = { { .buffer = s->in[0] }, { .buffer = s->in[1], .constant = s->constant } };
-        lz_straight_run_args args = { .in = in, .memory = s->pool };
-        assert_null(lz_straight_run(s->x, &args, &out));
+        lz_static_graph_arg in[] = { { .buffer = s->in[0] },
+                                     { .buffer = s->in[1], .constant = s->constant } };
+        lz_static_graph_run_args args = { .in = in, .memory = s->pool };
+        assert_null(lz_static_graph_run(s->x, &args, &out));
         assert_memory_equal(out->data, s->out->data, s->out->size);
         lz_buffer_release(out);
     }

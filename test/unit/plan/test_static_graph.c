@@ -1,5 +1,5 @@
 #include "check.h"
-#include "core/array.h"
+#include "core/strided_array.h"
 #include "plan/static_graph.h"
 #include <stdio.h>
 
@@ -9,12 +9,12 @@ enum { MOST = 4 };
 
 typedef struct trial {
     const char *text;
-    lz_straight_input in[MOST];
-    lz_straight_arg args[MOST]; /* buffers are filled in */
+    lz_static_graph_input in[MOST];
+    lz_static_graph_arg args[MOST]; /* buffers are filled in */
     size_t n;
 } trial;
 
-static lz_err *fill(lz_straight_input in, lz_buffer **out)
+static lz_err *fill(lz_static_graph_input in, lz_buffer **out)
 {
     lz_array a;
     LZ_TRY(lz_array_init(&a, NULL, in.dtype, in.sizes));
@@ -42,10 +42,10 @@ static void release_all(trial *t)
 }
 
 /* "1 2 3" of the first output, and "|" before those that follow. */
-static lz_err *show(const lz_straight *x, lz_buffer **buffers, lz_text *out)
+static lz_err *show(const lz_static_graph *x, lz_buffer **buffers, lz_text *out)
 {
-    for (size_t i = 0; i < lz_straight_outputs(x); i++) {
-        lz_straight_output o = lz_straight_output_get(x, i);
+    for (size_t i = 0; i < lz_static_graph_outputs(x); i++) {
+        lz_static_graph_output o = lz_static_graph_output_get(x, i);
         lz_array a;
         lz_text_puts(out, i ? " | " : "");
         int64_t step[LZ_MAX_DIMS], s = 1;
@@ -62,14 +62,14 @@ static lz_err *show(const lz_straight *x, lz_buffer **buffers, lz_text *out)
     return lz_text_check(out);
 }
 
-static lz_err *run(trial *t, const lz_straight *x, const char *want)
+static lz_err *run(trial *t, const lz_static_graph *x, const char *want)
 {
     lz_buffer *out[MOST] = { NULL };
     lz_text text = { 0 };
-    lz_straight_run_args args = { .in = t->args };
+    lz_static_graph_run_args args = { .in = t->args };
     lz_err *e = fill_all(t);
     if (!e)
-        e = lz_straight_run(x, &args, out);
+        e = lz_static_graph_run(x, &args, out);
     if (!e)
         e = show(x, out, &text);
     if (!e)
@@ -81,20 +81,20 @@ static lz_err *run(trial *t, const lz_straight *x, const char *want)
     return e;
 }
 
-static lz_err *expect_with(trial *t, lz_graph *g, const lz_straight_options *o, const char *want)
+static lz_err *expect_with(trial *t, lz_graph *g, const lz_static_graph_options *o, const char *want)
 {
-    lz_straight *x;
-    LZ_TRY(lz_straight_create(g, t->in, o, &x));
+    lz_static_graph *x;
+    LZ_TRY(lz_static_graph_create(g, t->in, o, &x));
     lz_err *e = run(t, x, want);
     if (!e)
         e = run(t, x, want); /* again: nothing is left of the first run */
-    lz_straight_destroy(x);
+    lz_static_graph_destroy(x);
     return e;
 }
 
 static lz_err *expect(trial t, const char *want)
 {
-    static const lz_straight_options all[] = { { 0 }, { .ops = 1 }, { .ops = 2 }, { .separate = true } };
+    static const lz_static_graph_options all[] = { { 0 }, { .ops = 1 }, { .ops = 2 }, { .separate = true } };
     lz_graph *g;
     lz_err *e = NULL;
     LZ_TRY(lz_graph_parse(NULL, lz_str_of(t.text), &g));
@@ -193,22 +193,22 @@ static lz_err *test_parts_that_leave_the_tensor(void)
                                "  %2 : Float(2) = aten::neg(%1)\n"
                                "  return (%2)\n";
     static const int64_t wrong[] = { -1, 4, INT64_MAX, INT64_MIN };
-    lz_straight_input in[2] = { F32(4, 2), NUMBER(LZ_SCALAR_INT) };
-    lz_straight_arg a[2] = { { 0 }, { 0 } };
-    lz_straight *x = NULL;
+    lz_static_graph_input in[2] = { F32(4, 2), NUMBER(LZ_SCALAR_INT) };
+    lz_static_graph_arg a[2] = { { 0 }, { 0 } };
+    lz_static_graph *x = NULL;
     lz_graph *g;
     lz_buffer *out;
     LZ_TRY(lz_graph_parse(NULL, lz_str_of(text), &g));
-    lz_err *e = lz_straight_create(g, in, NULL, &x);
+    lz_err *e = lz_static_graph_create(g, in, NULL, &x);
     if (!e)
         e = fill(in[0], &a[0].buffer);
     for (size_t i = 0; !e && i < sizeof wrong / sizeof *wrong; i++) {
         a[1].number = lz_scalar_int(wrong[i]);
-        e = lz_straight_run(x, &(lz_straight_run_args){ .in = a }, &out);
-        e = lz_check_err(e, LZ_ERR_ARG, "leaves the tensor");
+        e = lz_static_graph_run(x, &(lz_static_graph_run_args){ .in = a }, &out);
+        e = lz_check_err(e, LZ_ERR_ARG, "is out of the tensor's bounds");
     }
     lz_buffer_release(a[0].buffer);
-    lz_straight_destroy(x);
+    lz_static_graph_destroy(x);
     lz_graph_release(g);
     return e;
 }
@@ -255,24 +255,24 @@ static lz_err *test_random_positions(void)
                                "  %a : Tensor = aten::rand[random=0](%s, %n, %n, %n, %n)\n"
                                "  %b : Tensor = aten::rand[random=2](%s, %n, %n, %n, %n)\n"
                                "  return (%a, %b)\n";
-    static const lz_straight_input in[4] = { NUMBER(LZ_SCALAR_INT), NUMBER(LZ_SCALAR_INT),
-                                             NUMBER(LZ_SCALAR_INT), NUMBER(LZ_SCALAR_INT) };
-    lz_straight *x = NULL;
+    static const lz_static_graph_input in[4] = { NUMBER(LZ_SCALAR_INT), NUMBER(LZ_SCALAR_INT),
+                                                 NUMBER(LZ_SCALAR_INT), NUMBER(LZ_SCALAR_INT) };
+    lz_static_graph *x = NULL;
     lz_graph *g;
     lz_buffer *one[2] = { NULL }, *two[2] = { NULL };
     LZ_TRY(lz_graph_parse(NULL, lz_str_of(text), &g));
-    lz_err *e = lz_straight_create(g, in, NULL, &x);
-    lz_straight_arg a[4] = { { .number = lz_scalar_int(7) },
-                             { .number = lz_scalar_int(1) },
-                             { .number = lz_scalar_int(7) },
-                             { .number = lz_scalar_int(2) } };
+    lz_err *e = lz_static_graph_create(g, in, NULL, &x);
+    lz_static_graph_arg a[4] = { { .number = lz_scalar_int(7) },
+                                 { .number = lz_scalar_int(1) },
+                                 { .number = lz_scalar_int(7) },
+                                 { .number = lz_scalar_int(2) } };
     if (!e)
-        e = lz_straight_run(x, &(lz_straight_run_args){ .in = a }, one);
+        e = lz_static_graph_run(x, &(lz_static_graph_run_args){ .in = a }, one);
     lz_scalar swap = a[1].number;
     a[1].number = a[3].number;
     a[3].number = swap;
     if (!e)
-        e = lz_straight_run(x, &(lz_straight_run_args){ .in = a }, two);
+        e = lz_static_graph_run(x, &(lz_static_graph_run_args){ .in = a }, two);
     if (!e) {
         assert_memory_equal(one[0]->data, two[1]->data, 64 * sizeof(float));
         assert_memory_equal(one[1]->data, two[0]->data, 64 * sizeof(float));
@@ -282,7 +282,7 @@ static lz_err *test_random_positions(void)
         lz_buffer_release(one[i]);
         lz_buffer_release(two[i]);
     }
-    lz_straight_destroy(x);
+    lz_static_graph_destroy(x);
     lz_graph_release(g);
     return e;
 }
@@ -293,18 +293,18 @@ static lz_err *test_donation(void)
     static const char text[] = "graph(%p0 : Tensor):\n"
                                "  %1 : Tensor = aten::neg(%p0)\n"
                                "  return (%1)\n";
-    lz_straight_input in = F32(256);
-    lz_straight *x = NULL;
+    lz_static_graph_input in = F32(256);
+    lz_static_graph *x = NULL;
     lz_graph *g;
     lz_err *e = NULL;
     LZ_TRY(lz_graph_parse(NULL, lz_str_of(text), &g));
-    e = lz_straight_create(g, &in, NULL, &x);
+    e = lz_static_graph_create(g, &in, NULL, &x);
     for (int donate = 0; !e && donate < 2; donate++) {
-        lz_straight_arg a = { .donate = donate };
+        lz_static_graph_arg a = { .donate = donate };
         lz_buffer *out = NULL;
         e = fill(in, &a.buffer);
         if (!e)
-            e = lz_straight_run(x, &(lz_straight_run_args){ .in = &a }, &out);
+            e = lz_static_graph_run(x, &(lz_static_graph_run_args){ .in = &a }, &out);
         if (!e) {
             assert_int_equal(out == a.buffer, donate);
             assert_true(((float *)out->data)[5] == -6.0F);
@@ -313,7 +313,7 @@ static lz_err *test_donation(void)
         lz_buffer_release(out);
         lz_buffer_release(a.buffer);
     }
-    lz_straight_destroy(x);
+    lz_static_graph_destroy(x);
     lz_graph_release(g);
     return e;
 }
@@ -326,18 +326,18 @@ static lz_err *test_failing_node(void)
                                "  %1 : Tensor = aten::neg(%p0)\n"
                                "  %2 : Tensor = aten::index_select(%1, %0, %p1) # net.py:3:1\n"
                                "  return (%2)\n";
-    lz_straight_input in[2] = { F32(3), { .dtype = LZ_I64, .sizes = LZ_DIMS(3) } };
-    lz_straight_arg a[2] = { { .donate = true }, { .donate = true } };
-    lz_straight *x = NULL;
+    lz_static_graph_input in[2] = { F32(3), { .dtype = LZ_I64, .sizes = LZ_DIMS(3) } };
+    lz_static_graph_arg a[2] = { { .donate = true }, { .donate = true } };
+    lz_static_graph *x = NULL;
     lz_graph *g;
-    const lz_ir_node *failed = NULL;
+    const lz_ssa_node *failed = NULL;
     lz_buffer *out;
     LZ_TRY(lz_graph_parse(NULL, lz_str_of(text), &g));
-    lz_err *e = lz_straight_create(g, in, NULL, &x);
+    lz_err *e = lz_static_graph_create(g, in, NULL, &x);
     for (int i = 0; !e && i < 2; i++)
         e = fill(in[i], &a[i].buffer);
     if (!e) {
-        e = lz_straight_run(x, &(lz_straight_run_args){ .in = a, .failed = &failed }, &out);
+        e = lz_static_graph_run(x, &(lz_static_graph_run_args){ .in = a, .failed = &failed }, &out);
         e = lz_check_err(e, LZ_ERR_ARG, "out of");
     }
     if (!e) {
@@ -347,18 +347,18 @@ static lz_err *test_failing_node(void)
     }
     for (int i = 0; i < 2; i++)
         lz_buffer_release(a[i].buffer);
-    lz_straight_destroy(x);
+    lz_static_graph_destroy(x);
     lz_graph_release(g);
     return e;
 }
 
 static lz_err *refuse(const char *text, const char *part)
 {
-    lz_straight_input in[2] = { F32(2), F32(2) };
-    lz_straight *x;
+    lz_static_graph_input in[2] = { F32(2), F32(2) };
+    lz_static_graph *x;
     lz_graph *g;
     LZ_TRY(lz_graph_parse(NULL, lz_str_of(text), &g));
-    lz_err *e = lz_check_err(lz_straight_create(g, in, NULL, &x), LZ_ERR_UNSUPPORTED, part);
+    lz_err *e = lz_check_err(lz_static_graph_create(g, in, NULL, &x), LZ_ERR_UNSUPPORTED, part);
     lz_graph_release(g);
     return e;
 }
@@ -372,24 +372,24 @@ static lz_err *test_dropout(void)
                                "  %%y : Tensor = aten::dropout(%%x, %%p, %%t)\n"
                                "  return (%%y)\n";
     char text[512];
-    lz_straight_input in = F32(2);
-    lz_straight *x;
+    lz_static_graph_input in = F32(2);
+    lz_static_graph *x;
     lz_graph *g;
     snprintf(text, sizeof text, form, "True");
     LZ_TRY(refuse(text, "without a position"));
     snprintf(text, sizeof text, form, "False");
     LZ_TRY(lz_graph_parse(NULL, lz_str_of(text), &g));
-    lz_err *e = lz_straight_create(g, &in, NULL, &x);
+    lz_err *e = lz_static_graph_create(g, &in, NULL, &x);
     if (!e)
-        lz_straight_destroy(x);
+        lz_static_graph_destroy(x);
     lz_graph_release(g);
     return e;
 }
 
 static lz_err *test_refusals(void)
 {
-    LZ_TRY(refuse("graph(%p0 : Tensor):\n  %1 : Tensor = aten::neg_(%p0)\n  return (%1)\n", "straight"));
-    LZ_TRY(refuse("graph(%p0 : Tensor):\n  %1 : int = aten::dim(%p0)\n  return (%1)\n", "straight"));
+    LZ_TRY(refuse("graph(%p0 : Tensor):\n  %1 : Tensor = aten::neg_(%p0)\n  return (%1)\n", "static graph"));
+    LZ_TRY(refuse("graph(%p0 : Tensor):\n  %1 : int = aten::dim(%p0)\n  return (%1)\n", "static graph"));
     return refuse("graph(%p0 : Tensor):\n  %1 : Tensor = aten::nonzero(%p0)\n  return (%1)\n", "");
 }
 

@@ -8,84 +8,84 @@ typedef struct shape {
     int64_t b, m, n, k;
 } shape;
 
-typedef lz_err *make_fn(dag *d, shape s, const lz_ln **out);
+typedef lz_err *make_fn(dag *d, shape s, const lz_low_node **out);
 
-static lz_err *product(dag *d, shape s, const lz_ln **x, const lz_ln **out)
+static lz_err *product(dag *d, shape s, const lz_low_node **x, const lz_low_node **out)
 {
-    const lz_ln *y;
+    const lz_low_node *y;
     LZ_TRY(dag_input(d, LZ_F32, D(s.b, s.m, s.k), x));
     LZ_TRY(dag_input(d, LZ_F32, D(s.b, s.k, s.n), &y));
-    LZ_TRY(map1(d, LZ_K_TANH, *x, x)); /* a temporary */
+    LZ_TRY(map1(d, LZ_KERNEL_TANH, *x, x)); /* a temporary */
     return lz_low_matmul(&d->b, *x, y, out);
 }
 
-static lz_err *relu(dag *d, const lz_ln *x, const lz_ln **out)
+static lz_err *relu(dag *d, const lz_low_node *x, const lz_low_node **out)
 {
-    const lz_ln *zero;
+    const lz_low_node *zero;
     LZ_TRY(lz_low_const(&d->b, lz_scalar_float(0), LZ_F32, &zero));
-    return map2(d, LZ_K_MAX, x, zero, out);
+    return map2(d, LZ_KERNEL_MAX, x, zero, out);
 }
 
-static lz_err *make_bias(dag *d, shape s, const lz_ln **out)
+static lz_err *make_bias(dag *d, shape s, const lz_low_node **out)
 {
-    const lz_ln *x, *t, *bias;
+    const lz_low_node *x, *t, *bias;
     LZ_TRY(product(d, s, &x, &t));
     LZ_TRY(dag_input(d, LZ_F32, D(s.n), &bias));
-    LZ_TRY(map2(d, LZ_K_ADD, t, bias, &t));
+    LZ_TRY(map2(d, LZ_KERNEL_ADD, t, bias, &t));
     return relu(d, t, out);
 }
 
 /* One loop over everything; the row of a product is nowhere to be seen. */
-static lz_err *make_residual(dag *d, shape s, const lz_ln **out)
+static lz_err *make_residual(dag *d, shape s, const lz_low_node **out)
 {
-    const lz_ln *x, *t, *r;
+    const lz_low_node *x, *t, *r;
     LZ_TRY(product(d, s, &x, &t));
     LZ_TRY(dag_input(d, LZ_F32, D(s.b, s.m, s.n), &r));
-    LZ_TRY(map2(d, LZ_K_ADD, t, r, &t));
+    LZ_TRY(map2(d, LZ_KERNEL_ADD, t, r, &t));
     return relu(d, t, out);
 }
 
 /* What the kernel adds is what the product reads: it cannot be written over before the end. */
-static lz_err *make_own_residual(dag *d, shape s, const lz_ln **out)
+static lz_err *make_own_residual(dag *d, shape s, const lz_low_node **out)
 {
-    const lz_ln *x, *t;
+    const lz_low_node *x, *t;
     s.k = s.n;
     LZ_TRY(product(d, s, &x, &t));
-    LZ_TRY(map2(d, LZ_K_ADD, t, x, &t));
+    LZ_TRY(map2(d, LZ_KERNEL_ADD, t, x, &t));
     return relu(d, t, out);
 }
 
-static lz_err *make_rows(dag *d, shape s, const lz_ln **out)
+static lz_err *make_rows(dag *d, shape s, const lz_low_node **out)
 {
-    const lz_ln *x, *t, *sum;
+    const lz_low_node *x, *t, *sum;
     LZ_TRY(product(d, s, &x, &t));
-    LZ_TRY(map1(d, LZ_K_EXP, t, &t));
-    LZ_TRY(lz_low_reduce(&d->b, LZ_K_RSUM, t, 4, true, &sum));
-    LZ_TRY(lz_low_expand(&d->b, sum, lz_ln_sizes(t), &sum));
-    return map2(d, LZ_K_DIV, t, sum, out);
+    LZ_TRY(map1(d, LZ_KERNEL_EXP, t, &t));
+    LZ_TRY(lz_low_reduce(&d->b, LZ_KERNEL_RSUM, t, 4, true, &sum));
+    LZ_TRY(lz_low_expand(&d->b, sum, lz_low_node_sizes(t), &sum));
+    return map2(d, LZ_KERNEL_DIV, t, sum, out);
 }
 
 /* Reads the product the other way round. */
-static lz_err *make_transposed(dag *d, shape s, const lz_ln **out)
+static lz_err *make_transposed(dag *d, shape s, const lz_low_node **out)
 {
     static const int64_t swap[] = { 0, 2, 1 };
-    const lz_ln *x, *t, *u;
+    const lz_low_node *x, *t, *u;
     s.n = s.m;
     LZ_TRY(product(d, s, &x, &t));
     LZ_TRY(lz_low_permute(&d->b, t, swap, &u));
-    LZ_TRY(map2(d, LZ_K_ADD, t, u, &t));
+    LZ_TRY(map2(d, LZ_KERNEL_ADD, t, u, &t));
     return relu(d, t, out);
 }
 
 /* The only view of the product shows it transposed: it is made so. */
-static lz_err *make_turned(dag *d, shape s, const lz_ln **out)
+static lz_err *make_turned(dag *d, shape s, const lz_low_node **out)
 {
     static const int64_t swap[] = { 0, 2, 1 };
-    const lz_ln *x, *t, *r;
+    const lz_low_node *x, *t, *r;
     LZ_TRY(product(d, s, &x, &t));
     LZ_TRY(lz_low_permute(&d->b, t, swap, &t));
     LZ_TRY(dag_input(d, LZ_F32, D(s.b, s.n, s.m), &r));
-    return map2(d, LZ_K_ADD, r, t, out);
+    return map2(d, LZ_KERNEL_ADD, r, t, out);
 }
 
 static const struct {
@@ -129,7 +129,7 @@ static lz_err *check(size_t which, shape s, lz_pool *threads)
 {
     dag d;
     lz_plan *p;
-    const lz_ln *out;
+    const lz_low_node *out;
     dag_init(&d);
     lz_err *e = cases[which].make(&d, s, &out);
     e = e ? e : lz_plan_create(&d.b, &out, 1, NULL, &p);
@@ -157,7 +157,7 @@ static lz_err *test_turned_values(void)
     dag d;
     lz_plan *p = NULL;
     lz_buffer *got = NULL;
-    const lz_ln *out;
+    const lz_low_node *out;
     shape s = { 2, 5, 7, 3 };
     dag_init(&d);
     lz_err *e = make_turned(&d, s, &out);

@@ -46,7 +46,7 @@ static void write_mixed(lz_text *t)
     lz_text_printf(t, "  return (%%t%d, %%n%d)\n", NODES / 4, NODES / 4);
 }
 
-/* One number that is told at run time, used by all. */
+/* One run-time number, which all operators use. */
 static void write_number(lz_text *t)
 {
     lz_text_puts(t, "graph(%0 : Tensor,\n      %s : float):\n  %k : int = prim::Constant[value=1]()\n");

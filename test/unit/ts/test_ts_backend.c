@@ -1,5 +1,5 @@
 #include "check.h"
-#include "lazy/data.h"
+#include "lazy/backend_data.h"
 #include "lazy/lowering.h"
 #include "lazy/registry.h"
 #include "op/op_table.h"
@@ -219,7 +219,8 @@ static lz_err *test_wrong_arguments(void)
         e = lz_check_err(run(&t, data[0], NULL, 1, false, results), LZ_ERR_ARG, "compiled for");
     if (!e) {
         lz_execution none = { .n = 0, .results = results, .n_results = 2 };
-        e = lz_check_err(t.b->execute_computation(t.b->self, t.computation, &none), LZ_ERR_ARG, "takes 4");
+        e = lz_check_err(t.b->execute_computation(t.b->self, t.computation, &none), LZ_ERR_ARG,
+                         "expected 4 arguments");
     }
     release_all(&t, data, 1);
     tear_down(&t);
@@ -279,7 +280,7 @@ static void drop(void *owner)
 static lz_err *test_foreign_memory(void)
 {
     static float elements[6] = { 1, 2, 3, 4, 5, 6 };
-    static const int64_t sizes[] = { 3, 2 }, dense[] = { 2, 1 }, turned[] = { 1, 3 };
+    static const int64_t sizes[] = { 3, 2 }, dense[] = { 2, 1 }, transposed[] = { 1, 3 };
     lz_ts_data *d;
     lz_host_tensor h = { .type = { LZ_F32, { sizes, 2 } },
                          .strides = { dense, 2 },
@@ -293,7 +294,7 @@ static lz_err *test_foreign_memory(void)
     assert_int_equal(dropped, 0);
     lz_ts_data_destroy(d);
     assert_int_equal(dropped, 1);
-    h.strides = (lz_ints){ turned, 2 };
+    h.strides = (lz_ints){ transposed, 2 };
     LZ_TRY(lz_ts_data_upload(NULL, &h, (lz_backend_device){ 0, 0 }, &d));
     assert_int_equal(dropped, 2);
     assert_true(((float *)d->buffer->data)[1] == 4);
@@ -330,7 +331,7 @@ static lz_err *test_devices(void)
     assert_string_equal(b->device_type_name(b->self, 9), "Unknown");
     assert_int_equal(b->get_default_device_type(b->self), LZ_TS_CPU);
     assert_int_equal(b->eager_fallback_device_type(b->self), LZ_TS_CPU);
-    LZ_TRY(lz_check_err(b->set_default_device_type(b->self, 9), LZ_ERR_ARG, "CPU (0) or CUDA (1)"));
+    LZ_TRY(lz_check_err(b->set_default_device_type(b->self, 9), LZ_ERR_ARG, "0 (CPU) or 1 (CUDA), got 9"));
     lz_err *e = b->set_default_device_type(b->self, LZ_TS_CUDA);
     if (lz_err_code(e) != LZ_ERR_UNSUPPORTED)
         e = lz_check_err(e, LZ_ERR_NOT_FOUND, "no CUDA device");
@@ -339,7 +340,30 @@ static lz_err *test_devices(void)
     assert_int_equal(b->get_default_device_type(b->self), LZ_TS_CPU);
     LZ_TRY(e);
     return lz_check_err(b->get_backend_device(b->self, (lz_device){ 0, 5 }, d), LZ_ERR_NOT_FOUND,
-                        "one device");
+                        "below 1, got 5");
+}
+
+static lz_err *use_three(const lz_backend *b)
+{
+    lz_backend_device d[4];
+    size_t n;
+    LZ_TRY(b->set_device_count(b->self, 3));
+    LZ_TRY(b->get_backend_devices(b->self, d, 4, &n));
+    assert_true(n == 3 && d[2].type == LZ_TS_CPU && d[2].ordinal == 2);
+    LZ_TRY(b->set_device_count(b->self, 2)); /* no fewer than there are */
+    LZ_TRY(b->get_backend_device(b->self, (lz_device){ 0, 2 }, d));
+    assert_int_equal(d[0].ordinal, 2);
+    LZ_TRY(lz_check_err(b->set_device_count(b->self, 65), LZ_ERR_LIMIT, "at most 64"));
+    return lz_check_err(b->set_default_device_ordinal(b->self, 3), LZ_ERR_ARG, "below 3, got 3");
+}
+
+static lz_err *test_more_devices(void)
+{
+    const lz_backend *b = lz_ts_backend(LZ_BACKEND_ABI << 16);
+    lz_err *e = use_three(b), *back = b->initialize_aten_bindings(b->self); /* one again */
+    if (e)
+        lz_err_free(back);
+    return e ? e : back;
 }
 
 /* Data goes to devices that some backend has, and to no others. */
@@ -376,6 +400,7 @@ int main(void)
         LZ_TEST(test_wrong_arguments),   LZ_TEST(test_sizes_that_elements_tell),
         LZ_TEST(test_foreign_memory),    LZ_TEST(test_numbers),
         LZ_TEST(test_devices),           LZ_TEST(test_no_such_device),
+        LZ_TEST(test_more_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -232,6 +232,26 @@ void lz_boxed_other_scale(lz_any_fn *f, lz_ctx *c, lz_loc at, const lz_value *in
     out[0] = lz_value_tensor(((call *)f)(c, at, in[0].tensor, in[1].real));
 }
 
+/* add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor */
+void lz_boxed_add_Scalar(lz_any_fn *f, lz_ctx *c, lz_loc at, const lz_value *in, lz_value *out)
+{
+    typedef lz_tensor *call(lz_ctx *, lz_loc, lz_tensor *, lz_scalar, const lz_add_Scalar_args *);
+    const lz_add_Scalar_args args = {
+        .alpha = in[2].scalar,
+    };
+    out[0] = lz_value_tensor(((call *)f)(c, at, in[0].tensor, in[1].scalar, &args));
+}
+
+/* sum(Tensor self, *, ScalarType? dtype=None) -> Tensor */
+void lz_boxed_sum(lz_any_fn *f, lz_ctx *c, lz_loc at, const lz_value *in, lz_value *out)
+{
+    typedef lz_tensor *call(lz_ctx *, lz_loc, lz_tensor *, const lz_sum_args *);
+    const lz_sum_args args = {
+        .dtype = in[1].dtype,
+    };
+    out[0] = lz_value_tensor(((call *)f)(c, at, in[0].tensor, &args));
+}
+
 /* empty.memory_format_out(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!) */
 void lz_boxed_empty_memory_format_out(lz_any_fn *f, lz_ctx *c, lz_loc at, const lz_value *in, lz_value *out)
 {

@@ -28,5 +28,16 @@ const lz_boxed_row lz_boxed_table[LZ_OP_COUNT] = {
     [LZ_OP_det] = { lz_boxed_det, (lz_any_fn *)lz_det_at },
     [LZ_OP_det_result] = { lz_boxed_det_result, (lz_any_fn *)lz_det_result_at },
     [LZ_OP_other_scale] = { lz_boxed_other_scale, (lz_any_fn *)lz_other_scale_at },
+    [LZ_OP_add_Scalar] = { lz_boxed_add_Scalar, (lz_any_fn *)lz_add_Scalar_at },
+    [LZ_OP_sum] = { lz_boxed_sum, (lz_any_fn *)lz_sum_at },
     [LZ_OP_empty_memory_format_out] = { lz_boxed_empty_memory_format_out, (lz_any_fn *)lz_empty_memory_format_out_at },
 };
+
+lz_err *lz_boxed_call(lz_op op, lz_ctx *c, lz_loc at, const lz_value *in, size_t n, lz_value *out)
+{
+    lz_bound bound;
+    const lz_boxed_row *row = &lz_boxed_table[op];
+    LZ_TRY(lz_boxed_bind(&lz_op_table[op], at, in, n, &bound));
+    row->thunk(row->function, c, at, bound.in, out);
+    return NULL;
+}

@@ -10,8 +10,21 @@
 extern "C" {
 #endif
 
+typedef void lz_any_fn(void); /* cast back to its real type before a call */
+/* Passes values on without checks; one for each type of function. */
+typedef void lz_thunk_fn(lz_any_fn *f, lz_ctx *c, lz_loc at, const lz_value *in, lz_value *out);
+
+typedef struct lz_boxed_row {
+    lz_thunk_fn *thunk;
+    lz_any_fn *function; /* lz_NAME_at */
+} lz_boxed_row;
+
 /* By lz_op; row 0 is empty. */
 extern const lz_boxed_row lz_boxed_table[LZ_OP_COUNT];
+
+/* Binds n values (op/boxed.h) and calls; out has room for the operator's results. */
+LZ_MUST_USE
+lz_err *lz_boxed_call(lz_op op, lz_ctx *c, lz_loc at, const lz_value *in, size_t n, lz_value *out);
 
 /* One for each type that the functions of ops.h have, under the name of its first operator. */
 lz_thunk_fn lz_boxed_add_Tensor;
@@ -36,6 +49,8 @@ lz_thunk_fn lz_boxed_all_named;
 lz_thunk_fn lz_boxed_det;
 lz_thunk_fn lz_boxed_det_result;
 lz_thunk_fn lz_boxed_other_scale;
+lz_thunk_fn lz_boxed_add_Scalar;
+lz_thunk_fn lz_boxed_sum;
 lz_thunk_fn lz_boxed_empty_memory_format_out;
 
 #ifdef __cplusplus

@@ -89,6 +89,14 @@ const lz_all_named_args lz_all_named_defaults = {
     .n = 3,
 };
 
+const lz_add_Scalar_args lz_add_Scalar_defaults = {
+    .alpha = { LZ_SCALAR_INT, 1, 0, 0 },
+};
+
+const lz_sum_args lz_sum_defaults = {
+    .dtype = LZ_DTYPE_NONE,
+};
+
 const lz_empty_memory_format_out_args lz_empty_memory_format_out_defaults = {
     .memory_format = LZ_MEMORY_FORMAT_NONE,
 };

@@ -3,7 +3,7 @@
 #ifndef LZ_LAZY_NODES_H
 #define LZ_LAZY_NODES_H
 
-#include "lazy/ir.h"
+#include "lazy/ir_builder.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,7 +25,7 @@ lz_err *lz_make_options(lz_ir *lz_where, lz_output self, lz_opt_int a, lz_opt_fl
 LZ_MUST_USE
 lz_err *lz_make_gelu(lz_ir *lz_where, lz_output self, const char *approximate, const char *end,
                      lz_output *lz_out);
-/* No operator; whoever has such nodes makes and lowers them:
+/* No operator of this set; the backend makes and lowers these nodes:
  * scalar(Scalar value, ScalarType type) -> Tensor */
 
 #ifdef __cplusplus

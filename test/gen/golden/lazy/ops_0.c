@@ -349,6 +349,32 @@ lz_tensor *lz_other_scale_at(lz_ctx *c, lz_loc at, lz_tensor *self, double by)
     return lz_out[0].tensor;
 }
 
+lz_tensor *lz_add_Scalar_at(lz_ctx *c, lz_loc at, lz_tensor *self, lz_scalar other,
+                            const lz_add_Scalar_args *args)
+{
+    args = args ? args : &lz_add_Scalar_defaults;
+    const lz_value lz_in[] = {
+        lz_value_tensor(self),
+        lz_value_scalar(other),
+        lz_value_scalar(args->alpha),
+    };
+    lz_value lz_out[1];
+    lz_record(c, &lz_op_table[LZ_OP_add_Scalar], at, lz_in, lz_out);
+    return lz_out[0].tensor;
+}
+
+lz_tensor *lz_sum_at(lz_ctx *c, lz_loc at, lz_tensor *self, const lz_sum_args *args)
+{
+    args = args ? args : &lz_sum_defaults;
+    const lz_value lz_in[] = {
+        lz_value_tensor(self),
+        lz_value_dtype(args->dtype),
+    };
+    lz_value lz_out[1];
+    lz_record(c, &lz_op_table[LZ_OP_sum], at, lz_in, lz_out);
+    return lz_out[0].tensor;
+}
+
 lz_tensor *lz_empty_memory_format_out_at(lz_ctx *c, lz_loc at, lz_ints size, lz_tensor *out,
                                          const lz_empty_memory_format_out_args *args)
 {

@@ -80,6 +80,12 @@ static const lz_kernel_row det_result_kernels[] = {
 static const lz_kernel_row other_scale_kernels[] = {
     { "scale", "at::native", LZ_KEY_CompositeImplicitAutograd, 0 },
 };
+static const lz_kernel_row add_Scalar_kernels[] = {
+    { "add", "at::native", LZ_KEY_CompositeImplicitAutograd, 0 },
+};
+static const lz_kernel_row sum_kernels[] = {
+    { "sum", "at::native", LZ_KEY_CompositeImplicitAutograd, 0 },
+};
 static const lz_kernel_row empty_memory_format_out_kernels[] = {
     { "empty_memory_format_out_symint", "at::native", LZ_KEY_CompositeExplicitAutograd, LZ_KERNEL_SYMINT },
 };
@@ -111,5 +117,7 @@ const lz_dispatch_row lz_dispatch_table[LZ_OP_COUNT] = {
     [LZ_OP_det] = { .kernels = det_kernels, .nkernels = 1, .composite = 4, .device_check = true, .device_guard = true },
     [LZ_OP_det_result] = { .kernels = det_result_kernels, .nkernels = 1, .composite = 4, .device_check = true, .device_guard = true },
     [LZ_OP_other_scale] = { .kernels = other_scale_kernels, .nkernels = 1, .composite = 4, .device_check = true, .device_guard = true },
+    [LZ_OP_add_Scalar] = { .kernels = add_Scalar_kernels, .nkernels = 1, .composite = 4, .device_check = true, .device_guard = true },
+    [LZ_OP_sum] = { .kernels = sum_kernels, .nkernels = 1, .composite = 4, .device_check = true, .device_guard = true },
     [LZ_OP_empty_memory_format_out] = { .kernels = empty_memory_format_out_kernels, .nkernels = 1, .composite = 1, .device_guard = false },
 };

@@ -153,6 +153,28 @@ typedef enum lz_key {
     LZ_KEY_COUNT
 } lz_key;
 
+enum {
+    LZ_KERNEL_STRUCTURED = 1,
+    LZ_KERNEL_SYMINT = 2, /* takes symbolic sizes as they are */
+};
+
+typedef struct lz_kernel_row {
+    const char *name, *ns; /* "mul_sparse", "at::native" */
+    uint16_t key;          /* lz_key */
+    uint8_t flags;
+} lz_kernel_row;
+
+/* How an operator that has no kernel for some key is made from others, in the order of trying: bit i of
+ * composite stands for entry i of lz_composite_order. */
+typedef struct lz_dispatch_row {
+    const lz_kernel_row *kernels; /* in the order of the file */
+    uint16_t delegate;            /* the structured operator whose kernels serve this one; 0: none */
+    uint8_t nkernels;
+    uint8_t composite;
+    bool device_check; /* all tensors must be on one device */
+    bool device_guard;
+} lz_dispatch_row;
+
 enum { LZ_COMPOSITES = 4 };
 
 /* The keys whose kernels serve every backend, in the order of trying. */

@@ -155,6 +155,15 @@ static const lz_arg_row other_scale_args[] = {
     { .name = "self", .type = &t_Tensor, .section = LZ_SECTION_SELF },
     { .name = "by", .type = &t_float, .section = LZ_SECTION_POST_SELF },
 };
+static const lz_arg_row add_Scalar_args[] = {
+    { .name = "self", .type = &t_Tensor, .section = LZ_SECTION_SELF },
+    { .name = "other", .type = &t_Scalar, .section = LZ_SECTION_POST_SELF },
+    { .name = "alpha", .type = &t_Scalar, .default_text = "1", .default_value = &v0, .section = LZ_SECTION_POST_SELF },
+};
+static const lz_arg_row sum_args[] = {
+    { .name = "self", .type = &t_Tensor, .section = LZ_SECTION_SELF },
+    { .name = "dtype", .type = &t_ScalarType_opt, .default_text = "None", .default_value = &v2, .section = LZ_SECTION_KEYWORD },
+};
 static const lz_arg_row empty_memory_format_out_args[] = {
     { .name = "size", .type = &t_SymInt_list, .section = LZ_SECTION_POST_SELF },
     { .name = "memory_format", .type = &t_MemoryFormat_opt, .default_text = "None", .default_value = &v2, .section = LZ_SECTION_KEYWORD },
@@ -362,6 +371,18 @@ const lz_op_row lz_op_table[LZ_OP_COUNT] = {
         .args = other_scale_args, .nargs = 2, .returns = add_Tensor_returns, .nreturns = 1,
         .kind = LZ_SCHEMA_FUNCTIONAL, .flags = LZ_OPF_FUNCTION,
     },
+    [LZ_OP_add_Scalar] = {
+        .name = "add.Scalar", .ns = "aten", .base = 3,
+        .schema = "add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+        .args = add_Scalar_args, .nargs = 3, .returns = add_Tensor_returns, .nreturns = 1,
+        .kind = LZ_SCHEMA_FUNCTIONAL, .flags = LZ_OPF_FUNCTION,
+    },
+    [LZ_OP_sum] = {
+        .name = "sum", .ns = "aten", .base = 3,
+        .schema = "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+        .args = sum_args, .nargs = 2, .returns = add_Tensor_returns, .nreturns = 1,
+        .kind = LZ_SCHEMA_FUNCTIONAL, .flags = LZ_OPF_FUNCTION,
+    },
     [LZ_OP_empty_memory_format_out] = {
         .name = "empty.memory_format_out", .ns = "aten", .base = 5,
         .schema = "empty.memory_format_out(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)",
@@ -381,21 +402,10 @@ const lz_layout_row lz_op_layout[LZ_OP_COUNT] = {
     [LZ_OP_empty_memory_format_out] = { .strides = LZ_STRIDES_contiguous },
 };
 
-const lz_kin_row lz_op_kin[LZ_OP_COUNT] = {
-    [LZ_OP_NONE] = { 0 },
-    [LZ_OP_add_Tensor] = { .functional = LZ_OP_add_Tensor, .inplace = LZ_OP_add__Tensor, .out = LZ_OP_add_out },
-    [LZ_OP_add__Tensor] = { .functional = LZ_OP_add_Tensor, .inplace = LZ_OP_add__Tensor, .out = LZ_OP_add_out },
-    [LZ_OP_add_out] = { .functional = LZ_OP_add_Tensor, .inplace = LZ_OP_add__Tensor, .out = LZ_OP_add_out },
-    [LZ_OP_empty_memory_format] = { .functional = LZ_OP_empty_memory_format, .out = LZ_OP_empty_memory_format_out },
-    [LZ_OP_split_Tensor] = { .view = LZ_OP_split_Tensor },
-    [LZ_OP_det] = { .functional = LZ_OP_det, .out = LZ_OP_det_result },
-    [LZ_OP_det_result] = { .functional = LZ_OP_det, .out = LZ_OP_det_result },
-    [LZ_OP_empty_memory_format_out] = { .functional = LZ_OP_empty_memory_format, .out = LZ_OP_empty_memory_format_out },
-};
-
 const uint16_t lz_op_by_name[LZ_OP_COUNT] = {
     LZ_OP_NONE,
     LZ_OP__foreach_add__List,
+    LZ_OP_add_Scalar,
     LZ_OP_add_Tensor,
     LZ_OP_add_out,
     LZ_OP_add__Tensor,
@@ -419,6 +429,11 @@ const uint16_t lz_op_by_name[LZ_OP_COUNT] = {
     LZ_OP_other_scale,
     LZ_OP_split_Tensor,
     LZ_OP_sub_Tensor,
+    LZ_OP_sum,
     LZ_OP_sum_dim_IntList,
     LZ_OP_words,
+};
+
+const lz_left_out_row lz_left_out_table[] = {
+    { 0 },
 };

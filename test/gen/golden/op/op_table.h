@@ -35,6 +35,8 @@ typedef enum lz_op {
     LZ_OP_det,
     LZ_OP_det_result,
     LZ_OP_other_scale,
+    LZ_OP_add_Scalar,
+    LZ_OP_sum,
     LZ_OP_empty_memory_format_out,
     LZ_OP_COUNT
 } lz_op;
@@ -55,9 +57,15 @@ typedef enum lz_tag {
 /* By lz_op; row 0 is empty. */
 extern const lz_op_row lz_op_table[LZ_OP_COUNT];
 extern const lz_layout_row lz_op_layout[LZ_OP_COUNT];
-extern const lz_kin_row lz_op_kin[LZ_OP_COUNT];
 /* Every lz_op, sorted by name, then by namespace: overloads stand together. */
 extern const uint16_t lz_op_by_name[LZ_OP_COUNT];
+
+/* Operators of PyTorch that are not planned. Ends with a row without a pattern. */
+typedef struct lz_left_out_row {
+    const char *pattern; /* of names without overload; * stands for any characters */
+    const char *family;
+} lz_left_out_row;
+extern const lz_left_out_row lz_left_out_table[];
 
 #ifdef __cplusplus
 }

@@ -205,6 +205,19 @@ LZ_API lz_det_result_result lz_det_result_at(lz_ctx *c, lz_loc at, lz_tensor *A,
 /* scale(Tensor self, float by) -> Tensor */
 LZ_API lz_tensor *lz_other_scale_at(lz_ctx *c, lz_loc at, lz_tensor *self, double by);
 
+/* add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor */
+typedef lz_add_Tensor_args lz_add_Scalar_args;
+LZ_API extern const lz_add_Scalar_args lz_add_Scalar_defaults;
+LZ_API lz_tensor *lz_add_Scalar_at(lz_ctx *c, lz_loc at, lz_tensor *self, lz_scalar other,
+                                   const lz_add_Scalar_args *args);
+
+/* sum(Tensor self, *, ScalarType? dtype=None) -> Tensor */
+typedef struct lz_sum_args {
+    lz_dtype dtype;
+} lz_sum_args;
+LZ_API extern const lz_sum_args lz_sum_defaults;
+LZ_API lz_tensor *lz_sum_at(lz_ctx *c, lz_loc at, lz_tensor *self, const lz_sum_args *args);
+
 /* empty.memory_format_out(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!) */
 typedef struct lz_empty_memory_format_out_args {
     lz_memory_format memory_format;
@@ -267,6 +280,11 @@ LZ_API lz_tensor *lz_empty_memory_format_out_at(lz_ctx *c, lz_loc at, lz_ints si
 #define lz_det(c, A) lz_det_at((c), LZ_HERE, (A))
 #define lz_det_result(c, A, result, LU) lz_det_result_at((c), LZ_HERE, (A), (result), (LU))
 #define lz_other_scale(c, self, by) lz_other_scale_at((c), LZ_HERE, (self), (by))
+#define lz_add_Scalar(c, self, ...) LZ_CALL(lz_add_Scalar_at((c), LZ_HERE, (self), \
+    LZ_S(LZ_LAST(__VA_ARGS__)), &(const lz_add_Scalar_args){ .alpha = { LZ_SCALAR_INT, 1, 0, 0 }, \
+    LZ_KEYWORDS(__VA_ARGS__) }))
+#define lz_sum(c, ...) LZ_CALL(lz_sum_at((c), LZ_HERE, LZ_LAST(__VA_ARGS__), &(const lz_sum_args){ \
+    .dtype = LZ_DTYPE_NONE, LZ_KEYWORDS(__VA_ARGS__) }))
 #define lz_empty_memory_format_out(c, size, ...) LZ_CALL(lz_empty_memory_format_out_at((c), LZ_HERE, (size), \
     LZ_LAST(__VA_ARGS__), &(const lz_empty_memory_format_out_args){ .memory_format = LZ_MEMORY_FORMAT_NONE, \
     LZ_KEYWORDS(__VA_ARGS__) }))

@@ -1,0 +1,317 @@
+#include "gen/torch/operator_versions/gen_mobile_upgraders.h"
+#include <stdlib.h>
+
+static const struct {
+    lz_str name;
+    char operand;
+} opcodes[LZG_OPCODE_COUNT] = {
+#define X(name, operand) { { #name, sizeof #name - 1 }, (operand) },
+    LZG_OPCODES(X)
+#undef X
+};
+
+/* ---- single values ---- */
+
+static lz_err *expect(const lzg_yaml *v, lzg_yaml_kind kind, const char *what)
+{
+    return v->kind == kind ? NULL
+                           : lz_err_at(LZ_ERR_MODEL, v->loc, "%s is %s, not %s", what,
+                                       lzg_yaml_kind_name(kind), lzg_yaml_kind_name(v->kind));
+}
+
+static lz_err *number(const lzg_yaml *v, const char *what, int64_t least, int64_t most, int64_t *out)
+{
+    LZ_TRY(expect(v, LZG_YAML_INT, what));
+    *out = v->integer;
+    return *out >= least && *out <= most ? NULL
+                                         : lz_err_at(LZ_ERR_MODEL, v->loc, "%s lies between %lld and %lld",
+                                                     what, (long long)least, (long long)most);
+}
+
+/* [a, b, c] */
+static lz_err *triple(const lzg_yaml *v, const char *what)
+{
+    LZ_TRY(expect(v, LZG_YAML_LIST, what));
+    return v->len == 3 ? NULL : lz_err_at(LZ_ERR_MODEL, v->loc, "%s has three parts, not %zu", what, v->len);
+}
+
+static lz_err *field(const lzg_yaml *map, const char *key, lzg_yaml_kind kind, const lzg_yaml **out)
+{
+    *out = lzg_yaml_get(map, lz_str_of(key));
+    return *out ? expect(*out, kind, key) : lz_err_at(LZ_ERR_MODEL, map->loc, "there is no '%s'", key);
+}
+
+static lz_err *known_fields(const lzg_yaml *map, const char *const *known)
+{
+    for (size_t i = 0; i < map->len; i++) {
+        const lzg_yaml *key = map->items[2 * i];
+        const char *const *k = known;
+        while (*k && !lz_str_is(key->text, *k))
+            k++;
+        if (key->kind != LZG_YAML_STR || !*k)
+            return lz_err_at(LZ_ERR_MODEL, key->loc, "unknown field '%.*s'", LZ_FMT(key->text));
+    }
+    return NULL;
+}
+
+/* ---- tables of an upgrader ---- */
+
+typedef struct reader {
+    lz_arena *arena;
+    const lzg_lists *lists;
+    lzg_diag *diag;
+    lzg_upgrader *upgraders;
+    lzg_versioned_op *ops;
+    size_t nupgraders, nops;
+} reader;
+
+static lz_err *read_constants(const lzg_yaml *v, lzg_upgrader *u)
+{
+    for (size_t i = 0; i < v->len; i++) {
+        lzg_yaml_kind k = v->items[i]->kind;
+        if (k != LZG_YAML_NULL && k != LZG_YAML_BOOL && k != LZG_YAML_INT && k != LZG_YAML_STR)
+            return lz_err_at(LZ_ERR_MODEL, v->items[i]->loc,
+                             "a constant is null, a boolean, an integer or a text, not %s",
+                             lzg_yaml_kind_name(k));
+    }
+    u->constants = v->items;
+    u->nconstants = v->len;
+    return NULL;
+}
+
+static lz_err *read_types(lz_arena *a, const lzg_yaml *v, lzg_upgrader *u)
+{
+    lz_str *types;
+    LZ_TRY(lz_arena_new(a, &types, v->len));
+    for (size_t i = 0; i < v->len; i++) {
+        LZ_TRY(expect(v->items[i], LZG_YAML_STR, "a type"));
+        types[i] = v->items[i]->text;
+    }
+    u->types = types;
+    u->ntypes = v->len;
+    return NULL;
+}
+
+static lz_err *read_operators(lz_arena *a, const lzg_yaml *v, lzg_upgrader *u)
+{
+    lzg_called_op *ops;
+    LZ_TRY(lz_arena_new(a, &ops, v->len));
+    for (size_t i = 0; i < v->len; i++) {
+        const lzg_yaml *op = v->items[i];
+        int64_t nargs;
+        LZ_TRY(triple(op, "an operator"));
+        LZ_TRY(expect(op->items[0], LZG_YAML_STR, "an operator's name"));
+        LZ_TRY(expect(op->items[1], LZG_YAML_STR, "an overload"));
+        LZ_TRY(number(op->items[2], "a number of arguments", 0, UINT16_MAX, &nargs));
+        ops[i] = (lzg_called_op){ op->items[0]->text, op->items[1]->text, (uint16_t)nargs };
+    }
+    u->ops = ops;
+    u->nops = v->len;
+    return NULL;
+}
+
+static lz_err *find_opcode(const lzg_yaml *name, lzg_opcode *out)
+{
+    int i = 0;
+    LZ_TRY(expect(name, LZG_YAML_STR, "an instruction's name"));
+    while (i < LZG_OPCODE_COUNT && !lz_str_eq(opcodes[i].name, name->text))
+        i++;
+    *out = (lzg_opcode)i;
+    return i < LZG_OPCODE_COUNT
+               ? NULL
+               : lz_err_at(LZ_ERR_MODEL, name->loc, "unknown instruction '%.*s'", LZ_FMT(name->text));
+}
+
+/* The possible kinds of X; N more follow it if the instruction has N. */
+static void bounds(const lzg_upgrader *u, const lzg_instruction *in, int64_t at, int64_t *least,
+                   int64_t *most)
+{
+    char kind = opcodes[in->op].operand;
+    int64_t more = (kind == 'V' || kind == 'S') && in->n ? in->n - 1 : 0;
+    *least = kind == 'P' ? -at : kind == 'R' || kind == 'V' ? 1 : kind == '-' ? INT32_MIN : 0;
+    *most = kind == 'P'                  ? (int64_t)u->ncode - 1 - at
+            : kind == 'R' || kind == 'V' ? u->registers - more
+            : kind == 'O'                ? (int64_t)u->nops - 1
+            : kind == 'C'                ? (int64_t)u->nconstants - 1
+            : kind == 'T' || kind == 'S' ? (int64_t)u->ntypes - 1 - more
+                                         : INT32_MAX;
+}
+
+static lz_err *read_instruction(const lzg_yaml *v, const lzg_upgrader *u, size_t at, lzg_instruction *out)
+{
+    int64_t x, n, least, most;
+    LZ_TRY(triple(v, "an instruction"));
+    LZ_TRY(find_opcode(v->items[0], &out->op));
+    LZ_TRY(number(v->items[2], "N of an instruction", 0, UINT16_MAX, &n));
+    out->n = (uint16_t)n;
+    bounds(u, out, (int64_t)at, &least, &most);
+    if (most < least)
+        return lz_err_at(LZ_ERR_MODEL, v->loc, "there is nothing that %.*s could point to",
+                         LZ_FMT(opcodes[out->op].name));
+    LZ_TRY(number(v->items[1], "X of this instruction", least, most, &x));
+    out->x = (int32_t)x;
+    return NULL;
+}
+
+static lz_err *read_code(lz_arena *a, const lzg_yaml *v, lzg_upgrader *u)
+{
+    lzg_instruction *code;
+    LZ_TRY(lz_arena_new(a, &code, v->len));
+    u->ncode = v->len;
+    u->code = code;
+    for (size_t i = 0; i < v->len; i++)
+        LZ_TRY(read_instruction(v->items[i], u, i, &code[i]));
+    return v->len && code[v->len - 1].op == LZG_OPCODE_RET
+               ? NULL
+               : lz_err_at(LZ_ERR_MODEL, v->loc, "the last instruction must be RET");
+}
+
+static lz_err *read_upgrader(lz_arena *a, const lzg_yaml *v, lzg_upgrader *u)
+{
+    static const char *const known[] = { "instructions", "constants",     "types",
+                                         "operators",    "register_size", NULL };
+    const lzg_yaml *code, *constants, *types, *ops, *registers;
+    int64_t n;
+    LZ_TRY(expect(v, LZG_YAML_MAP, "an upgrader"));
+    LZ_TRY(known_fields(v, known));
+    LZ_TRY(field(v, "instructions", LZG_YAML_LIST, &code));
+    LZ_TRY(field(v, "constants", LZG_YAML_LIST, &constants));
+    LZ_TRY(field(v, "types", LZG_YAML_LIST, &types));
+    LZ_TRY(field(v, "operators", LZG_YAML_LIST, &ops));
+    LZ_TRY(field(v, "register_size", LZG_YAML_INT, &registers));
+    LZ_TRY(number(registers, "register_size", 0, UINT16_MAX, &n));
+    u->registers = (uint16_t)n;
+    LZ_TRY(read_constants(constants, u));
+    LZ_TRY(read_types(a, types, u));
+    LZ_TRY(read_operators(a, ops, u));
+    return read_code(a, code, u);
+}
+
+static bool excluded(const reader *r, const char *list, lz_str name)
+{
+    return r->lists && lzg_lists_has(r->lists, list, name);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return lz_str_cmp(((const lzg_upgrader *)a)->name, ((const lzg_upgrader *)b)->name);
+}
+
+static lz_err *read_upgraders(reader *r, const lzg_yaml *v)
+{
+    LZ_TRY(lz_arena_new(r->arena, &r->upgraders, v->len));
+    for (size_t i = 0; i < v->len; i++) {
+        const lzg_yaml *name = v->items[2 * i];
+        lzg_upgrader *u = &r->upgraders[r->nupgraders];
+        if (excluded(r, "operator_versions.excluded_upgraders", name->text))
+            continue;
+        *u = (lzg_upgrader){ .name = name->text };
+        lz_err *e = expect(name, LZG_YAML_STR, "an upgrader's name");
+        if (!e)
+            e = read_upgrader(r->arena, v->items[2 * i + 1], u);
+        r->nupgraders += e == NULL;
+        LZ_TRY(lzg_diag_take(r->diag, e, name->loc, name->text));
+    }
+    if (r->nupgraders)
+        qsort(r->upgraders, r->nupgraders, sizeof *r->upgraders, by_name);
+    return NULL;
+}
+
+/* ---- operators ---- */
+
+static const lzg_upgrader *find_upgrader(const lzg_upgrader *all, size_t n, lz_str name)
+{
+    const lzg_upgrader key = { .name = name };
+    return n ? bsearch(&key, all, n, sizeof *all, by_name) : NULL;
+}
+
+static lz_err *read_change(const reader *r, const lzg_yaml *v, int32_t since, lzg_old_range *out)
+{
+    static const char *const known[] = { "bumped_at", "upgrader", NULL };
+    const lzg_yaml *bumped, *name;
+    int64_t at;
+    LZ_TRY(expect(v, LZG_YAML_MAP, "a change"));
+    LZ_TRY(known_fields(v, known));
+    LZ_TRY(field(v, "bumped_at", LZG_YAML_INT, &bumped));
+    LZ_TRY(field(v, "upgrader", LZG_YAML_STR, &name));
+    LZ_TRY(number(bumped, "bumped_at", (int64_t)since + 1, INT32_MAX, &at));
+    *out =
+        (lzg_old_range){ since, (int32_t)(at - 1), find_upgrader(r->upgraders, r->nupgraders, name->text) };
+    return out->upgrader
+               ? NULL
+               : lz_err_at(LZ_ERR_MODEL, name->loc, "there is no upgrader '%.*s'", LZ_FMT(name->text));
+}
+
+static lz_err *read_operator(const reader *r, const lzg_yaml *v, lzg_versioned_op *op)
+{
+    lzg_old_range *ranges;
+    LZ_TRY(expect(v, LZG_YAML_LIST, "an operator's history"));
+    LZ_TRY(lz_arena_new(r->arena, &ranges, v->len));
+    for (size_t i = 0; i < v->len; i++)
+        LZ_TRY(read_change(r, v->items[i], i ? ranges[i - 1].last + 1 : 0, &ranges[i]));
+    op->ranges = ranges;
+    op->nranges = v->len;
+    return NULL;
+}
+
+static int by_op_name(const void *a, const void *b)
+{
+    return lz_str_cmp(((const lzg_versioned_op *)a)->name, ((const lzg_versioned_op *)b)->name);
+}
+
+static lz_err *read_all_operators(reader *r, const lzg_yaml *v)
+{
+    LZ_TRY(lz_arena_new(r->arena, &r->ops, v->len));
+    for (size_t i = 0; i < v->len; i++) {
+        const lzg_yaml *name = v->items[2 * i];
+        lzg_versioned_op *op = &r->ops[r->nops];
+        if (excluded(r, "operator_versions.excluded_ops", name->text))
+            continue;
+        *op = (lzg_versioned_op){ .name = name->text };
+        lz_err *e = expect(name, LZG_YAML_STR, "an operator's name");
+        if (!e)
+            e = read_operator(r, v->items[2 * i + 1], op);
+        r->nops += e == NULL;
+        LZ_TRY(lzg_diag_take(r->diag, e, name->loc, name->text));
+    }
+    if (r->nops)
+        qsort(r->ops, r->nops, sizeof *r->ops, by_op_name);
+    return NULL;
+}
+
+/* ---- the file ---- */
+
+static lz_err *sections(const lzg_yaml *root, const lzg_yaml **ops, const lzg_yaml **upgraders)
+{
+    static const char *const known[] = { "operators", "upgraders", NULL };
+    LZ_TRY(expect(root, LZG_YAML_MAP, "a file of upgraders"));
+    LZ_TRY(known_fields(root, known));
+    LZ_TRY(field(root, "operators", LZG_YAML_MAP, ops));
+    return field(root, "upgraders", LZG_YAML_MAP, upgraders);
+}
+
+lz_err *lzg_upgraders_read(lz_arena *a, const lzg_lists *lists, const lzg_yaml *root, lzg_diag *d,
+                           lzg_upgraders *out)
+{
+    reader r = { .arena = a, .lists = lists, .diag = d };
+    const lzg_yaml *ops, *upgraders;
+    *out = (lzg_upgraders){ 0 };
+    lz_err *e = sections(root, &ops, &upgraders);
+    if (e)
+        return lzg_diag_take(d, e, root->loc, LZ_STR(""));
+    LZ_TRY(read_upgraders(&r, upgraders));
+    LZ_TRY(read_all_operators(&r, ops));
+    *out = (lzg_upgraders){ r.upgraders, r.ops, r.nupgraders, r.nops };
+    return NULL;
+}
+
+const lzg_upgrader *lzg_upgraders_find(const lzg_upgraders *u, lz_str op, int32_t version)
+{
+    const lzg_versioned_op key = { .name = op }, *found = NULL;
+    if (u->nops)
+        found = bsearch(&key, u->ops, u->nops, sizeof *u->ops, by_op_name);
+    for (size_t i = 0; found && i < found->nranges; i++)
+        if (version >= found->ranges[i].first && version <= found->ranges[i].last)
+            return found->ranges[i].upgrader;
+    return NULL;
+}

@@ -1,0 +1,25 @@
+/* gen_static_runtime_ops.h - all functors of the static runtime: one for each base
+ * name, with a case for each overload; first those of groups, then those of views, in
+ * the order of the operators. A name has functors of one kind only. */
+#ifndef LZG_STATIC_RUNTIME_OPS_H
+#define LZG_STATIC_RUNTIME_OPS_H
+
+#include "gen/torch/static_runtime/generator.h"
+
+typedef struct lzg_functor {
+    lz_str name; /* registered as aten::NAME, named aten_NAME */
+    bool view;
+    const lzg_functor_case *cases; /* distinguished by the schema of op */
+    size_t ncases;
+} lzg_functor;
+
+typedef struct lzg_functors {
+    const lzg_functor *data;
+    size_t len;
+    size_t groups, views; /* cases of either kind */
+} lzg_functors;
+
+/* LZ_ERR_MODEL where groups and views of one name both fit. */
+LZ_MUST_USE lz_err *lzg_static_runtime_functors(lz_arena *a, const lzg_ops *ops, lzg_functors *out);
+
+#endif

@@ -1,0 +1,19 @@
+/* Rows of scores with vectors of 64 bytes. */
+#if defined(__x86_64__)
+#include "kernel/attention.h"
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512dq,avx512vl,prefer-vector-width=512")
+#endif
+#define LZ_ATTENTION_TABLE lz_attention_avx512
+#include "kernel/attention_impl.h"
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#else
+typedef int lz_no_attention_avx512;
+#endif

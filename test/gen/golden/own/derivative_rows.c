@@ -1,0 +1,5 @@
+    [LZ_OP_add_Tensor] = { LZ_GRAD_OWN, LZ_FORWARD_WRITTEN, 2, 1, 0x3, 0x1, add_Tensor_formulas, add_Tensor_forwards },
+    [LZ_OP_mul_Tensor] = { LZ_GRAD_OWN, LZ_FORWARD_WRITTEN, 2, 1, 0x3, 0x1, mul_Tensor_formulas, mul_Tensor_forwards },
+    [LZ_OP_max_dim] = { LZ_GRAD_OWN, LZ_FORWARD_WRITTEN, 1, 1, 0x1, 0x1, max_dim_formulas, max_dim_forwards },
+    [LZ_OP_detach] = { LZ_GRAD_NOT, LZ_FORWARD_NONE, 0, 0, 0x0, 0x1, NULL, NULL },
+    [LZ_OP_cat] = { LZ_GRAD_OWN, LZ_FORWARD_LINEAR, 1, 0, 0x1, 0x1, cat_formulas, NULL },
