@@ -34,9 +34,6 @@ if(NOT LZ_SANITIZE) # a million operators and gigabytes of bytes, by `make check
 endif()
 lz_system_test(limits ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
 lz_system_test(io $<TARGET_FILE:lazuli_cli> ${CMAKE_SOURCE_DIR})
-if(LZ_SANITIZE MATCHES address) # LeakSanitizer itself crashes in a process that has loaded both LLVM and oneDNN
-    set_property(TEST system/bench system/compare APPEND PROPERTY ENVIRONMENT LAZULI_BLAS=own)
-endif()
 
 # Every code block of the pages: pages/NAME. system/pages.sh says what has to stand behind ```.
 file(GLOB LZ_PAGES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/*.md ${CMAKE_SOURCE_DIR}/docs/*.md)

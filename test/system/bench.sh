@@ -27,11 +27,16 @@ for suite in record sync fused softmax layernorm sum0 sum1 matmul linalg ops sta
 done
 for suite in $names; do
     case $suite in
-        mlp | lenet | gpt | ops) ;;
+        mlp | lenet | gpt | ops | varying | gpt_long) ;;
         *) run "$suite" ;;
     esac
 done
 n=2
+# Instrumented code takes minutes for these, which run what the others run, for longer.
+if [ -z "${LZ_SANITIZE-}" ]; then
+    run varying
+    run gpt_long
+fi
 for suite in mlp lenet gpt; do
     run "$suite"
     for metric in first time median longest peak_memory late_compiles kernels plan_compiles kernel_compiles; do
