@@ -13,6 +13,18 @@
 #include <string.h>
 #include <unistd.h>
 
+static const char usage[] =
+    "usage: lazuli bench                     lists the suites\n"
+    "       lazuli bench SUITE [OPTIONS]     measures one suite\n"
+    "  --n N             the size, in the unit of the suite; without it the suite's own sizes\n"
+    "  --threads T       the number of threads, 1 to 1024; without it 1\n"
+    "  --seconds S       roughly how long to measure each figure; without it 1\n"
+    "  --only TEXT       only the rows whose names contain TEXT (suites ops and varying)\n"
+    "  --loops FILE      a shared object with C loops to compare with; without it bench/loops.so\n"
+    "                    beside the command\n"
+    "  --json            prints one JSON object for each figure\n"
+    "  --profile[=FILE]  prints where the time went, or writes it to a file: .json gets a trace\n";
+
 typedef struct request {
     const char *suite;
     lz_bench_options o;
@@ -362,6 +374,8 @@ static int run(request *r)
 int cli_bench(int argc, char **argv)
 {
     request r = { .argc = argc, .argv = argv };
+    if (cli_asks_help(argc, argv))
+        return fputs(usage, stdout), CLI_OK;
     for (int i = 1, taken; i < argc; i += taken) {
         taken = 1;
         if (argv[i][0] == '-' || r.suite)
@@ -371,5 +385,7 @@ int cli_bench(int argc, char **argv)
         if (!taken)
             return CLI_USAGE;
     }
+    if (!r.suite && argc > 1)
+        return cli_misuse("bench: %s needs a suite", argv[1]);
     return r.suite ? run(&r) : list();
 }

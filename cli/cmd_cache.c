@@ -7,6 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char usage[] =
+    "usage: lazuli cache [list | verify | clear] [--json]\n"
+    "The compiled kernels that are kept on disk between processes.\n"
+    "  list      lists the entries, the longest unused first (without a word: list)\n"
+    "  verify    reads every entry as well; exit status 1 if any is broken\n"
+    "  clear     removes all entries\n"
+    "  --json    prints JSON\n"
+    "LAZULI_CACHE, LAZULI_CACHE_DIR and LAZULI_CACHE_SIZE set whether, where and how large.\n";
+
 typedef struct report {
     lz_text out;
     lz_json_writer json;
@@ -160,11 +169,13 @@ int cli_cache(int argc, char **argv)
 {
     report r = { 0 };
     action_fn *action = NULL;
+    if (cli_asks_help(argc, argv))
+        return fputs(usage, stdout), CLI_OK;
     for (int i = 1; i < argc; i++)
         if (!strcmp(argv[i], "--json"))
             r.as_json = true;
         else if (action || !(action = action_of(argv[i])))
-            return cli_misuse("cache takes list, verify or clear, and --json, not '%s'", argv[i]);
+            return cli_misuse("cache: expected list, verify or clear, or --json, found '%s'", argv[i]);
     lz_err *e = run(action ? action : list, &r);
     if (!e)
         fwrite(r.out.ptr, 1, r.out.len, stdout);

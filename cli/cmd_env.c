@@ -7,6 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char usage[] =
+    "usage: lazuli env [--json]\n"
+    "Prints the version, the machine, the matrix libraries and the compiler in use, and every environment\n"
+    "variable with its meaning and value.\n"
+    "  --json  prints JSON\n";
+
 #if defined(__clang__)
 #define COMPILER "clang " __clang_version__
 #else
@@ -164,7 +170,9 @@ static lz_err *show(bool json)
 int cli_env(int argc, char **argv)
 {
     bool json = argc == 2 && !strcmp(argv[1], "--json");
+    if (cli_asks_help(argc, argv))
+        return fputs(usage, stdout), CLI_OK;
     if (argc > 1 && !json)
-        return cli_misuse("env takes only --json, not '%s'", argv[1]);
+        return cli_misuse("env: expected --json or nothing, found '%s'", argv[argc > 2 ? 2 : 1]);
     return cli_report(show(json));
 }

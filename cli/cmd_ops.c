@@ -22,21 +22,17 @@ typedef struct request {
     LZ_VEC(line) lines;
 } request;
 
-static int help(void)
-{
-    printf("usage: lazuli ops [--json] [NAME ...]\n"
-           "       lazuli ops [--json] --language FILE [--tags FILE]\n"
-           "every operator, or those named (add: all overloads; add.Tensor: one), or those of an operator "
-           "file in\n"
-           "torchgen's format, and how it is supported:\n"
-           "  primitive  written by hand, or by what happens to one element\n"
-           "  formula    made of other operators\n"
-           "  derived    another operator's in-place, out or copying form\n"
-           "  not yet    known, but cannot run\n"
-           "  left out   not planned; the family of operators follows\n"
-           "The tags that the file's operators may have are in tags.yaml beside it, or in --tags FILE.\n");
-    return CLI_OK;
-}
+static const char usage[] =
+    "usage: lazuli ops [--json] [NAME ...]\n"
+    "       lazuli ops [--json] --language FILE [--tags FILE]\n"
+    "Lists every operator, or those named (add: all overloads; add.Tensor: one), or those of an operator\n"
+    "file in torchgen's format, and how each is supported:\n"
+    "  primitive  lowered by C code, or defined as a function of one element\n"
+    "  formula    defined by a formula that calls other operators\n"
+    "  derived    the in-place, out or copying form of another operator\n"
+    "  not yet    has a schema, but cannot run\n"
+    "  left out   not planned; the family of operators follows\n"
+    "The tags that the file's operators may have are in tags.yaml beside it, or in --tags FILE.\n";
 
 /* ---- how an operator is supported ---- */
 
@@ -254,8 +250,8 @@ int cli_ops(int argc, char **argv)
 {
     request r = { 0 };
     int status = CLI_OK;
-    if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
-        return help();
+    if (cli_asks_help(argc, argv))
+        return fputs(usage, stdout), CLI_OK;
     for (int i = 1; status == CLI_OK && i < argc; i++)
         status = take(&r, argc, argv, &i);
     if (status == CLI_OK)

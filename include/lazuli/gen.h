@@ -19,7 +19,7 @@ typedef struct lzg_function lzg_function; /* one operator */
 typedef struct lzg_set_options {
     const char *const *files; /* operator files, NULL-terminated */
     const char *tags;         /* a tags file; NULL: no operator may have a tag */
-    bool own_fields;          /* Lazuli's fields formula, inner, shape and static are allowed */
+    bool own_fields;          /* Lazuli's own fields, such as formula and inner, are allowed */
 } lzg_set_options;
 
 /* The error's text lists all mistakes, each on a line of its own: "FILE:LINE:COL: reason". */
