@@ -1,19 +1,19 @@
 /* Part of the pass "views". Where a reduction with short rows reads an input across, and the same elements
- * again and again, the input is copied in the order in which vectors read it: a copy of few elements instead
- * of a gather for each vector. So distances between all pairs of rows are computed. */
+ * many times, the input is copied in the order in which vectors read it: a copy of few elements instead
+ * of a gather for each vector. Example: the distances between all pairs of rows (cdist). */
 #include "lower/lower_impl.h"
 #include "plan/dag_passes.h"
 #include "plan/fuse_impl.h"
 #include <stdlib.h>
 
-typedef struct turner {
+typedef struct relayout {
     const lz_lower *dag;
     lz_lower *b;
     bool *used;
     const lz_low_node **reduction; /* by node: one that reads it element by element; NULL: none */
-    bool *turned, any;
+    bool *copied, any;
     const lz_low_node **now;
-} turner;
+} relayout;
 
 static const int64_t *strides_of(const lz_low_node *input)
 {
@@ -48,7 +48,7 @@ static bool gains(const lz_low_node *input, const lz_low_node *reduction)
 }
 
 /* Requires that users are visited before operands. */
-static void visit(turner *t, const lz_low_node *n)
+static void visit(relayout *t, const lz_low_node *n)
 {
     const lz_low_node *r = n->kind == LZ_LOW_REDUCE ? n : t->reduction[n->id];
     for (int i = 0; i < n->nin; i++) {
@@ -56,12 +56,12 @@ static void visit(turner *t, const lz_low_node *n)
         if (n->kind == LZ_LOW_REDUCE || lz_low_node_is_pointwise(n))
             t->reduction[n->in[i]->id] = r;
     }
-    t->turned[n->id] = n->kind == LZ_LOW_INPUT && r && gains(n, r);
-    t->any |= t->turned[n->id];
+    t->copied[n->id] = n->kind == LZ_LOW_INPUT && r && gains(n, r);
+    t->any |= t->copied[n->id];
 }
 
 /* A dense copy with the dimension `along` innermost, seen with the sizes of the input. */
-static lz_err *turn(turner *t, const lz_low_node *input, int64_t along, const lz_low_node **out)
+static lz_err *copy_input(relayout *t, const lz_low_node *input, int64_t along, const lz_low_node **out)
 {
     const lz_low_input_attr *a = input->attr;
     const lz_low_node *across, *copy, *view;
@@ -85,11 +85,11 @@ static lz_err *turn(turner *t, const lz_low_node *input, int64_t along, const lz
     return lz_low_again(t->b, view, &copy, lz_low_node_sizes(input), out);
 }
 
-static lz_err *rebuild(turner *t, const lz_low_node *n, const lz_low_node **out)
+static lz_err *rebuild(relayout *t, const lz_low_node *n, const lz_low_node **out)
 {
     const lz_low_node **in;
-    if (t->turned[n->id])
-        return turn(t, n, vector_dim(n, t->reduction[n->id]), out);
+    if (t->copied[n->id])
+        return copy_input(t, n, vector_dim(n, t->reduction[n->id]), out);
     LZ_TRY(lz_arena_new(t->b->arena, &in, n->nin + 1));
     for (int i = 0; i < n->nin; i++)
         in[i] = t->now[n->in[i]->id];
@@ -97,7 +97,7 @@ static lz_err *rebuild(turner *t, const lz_low_node *n, const lz_low_node **out)
     return lz_low_again(t->b, n, in, lz_low_node_sizes(n), out);
 }
 
-static lz_err *rebuild_all(turner *t, const lz_low_node **outputs, size_t n)
+static lz_err *rebuild_all(relayout *t, const lz_low_node **outputs, size_t n)
 {
     for (uint32_t i = 0; i < t->dag->n_nodes; i++)
         if (t->used[i])
@@ -107,14 +107,14 @@ static lz_err *rebuild_all(turner *t, const lz_low_node **outputs, size_t n)
     return NULL;
 }
 
-lz_err *lz_turn_inputs(lz_lower *dag, const lz_low_node **outputs, size_t n)
+lz_err *lz_relayout_inputs(lz_lower *dag, const lz_low_node **outputs, size_t n)
 {
     lz_lower made;
     size_t all = dag->n_nodes + 1;
-    turner t = { .dag = dag, .b = &made };
+    relayout t = { .dag = dag, .b = &made };
     LZ_TRY(lz_arena_new(dag->arena, &t.used, all));
     LZ_TRY(lz_arena_new(dag->arena, &t.reduction, all));
-    LZ_TRY(lz_arena_new(dag->arena, &t.turned, all));
+    LZ_TRY(lz_arena_new(dag->arena, &t.copied, all));
     LZ_TRY(lz_arena_new(dag->arena, &t.now, all));
     for (size_t i = 0; i < n; i++)
         t.used[outputs[i]->id] = true;
@@ -122,7 +122,7 @@ lz_err *lz_turn_inputs(lz_lower *dag, const lz_low_node **outputs, size_t n)
         if (t.used[i])
             visit(&t, dag->nodes[i]);
     for (size_t i = 0; i < n; i++) /* an output stays the input that it is */
-        t.any &= !t.turned[outputs[i]->id];
+        t.any &= !t.copied[outputs[i]->id];
     if (!t.any)
         return NULL;
     lz_low_init(&made, dag->arena);
