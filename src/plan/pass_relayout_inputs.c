@@ -1,18 +1,15 @@
 /* Part of the pass "views". Where a reduction with short rows reads an input across, and the same elements
  * many times, the input is copied in the order in which vectors read it: a copy of few elements instead
  * of a gather for each vector. Example: the distances between all pairs of rows (cdist). */
-#include "lower/lower_impl.h"
 #include "plan/dag_passes.h"
+#include "plan/dag_rewrite.h"
 #include "plan/fuse_impl.h"
 #include <stdlib.h>
 
 typedef struct relayout {
-    const lz_lower *dag;
-    lz_lower *b;
-    bool *used;
+    lz_dag_rewrite w;
     const lz_low_node **reduction; /* by node: one that reads it element by element; NULL: none */
     bool *copied, any;
-    const lz_low_node **now;
 } relayout;
 
 static const int64_t *strides_of(const lz_low_node *input)
@@ -52,7 +49,7 @@ static void visit(relayout *t, const lz_low_node *n)
 {
     const lz_low_node *r = n->kind == LZ_LOW_REDUCE ? n : t->reduction[n->id];
     for (int i = 0; i < n->nin; i++) {
-        t->used[n->in[i]->id] = true;
+        t->w.uses[n->in[i]->id]++;
         if (n->kind == LZ_LOW_REDUCE || lz_low_node_is_pointwise(n))
             t->reduction[n->in[i]->id] = r;
     }
@@ -61,14 +58,14 @@ static void visit(relayout *t, const lz_low_node *n)
 }
 
 /* A dense copy with the dimension `along` innermost, seen with the sizes of the input. */
-static lz_err *copy_input(relayout *t, const lz_low_node *input, int64_t along, const lz_low_node **out)
+static lz_err *copy_input(lz_lower *b, const lz_low_node *input, int64_t along, const lz_low_node **out)
 {
     const lz_low_input_attr *a = input->attr;
     const lz_low_node *across, *copy, *view;
     lz_shape sizes = { 0 }, strides = { 0 };
     int64_t *map, *none, width = input->ndim;
-    LZ_TRY(lz_arena_new(t->b->arena, &map, (size_t)(width * width)));
-    LZ_TRY(lz_arena_new(t->b->arena, &none, (size_t)width));
+    LZ_TRY(lz_arena_new(b->arena, &map, (size_t)(width * width)));
+    LZ_TRY(lz_arena_new(b->arena, &none, (size_t)width));
     for (int64_t i = 0; i < width; i++) {
         int64_t d = i < along ? i : i < width - 1 ? i + 1 : along;
         if (!a->strides[d])
@@ -77,58 +74,32 @@ static lz_err *copy_input(relayout *t, const lz_low_node *input, int64_t along, 
         sizes.v[sizes.n++] = input->sizes[d];
         strides.v[strides.n++] = a->strides[d];
     }
-    t->b->origin = input->origin;
-    LZ_TRY(lz_low_input(t->b, a->slot, (lz_dtype)input->dtype, lz_shape_ints(&sizes), lz_shape_ints(&strides),
+    b->origin = input->origin;
+    LZ_TRY(lz_low_input(b, a->slot, (lz_dtype)input->dtype, lz_shape_ints(&sizes), lz_shape_ints(&strides),
                         a->offset, &across));
-    LZ_TRY(lz_low_copy(t->b, across, &copy));
-    LZ_TRY(lz_low_index(t->b, across, lz_low_node_sizes(input), map, none, 0, NULL, &view));
-    return lz_low_again(t->b, view, &copy, lz_low_node_sizes(input), out);
+    LZ_TRY(lz_low_copy(b, across, &copy));
+    LZ_TRY(lz_low_index(b, across, lz_low_node_sizes(input), map, none, 0, NULL, &view));
+    return lz_low_again(b, view, &copy, lz_low_node_sizes(input), out);
 }
 
-static lz_err *rebuild(relayout *t, const lz_low_node *n, const lz_low_node **out)
+static lz_err *replace(void *user, lz_dag_rewrite *w, const lz_low_node *n, const lz_low_node **out)
 {
-    const lz_low_node **in;
-    if (t->copied[n->id])
-        return copy_input(t, n, vector_dim(n, t->reduction[n->id]), out);
-    LZ_TRY(lz_arena_new(t->b->arena, &in, n->nin + 1));
-    for (int i = 0; i < n->nin; i++)
-        in[i] = t->now[n->in[i]->id];
-    t->b->origin = n->origin;
-    return lz_low_again(t->b, n, in, lz_low_node_sizes(n), out);
-}
-
-static lz_err *rebuild_all(relayout *t, const lz_low_node **outputs, size_t n)
-{
-    for (uint32_t i = 0; i < t->dag->n_nodes; i++)
-        if (t->used[i])
-            LZ_TRY(rebuild(t, t->dag->nodes[i], &t->now[i]));
-    for (size_t i = 0; i < n; i++)
-        outputs[i] = t->now[outputs[i]->id];
-    return NULL;
+    const relayout *t = user;
+    return t->copied[n->id] ? copy_input(&w->b, n, vector_dim(n, t->reduction[n->id]), out) : NULL;
 }
 
 lz_err *lz_relayout_inputs(lz_lower *dag, const lz_low_node **outputs, size_t n)
 {
-    lz_lower made;
-    size_t all = dag->n_nodes + 1;
-    relayout t = { .dag = dag, .b = &made };
-    LZ_TRY(lz_arena_new(dag->arena, &t.used, all));
-    LZ_TRY(lz_arena_new(dag->arena, &t.reduction, all));
-    LZ_TRY(lz_arena_new(dag->arena, &t.copied, all));
-    LZ_TRY(lz_arena_new(dag->arena, &t.now, all));
+    relayout t = { .any = false };
+    LZ_TRY(lz_dag_rewrite_init(&t.w, dag));
+    LZ_TRY(lz_arena_new(dag->arena, &t.reduction, dag->n_nodes + 1));
+    LZ_TRY(lz_arena_new(dag->arena, &t.copied, dag->n_nodes + 1));
     for (size_t i = 0; i < n; i++)
-        t.used[outputs[i]->id] = true;
+        t.w.uses[outputs[i]->id]++;
     for (uint32_t i = dag->n_nodes; i-- > 0;)
-        if (t.used[i])
+        if (t.w.uses[i])
             visit(&t, dag->nodes[i]);
     for (size_t i = 0; i < n; i++) /* an output stays the input that it is */
         t.any &= !t.copied[outputs[i]->id];
-    if (!t.any)
-        return NULL;
-    lz_low_init(&made, dag->arena);
-    lz_err *e = rebuild_all(&t, outputs, n);
-    lz_low_deinit(e ? &made : dag);
-    if (!e)
-        *dag = made;
-    return e;
+    return t.any ? lz_dag_rewrite_run(&t.w, replace, &t, outputs, n) : NULL;
 }
