@@ -55,31 +55,21 @@ static void put_number(lz_json_writer *w, const char *key, double v, bool has)
         lz_json_put_null(w);
 }
 
-static void put_text(lz_json_writer *w, const char *key, const char *v)
-{
-    lz_json_put_key(w, key);
-    if (v)
-        lz_json_put_cstr(w, v);
-    else
-        lz_json_put_null(w);
-}
-
 static lz_err *print_json(const lz_bench_figure *f)
 {
     lz_text t = { 0 };
     lz_json_writer w;
     lz_json_writer_init(&w, &t, LZ_JSON_COMPACT);
     lz_json_begin_object(&w);
-    put_text(&w, "suite", f->suite);
-    put_text(&w, "system", f->system);
-    put_text(&w, "name", f->name);
-    put_text(&w, "metric", f->metric);
+    lz_json_member_optional_cstr(&w, "suite", f->suite);
+    lz_json_member_optional_cstr(&w, "system", f->system);
+    lz_json_member_optional_cstr(&w, "name", f->name);
+    lz_json_member_optional_cstr(&w, "metric", f->metric);
     put_number(&w, "value", f->value, true);
-    put_text(&w, "unit", f->unit);
+    lz_json_member_optional_cstr(&w, "unit", f->unit);
     put_number(&w, "ratio", f->ratio, f->against != NULL);
-    put_text(&w, "against", f->against);
-    lz_json_put_key(&w, "threads");
-    lz_json_put_int(&w, f->threads);
+    lz_json_member_optional_cstr(&w, "against", f->against);
+    lz_json_member_int(&w, "threads", f->threads);
     lz_json_end_object(&w);
     lz_err *e = lz_json_finish(&w);
     if (!e)

@@ -80,23 +80,17 @@ static void print_all(const request *r)
 
 /* ---- as JSON ---- */
 
-static void put_member(lz_json_writer *w, const char *name, lz_str value)
-{
-    lz_json_put_key(w, name);
-    lz_json_put_str(w, value);
-}
-
 static void put_one(lz_json_writer *w, const line *l)
 {
     const lz_op_row *from;
     lz_json_begin_object(w);
-    put_member(w, "name", l->name);
-    put_member(w, "schema", l->schema);
-    put_member(w, "support", lz_str_of(way_name(way_of(l, &from))));
+    lz_json_member_str(w, "name", l->name);
+    lz_json_member_str(w, "schema", l->schema);
+    lz_json_member_str(w, "support", lz_str_of(way_name(way_of(l, &from))));
     if (from)
-        put_member(w, "from", lz_str_of(from->name));
+        lz_json_member_str(w, "from", lz_str_of(from->name));
     if (l->family)
-        put_member(w, "family", lz_str_of(l->family));
+        lz_json_member_str(w, "family", lz_str_of(l->family));
     lz_json_end_object(w);
 }
 
