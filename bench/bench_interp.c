@@ -10,7 +10,7 @@
 #include "jit/kernel.h"
 #include "loops.h"
 #include "script/executor.h"
-#include "script/xtensor.h"
+#include "script/script_tensor.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,7 +210,7 @@ static lz_err *run_parts(void *user)
 static lz_err *run_graph(void *user, bool separate)
 {
     const bench *b = user;
-    lz_exec_env env = { .threads = b->pool, .memory = b->memory, .separate = separate };
+    lz_script_env env = { .threads = b->pool, .memory = b->memory, .separate = separate };
     lz_script_value out;
     LZ_TRY(lz_executor_run(b->executor, b->inputs, INPUTS, &env, &out));
     lz_script_value_release(out);
@@ -361,7 +361,7 @@ static void make_inputs(bench *x)
         x->values[i] = a.buffer->data;
         for (int64_t k = 0; k < x->n; k++)
             x->values[i][k] = (float)((k * (7919 + 2 * i)) % 8191) / 2048 - 2;
-        bench_try(lz_xtensor_of_array(&a, &x->inputs[i]));
+        bench_try(lz_script_tensor_of_array(&a, &x->inputs[i]));
         lz_array_deinit(&a);
     }
 }

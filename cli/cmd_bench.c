@@ -13,6 +13,18 @@
 #include <string.h>
 #include <unistd.h>
 
+static const char usage[] =
+    "usage: lazuli bench                     lists the suites\n"
+    "       lazuli bench SUITE [OPTIONS]     measures one suite\n"
+    "  --n N             the size, in the unit of the suite; without it the suite's own sizes\n"
+    "  --threads T       the number of threads, 1 to 1024; without it 1\n"
+    "  --seconds S       roughly how long to measure each figure; without it 1\n"
+    "  --only TEXT       only the rows whose names contain TEXT (suites ops and varying)\n"
+    "  --loops FILE      a shared object with C loops to compare with; without it bench/loops.so\n"
+    "                    beside the command\n"
+    "  --json            prints one JSON object for each figure\n"
+    "  --profile[=FILE]  prints where the time went, or writes it to a file: .json gets a trace\n";
+
 typedef struct request {
     const char *suite;
     lz_bench_options o;
@@ -43,31 +55,21 @@ static void put_number(lz_json_writer *w, const char *key, double v, bool has)
         lz_json_put_null(w);
 }
 
-static void put_text(lz_json_writer *w, const char *key, const char *v)
-{
-    lz_json_put_key(w, key);
-    if (v)
-        lz_json_put_cstr(w, v);
-    else
-        lz_json_put_null(w);
-}
-
 static lz_err *print_json(const lz_bench_figure *f)
 {
     lz_text t = { 0 };
     lz_json_writer w;
     lz_json_writer_init(&w, &t, LZ_JSON_COMPACT);
     lz_json_begin_object(&w);
-    put_text(&w, "suite", f->suite);
-    put_text(&w, "system", f->system);
-    put_text(&w, "name", f->name);
-    put_text(&w, "metric", f->metric);
+    lz_json_member_optional_cstr(&w, "suite", f->suite);
+    lz_json_member_optional_cstr(&w, "system", f->system);
+    lz_json_member_optional_cstr(&w, "name", f->name);
+    lz_json_member_optional_cstr(&w, "metric", f->metric);
     put_number(&w, "value", f->value, true);
-    put_text(&w, "unit", f->unit);
+    lz_json_member_optional_cstr(&w, "unit", f->unit);
     put_number(&w, "ratio", f->ratio, f->against != NULL);
-    put_text(&w, "against", f->against);
-    lz_json_put_key(&w, "threads");
-    lz_json_put_int(&w, f->threads);
+    lz_json_member_optional_cstr(&w, "against", f->against);
+    lz_json_member_int(&w, "threads", f->threads);
     lz_json_end_object(&w);
     lz_err *e = lz_json_finish(&w);
     if (!e)
@@ -362,6 +364,8 @@ static int run(request *r)
 int cli_bench(int argc, char **argv)
 {
     request r = { .argc = argc, .argv = argv };
+    if (cli_asks_help(argc, argv))
+        return fputs(usage, stdout), CLI_OK;
     for (int i = 1, taken; i < argc; i += taken) {
         taken = 1;
         if (argv[i][0] == '-' || r.suite)
@@ -371,5 +375,7 @@ int cli_bench(int argc, char **argv)
         if (!taken)
             return CLI_USAGE;
     }
+    if (!r.suite && argc > 1)
+        return cli_misuse("bench: %s needs a suite", argv[1]);
     return r.suite ? run(&r) : list();
 }

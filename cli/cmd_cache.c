@@ -7,6 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char usage[] =
+    "usage: lazuli cache [list | verify | clear] [--json]\n"
+    "The compiled kernels that are kept on disk between processes.\n"
+    "  list      lists the entries, the longest unused first (without a word: list)\n"
+    "  verify    reads every entry as well; exit status 1 if any is broken\n"
+    "  clear     removes all entries\n"
+    "  --json    prints JSON\n"
+    "LAZULI_CACHE, LAZULI_CACHE_DIR and LAZULI_CACHE_SIZE set whether, where and how large.\n";
+
 typedef struct report {
     lz_text out;
     lz_json_writer json;
@@ -49,12 +58,6 @@ static void print_text(void *user, const lz_kernel_cache_entry *e)
     lz_text_putc(&r->out, '\n');
 }
 
-static void put_number(report *r, const char *key, uint64_t n)
-{
-    lz_json_put_key(&r->json, key);
-    lz_json_put_uint(&r->json, n);
-}
-
 static void print_json(void *user, const lz_kernel_cache_entry *e)
 {
     report *r = user;
@@ -62,14 +65,11 @@ static void print_json(void *user, const lz_kernel_cache_entry *e)
     r->bytes += e->size;
     r->broken += e->broken != NULL;
     lz_json_begin_object(&r->json);
-    lz_json_put_key(&r->json, "name");
-    lz_json_put_cstr(&r->json, e->name);
-    put_number(r, "bytes", e->size);
-    put_number(r, "unused", (uint64_t)e->unused);
-    if (e->broken) {
-        lz_json_put_key(&r->json, "broken");
-        lz_json_put_cstr(&r->json, e->broken);
-    }
+    lz_json_member_cstr(&r->json, "name", e->name);
+    lz_json_member_uint(&r->json, "bytes", e->size);
+    lz_json_member_uint(&r->json, "unused", (uint64_t)e->unused);
+    if (e->broken)
+        lz_json_member_cstr(&r->json, "broken", e->broken);
     lz_json_end_object(&r->json);
 }
 
@@ -86,10 +86,10 @@ static lz_err *list(report *r)
         lz_json_begin_array(&r->json);
         LZ_TRY(lz_kernel_cache_list(r->verify, print_json, r));
         lz_json_end_array(&r->json);
-        put_number(r, "count", r->count);
-        put_number(r, "bytes", r->bytes);
+        lz_json_member_uint(&r->json, "count", r->count);
+        lz_json_member_uint(&r->json, "bytes", r->bytes);
         if (r->verify)
-            put_number(r, "broken", r->broken);
+            lz_json_member_uint(&r->json, "broken", r->broken);
         return NULL;
     }
     LZ_TRY(lz_kernel_cache_list(r->verify, print_text, r));
@@ -112,8 +112,8 @@ static lz_err *clear(report *r)
 {
     LZ_TRY(lz_kernel_cache_clear(&r->count, &r->bytes));
     if (r->as_json) {
-        put_number(r, "removed", r->count);
-        put_number(r, "bytes", r->bytes);
+        lz_json_member_uint(&r->json, "removed", r->count);
+        lz_json_member_uint(&r->json, "bytes", r->bytes);
         return NULL;
     }
     put_total(r, " removed");
@@ -133,9 +133,8 @@ static lz_err *run(action_fn *action, report *r)
     }
     lz_json_writer_init(&r->json, &r->out, 1);
     lz_json_begin_object(&r->json);
-    lz_json_put_key(&r->json, "path");
-    lz_json_put_cstr(&r->json, r->path);
-    put_number(r, "limit", r->limit);
+    lz_json_member_cstr(&r->json, "path", r->path);
+    lz_json_member_uint(&r->json, "limit", r->limit);
     LZ_TRY(action(r));
     lz_json_end_object(&r->json);
     LZ_TRY(lz_json_finish(&r->json));
@@ -160,11 +159,13 @@ int cli_cache(int argc, char **argv)
 {
     report r = { 0 };
     action_fn *action = NULL;
+    if (cli_asks_help(argc, argv))
+        return fputs(usage, stdout), CLI_OK;
     for (int i = 1; i < argc; i++)
         if (!strcmp(argv[i], "--json"))
             r.as_json = true;
         else if (action || !(action = action_of(argv[i])))
-            return cli_misuse("cache takes list, verify or clear, and --json, not '%s'", argv[i]);
+            return cli_misuse("cache: expected list, verify or clear, or --json, found '%s'", argv[i]);
     lz_err *e = run(action ? action : list, &r);
     if (!e)
         fwrite(r.out.ptr, 1, r.out.len, stdout);

@@ -6,6 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char usage[] =
+    "usage: lazuli devices [-v]\n"
+    "Lists the backends and their devices, those of LAZULI_BACKEND included.\n"
+    "  -v, --verbose  also the entries of the backend interface that each implements and leaves out\n";
+
 enum { TYPES = 32, DEVICES = 64 };
 
 static void put_bytes(lz_text *out, const char *what, int64_t n)
@@ -91,8 +96,10 @@ int cli_devices(int argc, char **argv)
 {
     bool verbose = argc == 2 && (strcmp(argv[1], "-v") == 0 || strcmp(argv[1], "--verbose") == 0);
     lz_text out = { 0 };
+    if (cli_asks_help(argc, argv))
+        return fputs(usage, stdout), CLI_OK;
     if (argc > 1 && !verbose)
-        return cli_misuse("devices has no option '%s', only -v", argv[1]);
+        return cli_misuse("devices: expected -v or nothing, found '%s'", argv[argc > 2 ? 2 : 1]);
     lz_err *e = list(verbose, &out);
     if (!e)
         fwrite(out.ptr, 1, out.len, stdout);

@@ -7,6 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char usage[] =
+    "usage: lazuli env [--json]\n"
+    "Prints the version, the machine, the matrix libraries and the compiler in use, and every environment\n"
+    "variable with its meaning and value.\n"
+    "  --json  prints JSON\n";
+
 #if defined(__clang__)
 #define COMPILER "clang " __clang_version__
 #else
@@ -99,10 +105,8 @@ static void put_libraries(lz_json_writer *w)
     const char *name;
     lz_json_put_key(w, "matrices");
     lz_json_begin_object(w);
-    for (size_t i = 0; (name = lz_matrix_library(i, about, sizeof about)); i++) {
-        lz_json_put_key(w, name);
-        lz_json_put_cstr(w, about);
-    }
+    for (size_t i = 0; (name = lz_matrix_library(i, about, sizeof about)); i++)
+        lz_json_member_cstr(w, name, about);
     lz_json_end_object(w);
 }
 
@@ -110,8 +114,7 @@ static void put_compiler(lz_json_writer *w)
 {
     char about[ABOUT];
     lz_kernel_compiler(about, sizeof about);
-    lz_json_put_key(w, "kernels");
-    lz_json_put_cstr(w, about);
+    lz_json_member_cstr(w, "kernels", about);
 }
 
 static lz_err *as_json(const facts *f, lz_text *out)
@@ -119,20 +122,13 @@ static lz_err *as_json(const facts *f, lz_text *out)
     lz_json_writer w;
     lz_json_writer_init(&w, out, 1);
     lz_json_begin_object(&w);
-    lz_json_put_key(&w, "version");
-    lz_json_put_cstr(&w, lz_version());
-    lz_json_put_key(&w, "compiler");
-    lz_json_put_cstr(&w, COMPILER);
-    lz_json_put_key(&w, "cpu");
-    lz_json_put_str(&w, lz_text_view(&f->cpu));
-    lz_json_put_key(&w, "vectors");
-    lz_json_put_str(&w, lz_text_view(&f->features));
-    lz_json_put_key(&w, "cpus");
-    lz_json_put_int(&w, f->cpus);
-    lz_json_put_key(&w, "threads");
-    lz_json_put_int(&w, f->threads);
-    lz_json_put_key(&w, "memory");
-    lz_json_put_uint(&w, f->memory);
+    lz_json_member_cstr(&w, "version", lz_version());
+    lz_json_member_cstr(&w, "compiler", COMPILER);
+    lz_json_member_str(&w, "cpu", lz_text_view(&f->cpu));
+    lz_json_member_str(&w, "vectors", lz_text_view(&f->features));
+    lz_json_member_int(&w, "cpus", f->cpus);
+    lz_json_member_int(&w, "threads", f->threads);
+    lz_json_member_uint(&w, "memory", f->memory);
     put_libraries(&w);
     put_compiler(&w);
     put_variables(&w);
@@ -164,7 +160,9 @@ static lz_err *show(bool json)
 int cli_env(int argc, char **argv)
 {
     bool json = argc == 2 && !strcmp(argv[1], "--json");
+    if (cli_asks_help(argc, argv))
+        return fputs(usage, stdout), CLI_OK;
     if (argc > 1 && !json)
-        return cli_misuse("env takes only --json, not '%s'", argv[1]);
+        return cli_misuse("env: expected --json or nothing, found '%s'", argv[argc > 2 ? 2 : 1]);
     return cli_report(show(json));
 }

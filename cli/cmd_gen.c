@@ -76,7 +76,7 @@ static const option options[] = {
     { "--native", "FILE", "an operator file; may be given again", DUMP | WHY | EMIT | REFERENCE, AT(native),
       add_path },
     { "--tags", "FILE", "the tags that operators may have", ALL, AT(tags), set_text },
-    { "--own", NULL, "the fields formula, inner, shape and static are allowed", ALL, AT(own), set_flag },
+    { "--own", NULL, "files of our own: operators may have fields such as formula", ALL, AT(own), set_flag },
     { "--lists", "FILE", "name lists that rules refer to, instead of the built-in ones", ALL, AT(lists),
       set_text },
     { "--autograd", "DIR", "the folder of derivatives.yaml and deprecated.yaml", CHECK | DUMP | WHY,
@@ -120,13 +120,13 @@ static int help(const char *command)
     unsigned bit = bit_of(command);
     for (const cli_command *c = gen_commands; c->name; c++)
         if (!strcmp(c->name, command))
-            printf("usage: %s %s ...: %s\n", c->name, c->synopsis, c->help);
+            printf("usage: %s %s %s [OPTIONS]    %s\n", cli_program(), c->name, c->synopsis, c->help);
     for (size_t i = 0; i < OPTIONS; i++)
         if (options[i].commands & bit)
-            printf("  %-12s %-9s %s\n", options[i].name, options[i].value ? options[i].value : "",
+            printf("  %-13s %-9s %s\n", options[i].name, options[i].value ? options[i].value : "",
                    options[i].help);
     for (const lzg_target *t = lzg_targets; (bit & EMIT) && t->name; t++)
-        printf("%s  %-9s %s\n", t == lzg_targets ? "targets\n" : "", t->name, t->help);
+        printf("%s  %-17s %s\n", t == lzg_targets ? "targets\n" : "", t->name, t->help);
     return CLI_OK;
 }
 
@@ -170,14 +170,6 @@ int gen_report(lz_err *e)
     return status;
 }
 
-static bool asks_help(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++)
-        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
-            return true;
-    return false;
-}
-
 /* A run allocates some 20 MB and ends. With small pages a quarter of its time would go into 4,100 page
  * faults. So the heap grows in one step and asks for huge pages; nothing is lost if the system has none. */
 static void make_room(void)
@@ -194,7 +186,7 @@ static void make_room(void)
 
 int gen_main(int argc, char **argv, size_t least, size_t most, gen_fn *fn)
 {
-    if (asks_help(argc, argv))
+    if (cli_asks_help(argc, argv))
         return help(argv[0]);
     make_room();
     gen_args a = { .shards = 1 };

@@ -250,7 +250,7 @@ int cli_graph(int argc, char **argv)
 {
     request r = { 0 };
     int status = CLI_OK, used;
-    if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
+    if (cli_asks_help(argc, argv))
         return help();
     for (int i = 1; status == CLI_OK && i < argc; i += used)
         status = take(&r, argv + i, argc - i, &used);

@@ -7,6 +7,11 @@
 #include <lazuli/io.h>
 #include <stdio.h>
 
+static const char usage[] =
+    "usage: lazuli io list FILE         lists the tensors of a file: dtypes, sizes, names\n"
+    "       lazuli io copy FROM TO      copies all tensors; the name of TO decides the format:\n"
+    "                                   .npz or .safetensors\n";
+
 /* Names may contain control characters: these are not printed. */
 static void put_plain(lz_text *out, const char *s)
 {
@@ -106,6 +111,8 @@ static lz_err *copy(const char *from, const char *to)
 
 int cli_io(int argc, char **argv)
 {
+    if (cli_asks_help(argc, argv))
+        return fputs(usage, stdout), CLI_OK;
     if (argc == 3 && strcmp(argv[1], "list") == 0)
         return cli_report(list(argv[2]));
     if (argc == 4 && strcmp(argv[1], "copy") == 0 && !is_npz(argv[3])
@@ -113,5 +120,5 @@ int cli_io(int argc, char **argv)
         return cli_misuse("'%s': expected a name that ends in .npz or .safetensors", argv[3]);
     if (argc == 4 && strcmp(argv[1], "copy") == 0)
         return cli_report(copy(argv[2], argv[3]));
-    return cli_misuse("io list FILE, or io copy FROM TO");
+    return cli_misuse("io: expected list FILE, or copy FROM TO");
 }

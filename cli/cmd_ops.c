@@ -22,21 +22,17 @@ typedef struct request {
     LZ_VEC(line) lines;
 } request;
 
-static int help(void)
-{
-    printf("usage: lazuli ops [--json] [NAME ...]\n"
-           "       lazuli ops [--json] --language FILE [--tags FILE]\n"
-           "every operator, or those named (add: all overloads; add.Tensor: one), or those of an operator "
-           "file in\n"
-           "torchgen's format, and how it is supported:\n"
-           "  primitive  written by hand, or by what happens to one element\n"
-           "  formula    made of other operators\n"
-           "  derived    another operator's in-place, out or copying form\n"
-           "  not yet    known, but cannot run\n"
-           "  left out   not planned; the family of operators follows\n"
-           "The tags that the file's operators may have are in tags.yaml beside it, or in --tags FILE.\n");
-    return CLI_OK;
-}
+static const char usage[] =
+    "usage: lazuli ops [--json] [NAME ...]\n"
+    "       lazuli ops [--json] --language FILE [--tags FILE]\n"
+    "Lists every operator, or those named (add: all overloads; add.Tensor: one), or those of an operator\n"
+    "file in torchgen's format, and how each is supported:\n"
+    "  primitive  lowered by C code, or defined as a function of one element\n"
+    "  formula    defined by a formula that calls other operators\n"
+    "  derived    the in-place, out or copying form of another operator\n"
+    "  not yet    has a schema, but cannot run\n"
+    "  left out   not planned; the family of operators follows\n"
+    "The tags that the file's operators may have are in tags.yaml beside it, or in --tags FILE.\n";
 
 /* ---- how an operator is supported ---- */
 
@@ -84,23 +80,17 @@ static void print_all(const request *r)
 
 /* ---- as JSON ---- */
 
-static void put_member(lz_json_writer *w, const char *name, lz_str value)
-{
-    lz_json_put_key(w, name);
-    lz_json_put_str(w, value);
-}
-
 static void put_one(lz_json_writer *w, const line *l)
 {
     const lz_op_row *from;
     lz_json_begin_object(w);
-    put_member(w, "name", l->name);
-    put_member(w, "schema", l->schema);
-    put_member(w, "support", lz_str_of(way_name(way_of(l, &from))));
+    lz_json_member_str(w, "name", l->name);
+    lz_json_member_str(w, "schema", l->schema);
+    lz_json_member_str(w, "support", lz_str_of(way_name(way_of(l, &from))));
     if (from)
-        put_member(w, "from", lz_str_of(from->name));
+        lz_json_member_str(w, "from", lz_str_of(from->name));
     if (l->family)
-        put_member(w, "family", lz_str_of(l->family));
+        lz_json_member_str(w, "family", lz_str_of(l->family));
     lz_json_end_object(w);
 }
 
@@ -254,8 +244,8 @@ int cli_ops(int argc, char **argv)
 {
     request r = { 0 };
     int status = CLI_OK;
-    if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
-        return help();
+    if (cli_asks_help(argc, argv))
+        return fputs(usage, stdout), CLI_OK;
     for (int i = 1; status == CLI_OK && i < argc; i++)
         status = take(&r, argc, argv, &i);
     if (status == CLI_OK)

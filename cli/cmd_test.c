@@ -7,6 +7,21 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char usage[] =
+    "usage: lazuli test ops CASES.jsonl          recorded calls of operators\n"
+    "       lazuli test graphs FOLDER            graphs.jsonl, which run; malformed.jsonl, which are "
+    "refused\n"
+    "       lazuli test programs PROGRAMS.jsonl  sequences of calls with views, writes and gradients\n"
+    "       lazuli test backend PLUGIN.so        what a backend must do (docs/adding-a-backend.md)\n"
+    "Files may be compressed (.gz). The last line is N passed, M failed, K unsupported.\n"
+    "  -v           prints every case that does not pass, with the reason\n"
+    "  --only NAME  only the operator, graph, program or group of this name\n"
+    "  --threads N  the number of threads, 1 to 1024\n"
+    "  --separate   ops, graphs: runs without fusion\n"
+    "  --mode MODE  programs: syncs after each statement (statement), only when a value is read (read),\n"
+    "               after each statement without waiting (async), or at random points (random)\n"
+    "  --device D   programs: the device\n";
+
 typedef lz_err *replay_fn(const char *path, const lz_replay_options *o, lz_replay_line_fn *report, void *user,
                           lz_replay_totals *out);
 
@@ -124,11 +139,13 @@ int cli_test(int argc, char **argv)
     lz_replay_options o = { 0 };
     const char *path = NULL;
     size_t kind = 0;
+    if (cli_asks_help(argc, argv))
+        return fputs(usage, stdout), CLI_OK;
     while (kind < KINDS && (argc < 2 || strcmp(argv[1], kinds[kind].name) != 0))
         kind++;
     if (kind == KINDS)
-        return cli_misuse("test takes 'ops CASES.jsonl', 'graphs FOLDER', 'programs PROGRAMS.jsonl' or "
-                          "'backend PLUGIN.so'");
+        return cli_misuse("test: expected ops, graphs, programs or backend%s%s%s",
+                          argc > 1 ? ", found '" : "", argc > 1 ? argv[1] : "", argc > 1 ? "'" : "");
     for (int i = 2, taken; i < argc; i += taken) {
         taken = 1;
         if (argv[i][0] == '-' || path)

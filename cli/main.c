@@ -4,23 +4,15 @@
 #include <stdio.h>
 
 static const cli_command commands[] = {
-    { "bench", "[NAME] [--json]",
-      "speed on this machine: --n N, --threads T, --seconds S, --loops FILE; lists the suites", cli_bench },
-    { "cache", "[list | verify | clear] [--json]",
-      "compiled kernels on disk: lists, verifies or removes them", cli_cache },
-    { "devices", "[-v]", "backends and their devices; -v: the entries of the interface that they implement",
-      cli_devices },
-    { "env", "[--json]", "this program, this machine and its environment", cli_env },
+    { "bench", "[SUITE] [OPTIONS]", "measures the speed of this machine; lists the suites", cli_bench },
+    { "cache", "[list | verify | clear]", "the compiled kernels on disk", cli_cache },
+    { "devices", "[-v]", "the backends and their devices", cli_devices },
+    { "env", "[--json]", "this program, this machine, and every environment variable", cli_env },
     { "gen", "COMMAND ...", "operator files: checks them, writes code from them", cli_gen },
-    { "graph", "FILE [--passes A,B] [--run]", "a graph as text: checks it, improves it, shows it, runs it",
-      cli_graph },
-    { "io", "list FILE | copy FROM TO",
-      "files of tensors (.npz, safetensors): lists them, copies them to the format of TO's name", cli_io },
-    { "ops", "[--json] [NAME ...]", "the operators, and how each is supported", cli_ops },
-    { "test", "ops FILE | graphs FOLDER | programs FILE | backend PLUGIN.so",
-      "recorded cases: -v, --only NAME, --threads N; for ops and graphs --separate; for programs "
-      "--mode statement|read|async|random, --device D",
-      cli_test },
+    { "graph", "FILE [OPTIONS]", "a graph as text: checks, improves, prints or runs it", cli_graph },
+    { "io", "list FILE | copy FROM TO", "files of tensors (.npz, .safetensors)", cli_io },
+    { "ops", "[NAME ...]", "the operators, and how each is supported", cli_ops },
+    { "test", "KIND PATH [OPTIONS]", "replays recorded cases, and tests a backend", cli_test },
     { 0 },
 };
 
@@ -33,7 +25,7 @@ static void to_stderr(void *user, lz_level level, const char *msg)
 
 static lz_err *listen_to_the_log(void)
 {
-    static const char *const words[] = { "off", "error", "warn", "info", "debug", NULL };
+    static const char *const words[] = { "off", "error", "warn", "info", "debug" };
     int word = 0;
     LZ_TRY(lz_env_word(LZ_ENV_LOG, words, &word));
     if (word > 0)

@@ -304,7 +304,7 @@ static lz_err *emit_header(lzg_emit *e)
     LZ_TRY(lzg_emit_begin(e, header, &out));
     lzg_put(out, "/* lower_table.h - operators by number, and what lowers them. Made by lazuli-gen from the\n"
                  " * operator files. */\n"
-                 "#ifndef LZ_EXEC_LOWER_TABLE_H\n#define LZ_EXEC_LOWER_TABLE_H\n\n"
+                 "#ifndef LZ_LOWER_LOWER_TABLE_H\n#define LZ_LOWER_LOWER_TABLE_H\n\n"
                  "#include \"lower/lower_row.h\"\n#include \"op/op_table.h\"\n\n"
                  "/* By lz_op; row 0 is empty. */\n"
                  "extern const lz_lower_row lz_lower_table[LZ_OP_COUNT];\n\n");

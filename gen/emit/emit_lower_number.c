@@ -201,18 +201,24 @@ static lz_err *eval_equal(lzg_lower *f, const lzg_term *t, const lzg_c_place *wa
                               : make_unary(f, &(lzg_term){ .op = LZG_OP_NOT, .type = t->type }, &same, out);
 }
 
-static lz_err *eval_repeat(lzg_lower *f, const lzg_term *t, const lzg_c_place *want, lzg_c_expr *out)
+/* A list from a list and an int: fn(b, list, n, &out). */
+static lz_err *list_call(lzg_lower *f, const char *fn, const lzg_term *t, const lzg_c_place *want,
+                         lzg_c_expr *out)
 {
     lz_str list;
-    lzg_c_expr times;
+    lzg_c_expr n;
     LZ_TRY(lzg_eval_pointer(f, t->kids[0], &list));
-    LZ_TRY(lzg_eval_as(f, t->kids[1], LZG_REP_INT, &times));
-    LZ_TRY(lzg_settle(f, &times));
+    LZ_TRY(lzg_eval_as(f, t->kids[1], LZG_REP_INT, &n));
+    LZ_TRY(lzg_settle(f, &n));
     LZ_TRY(lzg_result(f, LZG_REP_VALUE, want, out));
-    lzg_stmt(f, "LZ_TRY(lz_low_list_repeat(b, %.*s, %.*s, &%.*s));", LZ_FMT(list), LZ_FMT(times.text),
-             LZ_FMT(out->text));
+    lzg_stmt(f, "LZ_TRY(%s(b, %.*s, %.*s, &%.*s));", fn, LZ_FMT(list), LZ_FMT(n.text), LZ_FMT(out->text));
     f->builder = true;
     return NULL;
+}
+
+static lz_err *eval_repeat(lzg_lower *f, const lzg_term *t, const lzg_c_place *want, lzg_c_expr *out)
+{
+    return list_call(f, "lz_low_list_repeat", t, want, out);
 }
 
 lz_err *lzg_eval_op(lzg_lower *f, const lzg_term *t, const lzg_c_place *want, lzg_c_expr *out)
@@ -372,16 +378,7 @@ static lz_err *eval_wrap_dim(lzg_lower *f, const lzg_term *t, const lzg_c_place 
 
 static lz_err *eval_wrap_dims(lzg_lower *f, const lzg_term *t, const lzg_c_place *want, lzg_c_expr *out)
 {
-    lz_str dims;
-    lzg_c_expr n;
-    LZ_TRY(lzg_eval_pointer(f, t->kids[0], &dims));
-    LZ_TRY(lzg_eval_as(f, t->kids[1], LZG_REP_INT, &n));
-    LZ_TRY(lzg_settle(f, &n));
-    LZ_TRY(lzg_result(f, LZG_REP_VALUE, want, out));
-    lzg_stmt(f, "LZ_TRY(lz_low_wrap_dims(b, %.*s, %.*s, &%.*s));", LZ_FMT(dims), LZ_FMT(n.text),
-             LZ_FMT(out->text));
-    f->builder = true;
-    return NULL;
+    return list_call(f, "lz_low_wrap_dims", t, want, out);
 }
 
 static lz_err *eval_range(lzg_lower *f, const lzg_term *t, const lzg_c_place *want, lzg_c_expr *out)

@@ -1,14 +1,12 @@
 #include "gen/model/model_group.h"
 
-void lzg_buckets_init(lzg_buckets *b)
+lz_err *lzg_buckets_run(lzg_ops *ops, lzg_diag *d, lzg_buckets_fn *fn)
 {
-    *b = (lzg_buckets){ 0 };
-    b->last = &b->first;
-}
-
-void lzg_buckets_deinit(lzg_buckets *b)
-{
-    lz_map_deinit(&b->by_signature);
+    lzg_buckets b = { 0 };
+    b.last = &b.first;
+    lz_err *e = fn(ops, &b, d);
+    lz_map_deinit(&b.by_signature);
+    return e;
 }
 
 lz_err *lzg_buckets_get(lzg_buckets *b, lz_arena *a, lz_str signature, bool dunder, lzg_bucket **out)
@@ -267,11 +265,7 @@ static lz_err *group(lzg_ops *ops, lzg_buckets *b, lzg_diag *d)
 
 lz_err *lzg_ops_group(lzg_ops *ops, lzg_diag *d)
 {
-    lzg_buckets b;
-    lzg_buckets_init(&b);
-    lz_err *e = group(ops, &b, d);
-    lzg_buckets_deinit(&b);
-    return e;
+    return lzg_buckets_run(ops, d, group);
 }
 
 /* ---- NativeFunctionsViewGroup ---- */
@@ -366,9 +360,5 @@ static lz_err *group_views(lzg_ops *ops, lzg_buckets *b, lzg_diag *d)
 
 lz_err *lzg_ops_group_views(lzg_ops *ops, lzg_diag *d)
 {
-    lzg_buckets b;
-    lzg_buckets_init(&b);
-    lz_err *e = group_views(ops, &b, d);
-    lzg_buckets_deinit(&b);
-    return e;
+    return lzg_buckets_run(ops, d, group_views);
 }

@@ -25,8 +25,9 @@ typedef struct lzg_buckets {
     size_t n;
 } lzg_buckets;
 
-void lzg_buckets_init(lzg_buckets *b);
-void lzg_buckets_deinit(lzg_buckets *b);
+/* Calls fn with empty buckets, which are freed when it returns. */
+typedef lz_err *lzg_buckets_fn(lzg_ops *ops, lzg_buckets *b, lzg_diag *d);
+LZ_MUST_USE lz_err *lzg_buckets_run(lzg_ops *ops, lzg_diag *d, lzg_buckets_fn *fn);
 
 /* The bucket of that signature, made if need be. */
 LZ_MUST_USE

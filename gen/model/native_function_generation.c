@@ -290,9 +290,5 @@ static lz_err *run(lzg_ops *ops, lzg_buckets *b, lzg_diag *d)
 
 lz_err *lzg_ops_generate(lzg_ops *ops, lzg_diag *d)
 {
-    lzg_buckets b;
-    lzg_buckets_init(&b);
-    lz_err *e = run(ops, &b, d);
-    lzg_buckets_deinit(&b);
-    return e;
+    return lzg_buckets_run(ops, d, run);
 }

@@ -58,8 +58,7 @@ static lz_err *put_bindings(dump *d, lzg_bindings b)
 
 static void put_named(dump *d, const char *key, lz_str value)
 {
-    lz_json_put_key(d->out, key);
-    lz_json_put_str(d->out, value);
+    lz_json_member_str(d->out, key, value);
 }
 
 /* A refusal becomes {"error":true} and *refused; running out of memory stays an error. */
@@ -335,8 +334,7 @@ static lz_err *put_view_meta(dump *d, const lzg_view_group *g, const lzg_functio
     if (refused)
         return NULL;
     lz_json_begin_object(d->out);
-    lz_json_put_key(d->out, "as_strided");
-    lz_json_put_bool(d->out, m.as_strided);
+    lz_json_member_bool(d->out, "as_strided", m.as_strided);
     lz_json_put_key(d->out, "attributes");
     LZ_TRY(put_bindings(d, m.attributes));
     put_named(d, "class", m.class_name);
@@ -344,8 +342,7 @@ static lz_err *put_view_meta(dump *d, const lzg_view_group *g, const lzg_functio
     LZ_TRY(put_bindings(d, m.ctor));
     put_named(d, "forward_copy", m.forward_copy);
     put_named(d, "forward_reapply", m.forward_reapply);
-    lz_json_put_key(d->out, "multi_output");
-    lz_json_put_bool(d->out, m.multi_output);
+    lz_json_member_bool(d->out, "multi_output", m.multi_output);
     put_named(d, "new", m.create);
     put_named(d, "reverse", m.reverse);
     lz_json_end_object(d->out);

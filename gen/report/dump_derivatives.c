@@ -49,30 +49,15 @@ static lz_err *put_sorted(lz_json_writer *w, lz_arena *a, const char *key, lzg_n
     return NULL;
 }
 
-static void put_text(lz_json_writer *w, const char *key, lz_str text)
-{
-    lz_json_put_key(w, key);
-    if (text.ptr)
-        lz_json_put_str(w, text);
-    else
-        lz_json_put_null(w);
-}
-
-static void put_flag(lz_json_writer *w, const char *key, bool flag)
-{
-    lz_json_put_key(w, key);
-    lz_json_put_bool(w, flag);
-}
-
 static void put_saved(lz_json_writer *w, const char *key, lzg_saved_list list)
 {
     lz_json_put_key(w, key);
     lz_json_begin_array(w);
     for (size_t i = 0; i < list.len; i++) {
         lz_json_begin_object(w);
-        put_text(w, "expr", list.data[i].expr);
-        put_text(w, "name", list.data[i].name);
-        put_text(w, "type", list.data[i].type);
+        lz_json_member_optional_str(w, "expr", list.data[i].expr);
+        lz_json_member_optional_str(w, "name", list.data[i].name);
+        lz_json_member_optional_str(w, "type", list.data[i].type);
         lz_json_end_object(w);
     }
     lz_json_end_array(w);
@@ -96,8 +81,8 @@ static void put_derivatives(lz_json_writer *w, const lzg_diff_info *info)
     for (size_t i = 0; i < info->nderivatives; i++) {
         const lzg_derivative *d = &info->derivatives[i];
         lz_json_begin_object(w);
-        put_text(w, "formula", d->formula);
-        put_text(w, "original", d->original);
+        lz_json_member_optional_str(w, "formula", d->formula);
+        lz_json_member_optional_str(w, "original", d->original);
         put_saved(w, "saved_inputs", d->saved_inputs);
         put_saved(w, "saved_outputs", d->saved_outputs);
         put_names(w, "vars", d->vars);
@@ -113,10 +98,10 @@ static lz_err *put_forward(lz_json_writer *w, lz_arena *a, lzg_forwards forward)
     for (size_t i = 0; i < forward.len; i++) {
         const lzg_forward *f = &forward.data[i];
         lz_json_begin_object(w);
-        put_text(w, "formula", f->formula);
-        put_flag(w, "original_self", f->original_self);
+        lz_json_member_optional_str(w, "formula", f->formula);
+        lz_json_member_bool(w, "original_self", f->original_self);
         LZ_TRY(put_sorted(w, a, "primals", f->primals));
-        put_flag(w, "reuses_outplace", f->reuses_outplace);
+        lz_json_member_bool(w, "reuses_outplace", f->reuses_outplace);
         LZ_TRY(put_sorted(w, a, "tangents", f->tangents));
         put_names(w, "vars", f->vars);
         lz_json_end_object(w);
@@ -188,7 +173,7 @@ static lz_err *put_outputs(lz_json_writer *w, lz_arena *a, const row *r)
     lz_err_free(e);
     lz_json_put_key(w, "differentiable_outputs");
     lz_json_begin_object(w);
-    put_flag(w, "error", true);
+    lz_json_member_bool(w, "error", true);
     lz_json_end_object(w);
     return NULL;
 }
@@ -202,11 +187,11 @@ static lz_err *put_row(lz_json_writer *w, lz_arena *a, const row *r)
     put_derivatives(w, info);
     LZ_TRY(put_outputs(w, a, r));
     LZ_TRY(put_forward(w, a, r->forward));
-    put_text(w, "from", info->func->func->name.text);
-    put_text(w, "key", info->key);
-    put_text(w, "name", r->func->func->name.text);
+    lz_json_member_optional_str(w, "from", info->func->func->name.text);
+    lz_json_member_optional_str(w, "key", info->key);
+    lz_json_member_optional_str(w, "name", r->func->func->name.text);
     put_names(w, "named_gradients", info->named_gradients);
-    put_text(w, "node", info->node);
+    lz_json_member_optional_str(w, "node", info->node);
     put_names(w, "non_differentiable", info->non_differentiable);
     put_differentiability(w, info);
     LZ_TRY(put_saved_sorted(w, a, "saved_inputs", info->saved_inputs));

@@ -2,22 +2,9 @@
 #include "gen/report/dump_model.h"
 #include <stdlib.h>
 
-static void put_flag(lz_json_writer *w, const char *key, bool v)
-{
-    lz_json_put_key(w, key);
-    lz_json_put_bool(w, v);
-}
-
-static void put_type(lz_json_writer *w, const char *type)
-{
-    lz_json_put_key(w, "type");
-    lz_json_put_cstr(w, type);
-}
-
 static void put_member(lz_json_writer *w, const char *key, const lzg_function *f)
 {
-    lz_json_put_key(w, key);
-    lzg_dump_optional(w, f ? f->func->name.text : (lz_str){ 0 });
+    lz_json_member_optional_str(w, key, f ? f->func->name.text : (lz_str){ 0 });
 }
 
 static lz_err *dump_group(const lzg_group *g, lz_text *out)
@@ -29,8 +16,8 @@ static lz_err *dump_group(const lzg_group *g, lz_text *out)
     put_member(&w, "inplace", g->inplace);
     put_member(&w, "mutable", g->mutable);
     put_member(&w, "out", g->out);
-    put_flag(&w, "structured", g->structured);
-    put_type(&w, "group");
+    lz_json_member_bool(&w, "structured", g->structured);
+    lz_json_member_cstr(&w, "type", "group");
     lz_json_end_object(&w);
     lz_text_putc(out, '\n');
     return lz_json_finish(&w);
@@ -41,8 +28,8 @@ static lz_err *dump_view_group(const lzg_view_group *g, lz_text *out)
     lz_json_writer w;
     lz_json_writer_init(&w, out, LZ_JSON_COMPACT);
     lz_json_begin_object(&w);
-    put_flag(&w, "composite", g->composite);
-    put_type(&w, "view");
+    lz_json_member_bool(&w, "composite", g->composite);
+    lz_json_member_cstr(&w, "type", "view");
     put_member(&w, "view", g->view);
     put_member(&w, "view_copy", g->view_copy);
     put_member(&w, "view_inplace", g->view_inplace);

@@ -12,8 +12,7 @@ typedef struct row {
 void lzg_dump_error(lz_json_writer *w)
 {
     lz_json_begin_object(w);
-    lz_json_put_key(w, "error");
-    lz_json_put_bool(w, true);
+    lz_json_member_bool(w, "error", true);
     lz_json_end_object(w);
 }
 
@@ -23,18 +22,6 @@ void lzg_dump_optional(lz_json_writer *w, lz_str s)
         lz_json_put_str(w, s);
     else
         lz_json_put_null(w);
-}
-
-static void put_flag(lz_json_writer *w, const char *key, bool v)
-{
-    lz_json_put_key(w, key);
-    lz_json_put_bool(w, v);
-}
-
-static void put_text(lz_json_writer *w, const char *key, lz_str v)
-{
-    lz_json_put_key(w, key);
-    lzg_dump_optional(w, v);
 }
 
 static void put_strings(lz_json_writer *w, const lz_str *strings, size_t n)
@@ -126,7 +113,7 @@ static lz_err *put_one_annotation(row *r, const lzg_argument *arg)
     put_set(r->w, "set", n->set);
     lz_json_put_key(r->w, "str");
     LZ_TRY(put_annotation(r, n));
-    put_flag(r->w, "write", n->write);
+    lz_json_member_bool(r->w, "write", n->write);
     lz_json_end_object(r->w);
     return NULL;
 }
@@ -159,18 +146,18 @@ static lz_err *put_arg(row *r, const lzg_argument *arg)
     lz_json_begin_object(w);
     lz_json_put_key(w, "annotation");
     LZ_TRY(put_annotation(r, arg->annotation));
-    put_text(w, "default", arg->deflt);
-    put_flag(w, "kwarg_only", arg->section >= LZG_PRE_TENSOR_OPTIONS);
-    put_text(w, "name", arg->name);
-    put_flag(w, "nullable", lzg_type_is_nullable(arg->type));
-    put_flag(w, "out", arg->section == LZG_OUT);
-    put_text(w, "section", lz_str_of(section_names[arg->section]));
-    put_flag(w, "symint_like", lzg_type_is_symint_like(arg->type));
-    put_flag(w, "tensor_like", lzg_type_is_tensor_like(arg->type));
-    put_flag(w, "tensor_options", arg->section == LZG_TENSOR_OPTIONS);
+    lz_json_member_optional_str(w, "default", arg->deflt);
+    lz_json_member_bool(w, "kwarg_only", arg->section >= LZG_PRE_TENSOR_OPTIONS);
+    lz_json_member_optional_str(w, "name", arg->name);
+    lz_json_member_bool(w, "nullable", lzg_type_is_nullable(arg->type));
+    lz_json_member_bool(w, "out", arg->section == LZG_OUT);
+    lz_json_member_optional_str(w, "section", lz_str_of(section_names[arg->section]));
+    lz_json_member_bool(w, "symint_like", lzg_type_is_symint_like(arg->type));
+    lz_json_member_bool(w, "tensor_like", lzg_type_is_tensor_like(arg->type));
+    lz_json_member_bool(w, "tensor_options", arg->section == LZG_TENSOR_OPTIONS);
     lz_json_put_key(w, "type");
     LZ_TRY(put_printed(r, print_type, arg->type));
-    put_flag(w, "write", lzg_argument_writes(arg));
+    lz_json_member_bool(w, "write", lzg_argument_writes(arg));
     lz_json_end_object(w);
     return NULL;
 }
@@ -191,7 +178,7 @@ static lz_err *put_returns(row *r)
         lz_json_begin_object(r->w);
         lz_json_put_key(r->w, "annotation");
         LZ_TRY(put_annotation(r, r->s->returns[i].annotation));
-        put_text(r->w, "name", r->s->returns[i].name);
+        lz_json_member_optional_str(r->w, "name", r->s->returns[i].name);
         lz_json_put_key(r->w, "type");
         LZ_TRY(put_printed(r, print_type, r->s->returns[i].type));
         lz_json_end_object(r->w);
@@ -224,11 +211,11 @@ static lz_err *put_autogen(row *r)
 static lz_err *put_composite(row *r)
 {
     lz_json_begin_object(r->w);
-    put_flag(r->w, "any", lzg_function_has_composite(r->f));
-    put_flag(r->w, "explicit", r->f->composite_explicit);
-    put_flag(r->w, "explicit_non_functional", r->f->composite_non_functional);
-    put_flag(r->w, "implicit", r->f->composite_implicit);
-    put_flag(r->w, "implicit_nested", r->f->composite_implicit_nested);
+    lz_json_member_bool(r->w, "any", lzg_function_has_composite(r->f));
+    lz_json_member_bool(r->w, "explicit", r->f->composite_explicit);
+    lz_json_member_bool(r->w, "explicit_non_functional", r->f->composite_non_functional);
+    lz_json_member_bool(r->w, "implicit", r->f->composite_implicit);
+    lz_json_member_bool(r->w, "implicit_nested", r->f->composite_implicit_nested);
     lz_json_end_object(r->w);
     return NULL;
 }
@@ -249,10 +236,10 @@ static void put_kernel(lz_json_writer *w, const lzg_backend_metadata *m)
 {
     lz_json_put_key(w, lzg_dispatch_key_name(m->key));
     lz_json_begin_object(w);
-    put_text(w, "kernel", m->kernel);
-    put_text(w, "ns", m->cpp_namespace);
-    put_flag(w, "structured", m->structured);
-    put_flag(w, "symint", lzg_backend_metadata_symint(m));
+    lz_json_member_optional_str(w, "kernel", m->kernel);
+    lz_json_member_optional_str(w, "ns", m->cpp_namespace);
+    lz_json_member_bool(w, "structured", m->structured);
+    lz_json_member_bool(w, "symint", lzg_backend_metadata_symint(m));
     lz_json_end_object(w);
 }
 
@@ -332,7 +319,7 @@ static lz_err *put_ufunc(row *r)
         lz_json_begin_object(r->w);
         lz_json_put_key(r->w, "dtypes");
         put_strings(r->w, sorted[i]->dtypes, sorted[i]->ndtypes);
-        put_text(r->w, "name", sorted[i]->name);
+        lz_json_member_optional_str(r->w, "name", sorted[i]->name);
         lz_json_end_object(r->w);
     }
     lz_json_end_object(r->w);
@@ -373,9 +360,9 @@ static lz_err *put_group(row *r)
                        : is_called(g->inplace, r->s) ? "inplace"
                                                      : "functional";
     lz_json_begin_object(r->w);
-    put_text(r->w, "id", g->functional->func->name.text);
-    put_text(r->w, "role", lz_str_of(role));
-    put_flag(r->w, "structured", g->structured);
+    lz_json_member_optional_str(r->w, "id", g->functional->func->name.text);
+    lz_json_member_optional_str(r->w, "role", lz_str_of(role));
+    lz_json_member_bool(r->w, "structured", g->structured);
     lz_json_end_object(r->w);
     return NULL;
 }
@@ -391,9 +378,9 @@ static lz_err *put_view_group(row *r)
                        : is_called(g->view_copy, r->s)  ? "view_copy"
                                                         : "view";
     lz_json_begin_object(r->w);
-    put_flag(r->w, "composite", g->composite);
-    put_text(r->w, "id", g->view->func->name.text);
-    put_text(r->w, "role", lz_str_of(role));
+    lz_json_member_bool(r->w, "composite", g->composite);
+    lz_json_member_optional_str(r->w, "id", g->view->func->name.text);
+    lz_json_member_optional_str(r->w, "role", lz_str_of(role));
     lz_json_end_object(r->w);
     return NULL;
 }

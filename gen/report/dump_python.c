@@ -97,8 +97,7 @@ lz_err *lzg_dump_python_key(const lzg_python *p, const lzg_function *f, lz_arena
 {
     row r = { .f = f, .scratch = scratch, .w = w };
     lz_json_begin_object(w);
-    lz_json_put_key(w, "bound");
-    lz_json_put_bool(w, lzg_python_is_bound(p, f));
+    lz_json_member_bool(w, "bound", lzg_python_is_bound(p, f));
     lz_err *e = put_keys(&r);
     lz_text_deinit(&r.text);
     if (!e)
@@ -111,31 +110,24 @@ lz_err *lzg_dump_python_key(const lzg_python *p, const lzg_function *f, lz_arena
 static void put_overload(lz_json_writer *w, const lzg_py_overload *x)
 {
     lz_json_begin_object(w);
-    lz_json_put_key(w, "base");
-    lz_json_put_str(w, x->base->func->name.text);
-    lz_json_put_key(w, "out");
-    lzg_dump_optional(w, x->out ? x->out->func->name.text : (lz_str){ 0 });
+    lz_json_member_str(w, "base", x->base->func->name.text);
+    lz_json_member_optional_str(w, "out", x->out ? x->out->func->name.text : (lz_str){ 0 });
     lz_json_put_key(w, "out_idx");
     if (x->out)
         lz_json_put_uint(w, x->sig->ninputs);
     else
         lz_json_put_null(w);
-    lz_json_put_key(w, "sig");
-    lz_json_put_str(w, x->text);
+    lz_json_member_str(w, "sig", x->text);
     lz_json_end_object(w);
 }
 
 static void put_name(lz_json_writer *w, const lzg_py_name *name)
 {
     lz_json_begin_object(w);
-    lz_json_put_key(w, "max_args");
-    lz_json_put_uint(w, name->max_args);
-    lz_json_put_key(w, "module");
-    lz_json_put_cstr(w, lzg_py_module_name(name->module));
-    lz_json_put_key(w, "name");
-    lz_json_put_str(w, name->name);
-    lz_json_put_key(w, "noarg");
-    lz_json_put_bool(w, name->noarg);
+    lz_json_member_uint(w, "max_args", name->max_args);
+    lz_json_member_cstr(w, "module", lzg_py_module_name(name->module));
+    lz_json_member_str(w, "name", name->name);
+    lz_json_member_bool(w, "noarg", name->noarg);
     lz_json_put_key(w, "signatures");
     lz_json_begin_array(w);
     for (size_t i = 0; i < name->n; i++)

@@ -20,7 +20,7 @@ typedef void lz_array_drop_fn(void *user, void *data);
 
 /* Memory of the program. */
 typedef struct lz_foreign {
-    void *data; /* the element with all indices 0; aligned as C wants it */
+    void *data; /* the element with all indices 0; aligned as its C type requires */
     lz_dtype dtype;
     lz_ints sizes;
     lz_ints strides; /* may be 0 or negative; v NULL: row-major */

@@ -1,8 +1,8 @@
 /* autograd.h - gradients: the tape, and the backward pass along it.
  *
- * An operator that gets a tensor that requires a gradient writes a tape entry: how the operator is
- * differentiated, and the values that this needs. lz_backward walks the tape backwards and adds gradients
- * to the leaves. Its operators are recorded like all others, so forward pass, backward pass and update
+ * A call with an argument that requires a gradient writes a tape entry: the operator's derivative and the
+ * values that the derivative reads. lz_backward walks the tape backwards and adds gradients to the leaves.
+ * The operators of the backward pass are recorded like all others, so forward pass, backward pass and update
  * become one graph. The rules are PyTorch's: what is a leaf, what may be written in place, when
  * gradients are added, when the tape is freed. */
 #ifndef LAZULI_AUTOGRAD_H
@@ -28,7 +28,7 @@ LZ_API bool lz_retain_grad(lz_tensor *t);           /* keeps the gradient of a t
 LZ_API const char *lz_grad_fn(const lz_tensor *t);  /* the operator that made t, "mul.Tensor"; or NULL */
 LZ_API lz_loc lz_grad_fn_place(const lz_tensor *t); /* the source line of that operator */
 
-/* Shares memory, has no gradient. */
+/* A tensor that shares t's memory and is not part of the tape. */
 LZ_API lz_tensor *lz_detached(lz_ctx *c, lz_tensor *t);
 
 /* ---- the backward pass ---- */
@@ -36,7 +36,7 @@ LZ_API lz_tensor *lz_detached(lz_ctx *c, lz_tensor *t);
 typedef struct lz_backward_args {
     lz_tensor *gradient; /* of a root that has more than one element; cast to its dtype */
     bool retain_graph;   /* the tape stays; create_graph implies it */
-    bool create_graph;   /* gradients can be differentiated */
+    bool create_graph;   /* the backward pass writes tape entries: its gradients can be differentiated */
     lz_tensors inputs;   /* gradients are added to these only; n 0: to all leaves */
 } lz_backward_args;
 
@@ -71,13 +71,13 @@ LZ_API bool lz_grad_at(lz_ctx *c, lz_loc at, lz_tensors outputs, lz_tensors inpu
 typedef enum lz_grad_mode {
     LZ_GRAD_ON,
     LZ_GRAD_OFF,      /* no tape entries are written */
-    LZ_GRAD_INFERENCE /* like OFF; and tensors made in this mode can never be part of a tape */
+    LZ_GRAD_INFERENCE /* like LZ_GRAD_OFF; tensors made in this mode can never be part of a tape */
 } lz_grad_mode;
 
 LZ_API lz_grad_mode lz_set_grad_mode(lz_ctx *c, lz_grad_mode mode); /* returns the previous mode */
 LZ_API lz_grad_mode lz_get_grad_mode(const lz_ctx *c);
 
-/* LZ_NO_GRAD(c) { ... }: leave it by its end, not by return, break or goto. */
+/* LZ_NO_GRAD(c) { ... }: do not leave the block by return, break or goto, which would keep the mode. */
 #define LZ_NO_GRAD(c)   LZ_IN_GRAD_MODE((c), LZ_GRAD_OFF)
 #define LZ_INFERENCE(c) LZ_IN_GRAD_MODE((c), LZ_GRAD_INFERENCE)
 #define LZ_IN_GRAD_MODE(c, mode)                                                                             \
@@ -122,7 +122,7 @@ LZ_API void *lz_function_user(lz_function_call *call);
 LZ_API bool lz_function_save(lz_function_call *call, lz_tensor *t); /* forward: inputs, results, anything */
 LZ_API lz_tensor *lz_function_saved(lz_function_call *call, size_t i); /* backward: in the order of saving */
 LZ_API bool lz_function_needs(const lz_function_call *call, size_t input); /* backward: gradient is wanted */
-LZ_API bool lz_function_no_grad(lz_function_call *call, size_t output); /* forward: it never has a gradient */
+LZ_API bool lz_function_no_grad(lz_function_call *call, size_t output); /* forward: no gradient for output */
 
 /* ---- forward mode ---- */
 

@@ -1,4 +1,4 @@
-/* base.h - what every other public header stands on: the export mark, error
+/* base.h - included by every other public header: the export mark, error
  * values, the allocator hook and the log hook.
  *
  * The library never prints, exits or aborts. A call that can fail returns an
@@ -35,7 +35,7 @@ typedef struct lz_str {
 typedef struct lz_loc {
     const char *file; /* NULL: unknown */
     int32_t line;     /* from 1; 0: unknown */
-    int32_t col;      /* from 1; 0: unknown; LZ_COL_BACKWARD: the backward pass of what the line computes */
+    int32_t col;      /* from 1; 0: unknown; LZ_COL_BACKWARD: the backward pass of that line's operators */
 } lz_loc;
 
 enum { LZ_COL_BACKWARD = -1 };
@@ -58,7 +58,7 @@ typedef enum lz_code {
     LZ_CODE_COUNT
 } lz_code;
 
-/* What was wrong with a refused call. The texts are the names of PyTorch's tests. */
+/* Why a call was refused. lz_reason_name returns the text. */
 #define LZ_REASONS(X)                                                                                        \
     X(NONE, "")                                                                                              \
     X(SHAPE, "shape-mismatch")                                                                               \
@@ -66,12 +66,12 @@ typedef enum lz_code {
     X(INDEX, "index-out-of-range") /* an index, or a dimension */                                            \
     X(ARGUMENT, "bad-argument")                                                                              \
     X(VIEW, "view-incompatible")              /* a view would have to be a copy */                           \
-    X(EXPANDED, "inplace-on-expanded")        /* the tensor to be written overlaps itself */                 \
-    X(OVERLAP, "overlap")                     /* source and target overlap, shifted */                       \
+    X(EXPANDED, "inplace-on-expanded")        /* elements of the written tensor share memory */              \
+    X(OVERLAP, "overlap")                     /* source and target share a part of their memory */           \
     X(STORAGE, "storage-bounds")              /* as_strided leaves the storage */                            \
     X(CONTEXT, "foreign-context")             /* a tensor of another context */                              \
     X(AUTOGRAD_LEAF, "autograd-leaf")         /* a write to a leaf, or to a view of one */                   \
-    X(AUTOGRAD_VIEW, "autograd-view")         /* to one of several views, or one made with gradients off */  \
+    X(AUTOGRAD_VIEW, "autograd-view")         /* a write to a view whose history cannot be changed */        \
     X(AUTOGRAD_MODIFIED, "autograd-modified") /* a saved value was written to before the backward pass */    \
     X(AUTOGRAD_BACKWARD, "autograd-backward") /* the root has no tape, or its tape was freed */              \
     X(OTHER, "other")                         /* memory, files, unsupported operators, ... */

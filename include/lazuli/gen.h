@@ -19,10 +19,10 @@ typedef struct lzg_function lzg_function; /* one operator */
 typedef struct lzg_set_options {
     const char *const *files; /* operator files, NULL-terminated */
     const char *tags;         /* a tags file; NULL: no operator may have a tag */
-    bool own_fields;          /* Lazuli's fields formula, inner, shape and static are allowed */
+    bool own_fields;          /* Lazuli's own fields, such as formula and inner, are allowed */
 } lzg_set_options;
 
-/* An error carries every mistake found, one "FILE:LINE:COL: reason" a line. */
+/* The error's text lists all mistakes, each on a line of its own: "FILE:LINE:COL: reason". */
 LZ_MUST_USE lz_err *lzg_set_open(const lzg_set_options *o, lzg_set **out);
 void lzg_set_close(lzg_set *s); /* NULL does nothing */
 
@@ -59,7 +59,7 @@ LZ_MUST_USE lz_err *lzg_describe_return(lzg_set *s, const lzg_function *f, size_
 LZ_MUST_USE lz_err *lzg_describe_kernel(const lzg_function *f, size_t i, lzg_kernel_facts *out);
 LZ_MUST_USE lz_err *lzg_describe_tag(const lzg_function *f, size_t i, lz_str *out);
 
-/* Functions that differ only in where their result goes. Absent members are NULL. */
+/* Operators that compute the same and differ only in where they store the result. Absent members are NULL. */
 typedef struct lzg_group_facts {
     const lzg_function *functional, *inplace, *mutable_, *out;
     bool structured;
@@ -90,7 +90,7 @@ LZ_MUST_USE lz_err *lzg_index_kernel(const lzg_set *s, size_t i, const lzg_funct
 
 typedef enum lzg_sig_kind {
     LZG_SIG_CPP,
-    LZG_SIG_CPP_FAITHFUL, /* NULL where it would be the plain one; likewise the SymInt ones */
+    LZG_SIG_CPP_FAITHFUL, /* absent where equal to LZG_SIG_CPP; the SymInt forms likewise */
     LZG_SIG_CPP_SYMINT,
     LZG_SIG_CPP_SYMINT_FAITHFUL,
     LZG_SIG_DISPATCHER,

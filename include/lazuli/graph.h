@@ -21,12 +21,12 @@ LZ_API LZ_MUST_USE lz_err *lz_graph_parse(const char *name, lz_str text, lz_grap
 LZ_API lz_graph *lz_graph_retain(lz_graph *g); /* returns g */
 LZ_API void lz_graph_release(lz_graph *g);     /* NULL does nothing */
 
-/* Types, order, blocks, schemas; NULL if all is well. */
+/* Checks types, order, blocks and schemas; NULL if the graph is valid. */
 LZ_API LZ_MUST_USE lz_err *lz_graph_verify(const lz_graph *g);
 
 typedef enum lz_graph_form {
-    LZ_GRAPH_TEXT,       /* as TorchScript prints it, with "# file:line:column" behind nodes that have one */
-    LZ_GRAPH_TEXT_PLAIN, /* without */
+    LZ_GRAPH_TEXT,       /* TorchScript's text, with "# file:line:column" behind nodes of known location */
+    LZ_GRAPH_TEXT_PLAIN, /* TorchScript's text without locations */
     LZ_GRAPH_DOT         /* for Graphviz */
 } lz_graph_form;
 
@@ -37,7 +37,7 @@ LZ_API LZ_MUST_USE lz_err *lz_graph_print(lz_graph *g, lz_graph_form form, lz_st
 LZ_API size_t lz_graph_count(const lz_graph *g);
 
 /* Runs passes in turn, by name: "constprop, peephole, dce". With `verify` the graph is
- * checked after each, and a mistake names the pass. */
+ * checked after each pass, and the error names the pass that broke the graph. */
 LZ_API LZ_MUST_USE lz_err *lz_graph_improve(lz_graph *g, lz_str passes, bool verify);
 
 /* The names and descriptions of the passes; NULL: no such i. */

@@ -91,7 +91,7 @@ typedef struct lz_run_stats {
     size_t predicted_peak; /* bytes of temporaries, results and copies of weights (docs/performance.md) but
                             * not of inputs, computed before each plan ran */
     size_t real_peak;      /* the measured peak of all runs at the time */
-    size_t plans;          /* kept by now */
+    size_t plans;          /* plans that the runner keeps after this run */
 } lz_run_stats;
 
 /* Runs the graph once. Inputs do not change, even where the graph writes to them; an output that is a view

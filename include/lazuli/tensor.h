@@ -1,5 +1,4 @@
-/* tensor.h - contexts and tensors: what a program is written with, besides the operators
- * of ops.h.
+/* tensor.h - contexts and tensors. The operators on tensors are in ops.h.
  *
  * A context records operator calls; one thread at a time may use it. Nothing runs until a sync:
  * a value is read or printed, or lz_mark_step is called. A call that fails returns an inert
@@ -21,7 +20,7 @@ extern "C" {
 /* Events that lz_forbid can forbid. */
 typedef enum lz_events {
     LZ_SYNC = 1,     /* a graph is run */
-    LZ_FALLBACK = 2, /* an operator runs on the CPU, because its device cannot */
+    LZ_FALLBACK = 2, /* an operator runs on the CPU, because its device does not support it */
     LZ_COMPILE = 4,  /* a graph is compiled */
     LZ_COPY = 8      /* elements are copied from one device to another, or to the host */
 } lz_events;
@@ -38,9 +37,9 @@ typedef struct lz_options {
     size_t trim_bytes;          /* more bytes of pending nodes cause a sync; 0: 4 GiB */
     const char *force_fallback; /* "aten::sub,aten::mul": run on the CPU; NULL: LAZULI_FORCE_FALLBACK.
                                    With or without the overload; an unknown operator is an error */
-    const char *
-        replicas;    /* "cpu:0,cpu:1": devices that run the same program. A new graph is compiled for all
-                        of these devices at once; contexts on the others then find it in the cache. NULL: none */
+    const char *replicas; /* "cpu:0,cpu:1": devices that run the same program. A new graph is compiled for all
+                             of these devices at once; contexts on the other devices then find the compiled
+                             graph in the cache. NULL: none */
     bool ts_cuda;    /* "cpu" without a number means a CUDA device, as with LAZULI_TS_CUDA; an error if there
                         is none */
     int cpu_devices; /* number of CPU devices, cpu:0 and up; never reduced; 0: LAZULI_CPU_DEVICES, or 1 */
@@ -86,7 +85,7 @@ LZ_API lz_tensor *lz_from_memory(lz_ctx *c, lz_dtype d, lz_ints sizes, const voi
 LZ_API lz_tensor *lz_from_foreign(lz_ctx *c, lz_dtype d, lz_ints sizes, lz_ints strides, void *data,
                                   void (*drop)(void *owner), void *owner);
 /* Copies the elements to `data`, row-major, in the tensor's dtype. size: bytes of the memory, at least those
- * of the elements. Reading a pending tensor is a step: it runs all that is pending. */
+ * of the elements. Reading a pending tensor runs all that is pending, as lz_mark_step does. */
 LZ_API bool lz_read(lz_tensor *t, void *data, size_t size);
 /* The element of a tensor with one element; i and re are both set. For an inert tensor, and after an error:
  * kind LZ_SCALAR_NONE, i 0, re NaN. */
@@ -163,7 +162,7 @@ typedef struct lz_random_state {
     uint64_t seed, position;
 } lz_random_state;
 
-/* Of the context's own generator, which draws unless a call names another one. */
+/* For the context's own generator, which draws the numbers of every call that names no other generator. */
 LZ_API void lz_manual_seed(lz_ctx *c, uint64_t seed); /* from position 0 */
 LZ_API lz_random_state lz_get_random_state(const lz_ctx *c);
 LZ_API void lz_set_random_state(lz_ctx *c, lz_random_state s);
@@ -175,8 +174,9 @@ LZ_API void lz_set_random_state(lz_ctx *c, lz_random_state s);
  *     lz_tensor *y = lz_multinomial(c, weights, 3, .generator = g);
  *     lz_generator_free(g);
  *
- * A call reads the state when it is recorded, and advances the generator. So a generator may be freed, or set
- * to another state, before the call has run, also after its context is closed. It draws in one context. */
+ * A call reads the state when the call is recorded, and advances the generator. So a generator may be freed,
+ * or set to another state, before the call has run, also after its context is closed. A generator draws in
+ * one context only. */
 #define lz_generator_create(c, seed) lz_generator_create_at((c), LZ_HERE, (seed))
 LZ_API lz_generator *lz_generator_create_at(lz_ctx *c, lz_loc at, uint64_t seed); /* NULL: out of memory */
 LZ_API void lz_generator_free(lz_generator *g); /* NULL and a context's own generator are left alone */

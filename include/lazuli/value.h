@@ -1,8 +1,8 @@
-/* value.h - the types that operator calls are made of: handles, scalars, lists,
- * options, and lz_value, which holds a value of any kind. Everything here is passed by value
- * or borrowed for the call; only tensors have owners, and a list of tensors that a
- * call returns belongs, array and tensors, to the scope it was made in. Numbers of the
- * enumerations are those of PyTorch, because graphs and files carry them. */
+/* value.h - the types of arguments and results of operators: handles, scalars, lists,
+ * options, and lz_value, which holds a value of any kind. All of them are passed by value
+ * or borrowed for the call. Only tensors have owners: a list of tensors that a call returns,
+ * its array included, belongs to the scope that was current at the call. Enumerators have
+ * PyTorch's numbers, because graphs and files contain these numbers. */
 #ifndef LAZULI_VALUE_H
 #define LAZULI_VALUE_H
 
@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-typedef struct lz_ctx lz_ctx;             /* one thread's recording, and its first error */
+typedef struct lz_ctx lz_ctx;             /* records calls, and keeps the first error (tensor.h) */
 typedef struct lz_tensor lz_tensor;       /* NULL stands for an absent Tensor? */
 typedef struct lz_generator lz_generator; /* a source of random numbers */
 typedef struct lz_storage lz_storage;
@@ -234,7 +234,7 @@ static inline lz_floats lz_none_floats(void)
     return lz_floats_of(NULL, -1);
 }
 
-/* Any value of an operator call, for callers that know the operator only at run time.
+/* A value of any kind, for callers that know the operator only at run time.
  *
  *     kind             C type, and member of lz_value */
 #define LZ_KINDS(X)                                                                                          \
@@ -340,7 +340,7 @@ static inline lz_operand lz_operand_float(double v)
     return lz_operand_scalar(lz_scalar_float(v));
 }
 
-/* The options that a value stands for: itself, or none. */
+/* An optional int, float or bool from a value: absent where the value is of another kind. */
 static inline lz_opt_int lz_value_opt_int(lz_value v)
 {
     lz_opt_int o = { v.kind == LZ_KIND_INT, v.kind == LZ_KIND_INT ? v.integer : 0 };
@@ -359,7 +359,7 @@ static inline lz_opt_bool lz_value_opt_bool(lz_value v)
     return o;
 }
 
-/* The value of an option. */
+/* A value from an optional int, float or bool; LZ_KIND_NONE if absent. */
 static inline lz_value lz_value_of_opt_int(lz_opt_int o)
 {
     return o.has ? lz_value_integer(o.v) : lz_value_none();
@@ -382,7 +382,7 @@ static inline lz_value lz_value_of_opt_bool(lz_opt_bool o)
 
 #else
 
-/* The line of the user's program that the macro stands in. */
+/* The line of the user's program that contains the macro. */
 #define LZ_HERE ((lz_loc){ __FILE__, __LINE__, 0 })
 
 /* LZ_INTS(2, 3), and LZ_DIMS for sizes, strides and dimensions. */
@@ -436,7 +436,7 @@ static inline lz_value lz_value_of_opt_bool(lz_opt_bool o)
              : lz_value_str, default                                                                         \
              : lz_value_integer)(x)
 
-/* An option that is there: .dim = LZ_SOME(1) */
+/* An option with a value: .dim = LZ_SOME(1) */
 #define LZ_SOME(x)                                                                                           \
     {                                                                                                        \
         true, (x)                                                                                            \

@@ -227,6 +227,34 @@ void lz_json_put_cstr(lz_json_writer *w, const char *v)
     lz_json_put_str(w, lz_str_of(v));
 }
 
+#define MEMBER(name, type)                                                                                   \
+    void lz_json_member_##name(lz_json_writer *w, const char *key, type v)                                   \
+    {                                                                                                        \
+        lz_json_put_key(w, key);                                                                             \
+        lz_json_put_##name(w, v);                                                                            \
+    }
+
+MEMBER(bool, bool)
+MEMBER(int, int64_t)
+MEMBER(uint, uint64_t)
+MEMBER(double, double)
+MEMBER(cstr, const char *)
+MEMBER(str, lz_str)
+
+void lz_json_member_optional_str(lz_json_writer *w, const char *key, lz_str v)
+{
+    lz_json_put_key(w, key);
+    if (v.ptr)
+        lz_json_put_str(w, v);
+    else
+        lz_json_put_null(w);
+}
+
+void lz_json_member_optional_cstr(lz_json_writer *w, const char *key, const char *v)
+{
+    lz_json_member_optional_str(w, key, v ? lz_str_of(v) : (lz_str){ 0 });
+}
+
 lz_err *lz_json_finish(const lz_json_writer *w)
 {
     LZ_TRY(lz_text_check(w->text));

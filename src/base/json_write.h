@@ -43,6 +43,17 @@ void lz_json_put_double(lz_json_writer *w, double v); /* finite; 1 is written 1.
 void lz_json_put_cstr(lz_json_writer *w, const char *v);
 void lz_json_put_str(lz_json_writer *w, lz_str v);
 
+/* A member of an object: a key and its value. An optional text whose ptr (or v) is NULL is written as null.
+ */
+void lz_json_member_bool(lz_json_writer *w, const char *key, bool v);
+void lz_json_member_int(lz_json_writer *w, const char *key, int64_t v);
+void lz_json_member_uint(lz_json_writer *w, const char *key, uint64_t v);
+void lz_json_member_double(lz_json_writer *w, const char *key, double v);
+void lz_json_member_cstr(lz_json_writer *w, const char *key, const char *v);
+void lz_json_member_str(lz_json_writer *w, const char *key, lz_str v);
+void lz_json_member_optional_cstr(lz_json_writer *w, const char *key, const char *v);
+void lz_json_member_optional_str(lz_json_writer *w, const char *key, lz_str v);
+
 /* LZ_ERR_ARG for a mistake (LZ_ERR_LIMIT: nested too deep), LZ_ERR_MEMORY if the text ran out of memory. The
  * text is then incomplete. */
 LZ_MUST_USE lz_err *lz_json_finish(const lz_json_writer *w);

@@ -31,14 +31,7 @@ static void put_bytes(lz_json_writer *w, const char *text)
 
 static void put_time(lz_json_writer *w, const char *key, uint64_t ns)
 {
-    lz_json_put_key(w, key);
-    lz_json_put_double(w, (double)ns / 1000);
-}
-
-static void put_uint(lz_json_writer *w, const char *key, uint64_t v)
-{
-    lz_json_put_key(w, key);
-    lz_json_put_uint(w, v);
+    lz_json_member_double(w, key, (double)ns / 1000);
 }
 
 static void put_text(lz_json_writer *w, const char *key, const char *v)
@@ -68,15 +61,14 @@ static void put_sources(const lz_launch_facts *f, lz_json_writer *w, lz_text *sc
 static void put_launch_args(const lz_prof_launch *l, const lz_prof_event *e, lz_json_writer *w,
                             lz_text *scratch)
 {
-    put_uint(w, "read", l->facts.read);
-    put_uint(w, "written", l->facts.written);
+    lz_json_member_uint(w, "read", l->facts.read);
+    lz_json_member_uint(w, "written", l->facts.written);
     put_text(w, "by",
              !l->facts.is_kernel ? (l->by ? l->by : "own")
              : e->compiled       ? "compiled"
                                  : "interpreted");
     if (l->facts.flops > 0) {
-        lz_json_put_key(w, "flops");
-        lz_json_put_double(w, l->facts.flops);
+        lz_json_member_double(w, "flops", l->facts.flops);
     }
     put_sources(&l->facts, w, scratch);
 }
@@ -84,10 +76,10 @@ static void put_launch_args(const lz_prof_launch *l, const lz_prof_event *e, lz_
 static void put_span_args(const lz_prof_event *e, lz_json_writer *w)
 {
     if (e->bytes)
-        put_uint(w, "bytes", e->bytes);
+        lz_json_member_uint(w, "bytes", e->bytes);
     if (e->file) {
         put_text(w, "file", e->file);
-        put_uint(w, "line", (uint64_t)e->line);
+        lz_json_member_uint(w, "line", (uint64_t)e->line);
     }
 }
 
@@ -101,8 +93,8 @@ static void put_event(const lz_profile *p, const lz_prof_event *e, lz_json_write
     put_text(w, "ph", "X");
     put_time(w, "ts", e->start);
     put_time(w, "dur", e->ns);
-    put_uint(w, "pid", (uint64_t)getpid());
-    put_uint(w, "tid", e->thread);
+    lz_json_member_uint(w, "pid", (uint64_t)getpid());
+    lz_json_member_uint(w, "tid", e->thread);
     lz_json_put_key(w, "args");
     lz_json_begin_object(w);
     if (l)
@@ -118,8 +110,8 @@ static void put_thread(const lz_profile *p, size_t i, lz_json_writer *w)
     lz_json_begin_object(w);
     put_text(w, "name", "thread_name");
     put_text(w, "ph", "M");
-    put_uint(w, "pid", (uint64_t)getpid());
-    put_uint(w, "tid", i);
+    lz_json_member_uint(w, "pid", (uint64_t)getpid());
+    lz_json_member_uint(w, "tid", i);
     lz_json_put_key(w, "args");
     lz_json_begin_object(w);
     put_text(w, "name", p->threads.data[i].name);
@@ -133,7 +125,7 @@ static lz_err *write_trace(const lz_profile *p, lz_text *out, lz_text *scratch)
     lz_json_writer_init(&w, out, LZ_JSON_COMPACT);
     lz_json_begin_object(&w);
     put_text(&w, "displayTimeUnit", "ns");
-    put_uint(&w, "lost", p->lost);
+    lz_json_member_uint(&w, "lost", p->lost);
     lz_json_put_key(&w, "traceEvents");
     lz_json_begin_array(&w);
     for (size_t i = 0; i < p->threads.len; i++)

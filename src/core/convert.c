@@ -113,10 +113,10 @@ STORE(complex_c64, c64, c128, { (float)w.re, (float)w.im })
 STORE(complex_c128, c128, c128, w)
 
 /* By wide type: the functions that load and store a dtype. */
-typedef struct passage {
+typedef struct conversion_row {
     load_fn *load[WIDE_COUNT];
     store_fn *store[WIDE_COUNT];
-} passage;
+} conversion_row;
 
 #define WHOLE(x)                                                                                             \
     {                                                                                                        \
@@ -140,7 +140,7 @@ typedef struct passage {
         }                                                                                                    \
     }
 
-static const passage passages[LZ_DTYPE_NUMBERS] = {
+static const conversion_row conversions[LZ_DTYPE_NUMBERS] = {
     [LZ_BOOL] = WHOLE(bool),   [LZ_U8] = WHOLE(u8),   [LZ_I8] = WHOLE(i8),     [LZ_I16] = WHOLE(i16),
     [LZ_I32] = WHOLE(i32),     [LZ_I64] = WHOLE(i64), [LZ_F16] = FLOAT(f16),   [LZ_BF16] = FLOAT(bf16),
     [LZ_F32] = FLOAT(f32),     [LZ_F64] = FLOAT(f64), [LZ_C32] = COMPLEX(c32), [LZ_C64] = COMPLEX(c64),
@@ -179,8 +179,8 @@ static void copy_run(size_t size, const char *src, ptrdiff_t src_step, char *dst
         copy[size](src, src_step, dst, dst_step, n);
 }
 
-static void convert_run(const passage *from, const char *src, ptrdiff_t src_step, const passage *to,
-                        char *dst, ptrdiff_t dst_step, int64_t n, wide w)
+static void convert_run(const conversion_row *from, const char *src, ptrdiff_t src_step,
+                        const conversion_row *to, char *dst, ptrdiff_t dst_step, int64_t n, wide w)
 {
     wides tile;
     for (int64_t i = 0; i < n; i += TILE) {
@@ -199,7 +199,7 @@ void lz_convert_run(lz_dtype from, const void *src, ptrdiff_t src_step, lz_dtype
     if (from == to && from != LZ_BOOL)
         copy_run(f->size, src, src_step, dst, dst_step, n);
     else
-        convert_run(&passages[from], src, src_step, &passages[to], dst, dst_step, n,
+        convert_run(&conversions[from], src, src_step, &conversions[to], dst, dst_step, n,
                     passage_of(f->category, t->category));
 }
 
@@ -213,7 +213,7 @@ lz_scalar lz_element_get(lz_dtype d, const void *p)
     lz_category c = lz_dtype_category(d);
     if (c == LZ_CATEGORY_NONE)
         return lz_scalar_none();
-    passages[d].load[passage_of(c, c)](p, 0, 1, &w);
+    conversions[d].load[passage_of(c, c)](p, 0, 1, &w);
     if (c == LZ_CATEGORY_COMPLEX)
         return lz_scalar_complex(w.c.re, w.c.im);
     if (c == LZ_CATEGORY_FLOAT)

@@ -3,7 +3,7 @@
 #include "core/convert.h"
 #include "harness/replay_impl.h"
 #include "script/executor.h"
-#include "script/xtensor.h"
+#include "script/script_tensor.h"
 #include <math.h>
 
 /* ---- values ---- */
@@ -81,7 +81,7 @@ static lz_err *read_tensor_value(const texts *t, const lz_json *number, lz_scrip
 {
     lz_array a;
     LZ_TRY(tensor_at(t, number, &a));
-    lz_err *e = lz_xtensor_of_array(&a, out);
+    lz_err *e = lz_script_tensor_of_array(&a, out);
     lz_array_deinit(&a);
     return e;
 }
@@ -208,9 +208,9 @@ static lz_err *same(texts *t, lz_script_value got, lz_script_value want, int dep
 
 static lz_err *run_inputs(texts *t, lz_executor *x, lz_script_value inputs, lz_script_value *out)
 {
-    lz_exec_env env = { .threads = t->r->threads,
-                        .memory = t->r->memory,
-                        .separate = t->r->options->separate };
+    lz_script_env env = { .threads = t->r->threads,
+                          .memory = t->r->memory,
+                          .separate = t->r->options->separate };
     LZ_VEC(lz_script_value) results = { 0 };
     size_t n = lz_executor_outputs(x);
     LZ_TRY(lz_vec_reserve(&results, n + 1));

@@ -60,8 +60,7 @@ static void put_tensor(lz_json_writer *w, const lz_save_item *t, const place *p)
 {
     lz_json_put_key(w, t->name);
     lz_json_begin_object(w);
-    lz_json_put_key(w, "dtype");
-    lz_json_put_cstr(w, lz_safetensors_dtype(t->dtype));
+    lz_json_member_cstr(w, "dtype", lz_safetensors_dtype(t->dtype));
     lz_json_put_key(w, "shape");
     lz_json_begin_array(w);
     for (int64_t i = 0; i < t->sizes.n; i++)

@@ -230,7 +230,7 @@ lz_err *lz_native_codes_find(const lz_kernel *k, const lz_native_variant *v, int
     int64_t before = atomic_fetch_add_explicit(&e->elements, elements, memory_order_relaxed);
     int want = before >= HOT - elements ? LZ_WANT_CODE : elements >= LOOK_AT ? LZ_WANT_LOOK : LZ_WANT_NOTHING;
     if (want > atomic_load_explicit(&e->asked, memory_order_relaxed))
-        lz_native_ask(e, want);
+        lz_native_request(e, want);
     return NULL;
 }
 

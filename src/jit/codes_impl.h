@@ -59,7 +59,7 @@ LZ_MUST_USE lz_err *
 lz_native_codes_metrics_add(lz_metrics *m); /* from now on m receives the metrics; may be NULL */
 void lz_native_codes_metrics_remove(lz_metrics *m);
 void lz_native_make(lz_native_slot *e, int want);       /* on the calling thread */
-void lz_native_ask(lz_native_slot *e, int want);        /* on the background thread */
+void lz_native_request(lz_native_slot *e, int want);    /* on the background thread */
 struct lz_native_thread *lz_native_thread_take(void);   /* with the lock held: tells the thread to stop */
 void lz_native_thread_join(struct lz_native_thread *t); /* without the lock; NULL is allowed */
 void lz_native_thread_end(

@@ -382,7 +382,7 @@ static void start_thread(lz_native_codes *c)
 }
 
 /* If no thread can be started the kernel stays interpreted and a later run tries again. */
-void lz_native_ask(lz_native_slot *e, int want)
+void lz_native_request(lz_native_slot *e, int want)
 {
     lz_native_codes *c = &lz_native_codes_all;
     take_lock(c);

@@ -266,11 +266,11 @@ typedef struct places {
 } places;
 
 /* Lists of registers by the position of their first write, and of their last read. */
-typedef struct calendar {
+typedef struct lifetimes {
     uint16_t *begin, *end, *next_begin, *next_end; /* linked lists; 0 ends one */
-} calendar;
+} lifetimes;
 
-static lz_err *make_calendar(const maker *m, lz_arena *work, calendar *c)
+static lz_err *make_lifetimes(const maker *m, lz_arena *work, lifetimes *c)
 {
     const lz_program *p = m->p;
     LZ_TRY(lz_arena_new(work, &c->begin, p->n_code + 1));
@@ -302,7 +302,7 @@ static void give_place(lz_program *p, places *by_size, uint16_t r)
     p->units += p->registers[r].size;
 }
 
-static void take_places(const lz_program *p, const calendar *c, places *by_size, uint32_t now)
+static void take_places(const lz_program *p, const lifetimes *c, places *by_size, uint32_t now)
 {
     for (uint16_t r = c->end[now]; r; r = c->next_end[r]) {
         places *s = &by_size[p->registers[r].size / 3];
@@ -317,10 +317,10 @@ static lz_err *place_registers(maker *m)
 {
     lz_program *p = m->p;
     places by_size[SIZES] = { { 0 } };
-    calendar c = { 0 };
+    lifetimes c = { 0 };
     for (int i = 0; i < SIZES; i++)
         LZ_TRY(lz_arena_new(m->work, &by_size[i].free, p->n_registers));
-    LZ_TRY(make_calendar(m, m->work, &c));
+    LZ_TRY(make_lifetimes(m, m->work, &c));
     for (uint32_t now = 0; now < p->n_code; now++) {
         bool early = p->code[now].kind == LZ_INSTR_FN;
         if (early)

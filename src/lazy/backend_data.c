@@ -117,7 +117,7 @@ bool lz_data_is_sole(const lz_data *d)
     return atomic_load_explicit(&d->count, memory_order_acquire) == 1;
 }
 
-lz_data_state lz_data_look(const lz_data *d)
+lz_data_state lz_data_state_of(const lz_data *d)
 {
     return (lz_data_state)atomic_load_explicit(&d->state, memory_order_acquire);
 }
@@ -183,7 +183,7 @@ static void wait_for(lz_data *d)
 
 lz_err *lz_data_failure(const lz_data *d)
 {
-    assert(lz_data_look(d) == LZ_DATA_FAILED);
+    assert(lz_data_state_of(d) == LZ_DATA_FAILED);
     if (d->failure_code == LZ_ERR_MEMORY && !d->failure)
         return lz_err_oom();
     const char *why = d->failure_code == LZ_ERR_BUSY ? lz_lost_in_fork : "the value was not computed";
@@ -194,12 +194,12 @@ lz_err *lz_data_failure(const lz_data *d)
 
 lz_err *lz_data_wait(lz_data *d)
 {
-    if (lz_data_look(d) == LZ_DATA_EMPTY) {
+    if (lz_data_state_of(d) == LZ_DATA_EMPTY) {
         lz_span span = lz_span_begin();
         wait_for(d);
         lz_span_end(&span, &(lz_span_note){ .phase = LZ_PHASE_WAIT });
     }
-    return lz_data_look(d) == LZ_DATA_FULL ? NULL : lz_data_failure(d);
+    return lz_data_state_of(d) == LZ_DATA_FULL ? NULL : lz_data_failure(d);
 }
 
 lz_err *lz_data_read(lz_data *d, lz_dtype logical, const lz_host_tensor *out)

@@ -42,7 +42,7 @@ void lz_data_fail(lz_data *d, const lz_err *why);
 
 extern const char lz_lost_in_fork[];
 
-lz_data_state lz_data_look(const lz_data *d);
+lz_data_state lz_data_state_of(const lz_data *d);
 lz_err *lz_data_failure(const lz_data *d); /* requires a failed handle */
 
 /* Waits until the handle is full or failed; the error says why. Data that another thread was computing when

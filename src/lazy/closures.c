@@ -21,10 +21,10 @@ struct lz_closures {
     lz_err *error; /* the first error of a closure on the thread */
 };
 
-typedef struct errand {
+typedef struct queued_closure {
     lz_closures *of;
     closure closure;
-} errand;
+} queued_closure;
 
 lz_err *lz_closures_create(size_t most, lz_closures **out)
 {
@@ -90,7 +90,7 @@ static lz_err *call(const closure *x)
 
 static void run_errand(void *user)
 {
-    errand *r = user;
+    queued_closure *r = user;
     lz_closures *c = r->of;
     lz_err *e = has_failed(c) ? NULL : call(&r->closure);
     if (e) {
@@ -105,10 +105,10 @@ static lz_err *hand_over(lz_closures *c, closure x)
 {
     if (!c->queue)
         LZ_TRY(lz_queue_create(1, &c->queue));
-    errand *r = lz_mem_alloc(sizeof *r);
+    queued_closure *r = lz_mem_alloc(sizeof *r);
     if (!r)
         return lz_err_oom();
-    *r = (errand){ c, x };
+    *r = (queued_closure){ c, x };
     lz_queue_wait_below(c->queue, c->most);
     lz_err *e = lz_queue_push(c->queue, run_errand, drop_errand, r);
     if (e)

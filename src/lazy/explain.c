@@ -8,18 +8,18 @@
  * left out: one changed attribute would make every node that depends on it look new. */
 enum { COMPARED = 32 }; /* the most recently used graphs of the cache */
 
-typedef struct trait {
+typedef struct node_facts {
     uint64_t hash; /* of the node's own facts */
     uint32_t place;
-} trait;
+} node_facts;
 
-typedef struct portrait {
+typedef struct graph_facts {
     lz_graph_index places;
-    trait *traits;  /* sorted */
-    uint64_t *hash; /* by place */
-} portrait;
+    node_facts *nodes; /* sorted */
+    uint64_t *hash;    /* by place */
+} graph_facts;
 
-static uint64_t look_at(const lz_flat_node *n)
+static uint64_t hash_facts(const lz_flat_node *n)
 {
     uint64_t head[] = { n->op, (uint64_t)n->nin << 32 | n->nout };
     lz_hash h = lz_hash_bytes(head, sizeof head);
@@ -30,33 +30,34 @@ static uint64_t look_at(const lz_flat_node *n)
 
 static int by_hash(const void *pa, const void *pb)
 {
-    const trait *a = pa, *b = pb;
+    const node_facts *a = pa, *b = pb;
     if (a->hash != b->hash)
         return a->hash < b->hash ? -1 : 1;
     return a->place < b->place ? -1 : a->place > b->place;
 }
 
-static lz_err *draw(lz_arena *a, const uint64_t *words, portrait *out)
+static lz_err *collect_facts(lz_arena *a, const uint64_t *words, graph_facts *out)
 {
     LZ_TRY(lz_graph_index_init(a, words, &out->places));
-    LZ_TRY(lz_arena_new(a, &out->traits, out->places.n));
+    LZ_TRY(lz_arena_new(a, &out->nodes, out->places.n));
     LZ_TRY(lz_arena_new(a, &out->hash, out->places.n));
     for (uint32_t i = 0; i < out->places.n; i++) {
         lz_flat_node n = lz_flat_read(out->places.at[i]);
-        out->hash[i] = look_at(&n);
-        out->traits[i] = (trait){ out->hash[i], i };
+        out->hash[i] = hash_facts(&n);
+        out->nodes[i] = (node_facts){ out->hash[i], i };
     }
     if (out->places.n)
-        qsort(out->traits, out->places.n, sizeof *out->traits, by_hash);
+        qsort(out->nodes, out->places.n, sizeof *out->nodes, by_hash);
     return NULL;
 }
 
 /* Counts pairs of equal nodes. Marks nodes without a partner where the arrays are not NULL. */
-static uint32_t in_common(const portrait *x, const portrait *y, bool *alone_x, bool *alone_y)
+static uint32_t in_common(const graph_facts *x, const graph_facts *y, bool *alone_x, bool *alone_y)
 {
     uint32_t i = 0, k = 0, same = 0;
     while (i < x->places.n || k < y->places.n) {
-        const trait *a = i < x->places.n ? &x->traits[i] : NULL, *b = k < y->places.n ? &y->traits[k] : NULL;
+        const node_facts *a = i < x->places.n ? &x->nodes[i] : NULL,
+                         *b = k < y->places.n ? &y->nodes[k] : NULL;
         bool both = a && b && a->hash == b->hash, left = !both && a && (!b || a->hash < b->hash);
         if (left && alone_x)
             alone_x[a->place] = true;
@@ -73,7 +74,7 @@ static uint32_t in_common(const portrait *x, const portrait *y, bool *alone_x, b
 
 typedef struct search {
     lz_arena *arena;
-    portrait own, nearest;
+    graph_facts own, nearest;
     const lz_flat *flat;
     const lz_loc *locs; /* of the most similar graph; copied */
     uint32_t same;
@@ -95,7 +96,7 @@ static lz_err *keep(search *s, const lz_flat *f, const lz_loc *locs)
     memcpy(own, locs, n * sizeof *own);
     s->locs = own;
     s->found = true;
-    return draw(s->arena, words, &s->nearest);
+    return collect_facts(s->arena, words, &s->nearest);
 }
 
 /* The similarity of two graphs: the nodes in common, less the nodes of one graph only. */
@@ -107,12 +108,12 @@ static int64_t likeness(uint32_t same, uint32_t n, uint32_t m)
 static bool compare(void *user, const lz_flat *f, const lz_loc *locs, const lz_executable *r)
 {
     search *s = user;
-    portrait p;
+    graph_facts p;
     (void)r;
     if (lz_hash_eq(f->hash, s->flat->hash)) /* the graph itself, compiled meanwhile */
         return true;
     lz_arena_mark before = lz_arena_save(s->arena);
-    s->error = draw(s->arena, f->words, &p);
+    s->error = collect_facts(s->arena, f->words, &p);
     if (s->error)
         return false;
     uint32_t same = in_common(&s->own, &p, NULL, NULL), n = s->own.places.n;
@@ -262,7 +263,7 @@ static lz_err *put_difference(search *s, lz_text *out, const lz_loc *locs)
 
 static lz_err *explain(search *s, lz_cache *c, const lz_loc *locs, lz_text *out)
 {
-    LZ_TRY(draw(s->arena, s->flat->words, &s->own));
+    LZ_TRY(collect_facts(s->arena, s->flat->words, &s->own));
     s->base = lz_arena_save(s->arena);
     lz_cache_each(c, compare, s);
     if (s->error)

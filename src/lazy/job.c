@@ -78,7 +78,7 @@ static void drop_placeholder(lz_job *j, uint32_t i)
 
 static void mark_failed(lz_job *j, uint32_t i, const lz_err *why)
 {
-    if (!j->results[i] || lz_data_look(j->results[i]) != LZ_DATA_EMPTY)
+    if (!j->results[i] || lz_data_state_of(j->results[i]) != LZ_DATA_EMPTY)
         return;
     drop_placeholder(j, i);
     lz_data_fail(j->results[i], why);
@@ -340,7 +340,7 @@ static lz_err *fail_dependents_of_leaves(partial_run *r)
         if (lz_flat_read(r->places.at[i]).op)
             continue;
         lz_data *d = r->job->leaves[leaf++];
-        if (lz_data_look(d) != LZ_DATA_FAILED)
+        if (lz_data_state_of(d) != LZ_DATA_FAILED)
             continue;
         lz_err *why = lz_data_failure(d);
         lz_err *e = fail_dependents(r, i, why, &any);
@@ -394,9 +394,9 @@ static bool take_leaves(lz_job *j)
     bool good = true;
     for (uint32_t i = 0; i < j->nleaves; i++) {
         lz_data *d = j->leaves[i];
-        if (lz_data_look(d) == LZ_DATA_EMPTY)
+        if (lz_data_state_of(d) == LZ_DATA_EMPTY)
             lz_err_free(lz_data_wait(d));
-        good = good && lz_data_look(d) == LZ_DATA_FULL;
+        good = good && lz_data_state_of(d) == LZ_DATA_FULL;
         j->args[i].data = d->payload;
         j->args[i].donated = lz_data_is_sole(d);
     }

@@ -1,14 +1,15 @@
 /* layout.h - the strides of new tensors: PyTorch's rules.
  *
  * The entry of an operator names its rule (fields `strides` and `memory`, docs/formulas.md):
- *   operands             as PyTorch's TensorIterator has it: the order of dimensions that the operands'
- *                        strides have; the first operand whose strides decide between two dimensions wins
+ *   operands             as in PyTorch's TensorIterator: dimensions are ordered by the operands' strides;
+ *                        the first operand whose strides differ for two dimensions decides their order
  *   operands_and_number  as `operands`, where one operand is a number
  *   like                 the strides of one argument, without gaps
  *   format               channels last if a certain argument is, else row-major
  *   common_format        channels last if all arguments are; any_format: if one argument is
- *   order                the order of dimensions of one argument, whose sizes may be others
- *   index                of an argument that is indexed: the order of what is not, indices decide the rest
+ *   order                the order of dimensions of one argument, which may have other sizes
+ *   index                indexing by tensors: dimensions without an index keep the argument's order; the
+ *                        indices decide about the other dimensions
  *   rot90                like, with two dimensions exchanged for each quarter turn; a full turn: row-major
  *   roll                 format, if each named dimension is shifted
  *   stacked              common_format of the concatenated tensors, with the dimension split

@@ -10,7 +10,7 @@ typedef struct question {
     lz_arena *scratch;
 } question;
 
-bool lz_op_looks(const lz_op_row *op)
+bool lz_op_may_view(const lz_op_row *op)
 {
     for (uint32_t i = 0; i < op->nreturns; i++)
         if (op->returns[i].argument != LZ_NO_ARGUMENT && !op->returns[i].write)
@@ -194,7 +194,7 @@ static bool gives_tensors(const lz_op_row *op)
 lz_err *lz_op_infer(lz_lower *b, const lz_op_row *op, const lz_low_value *args, lz_low_value *results,
                     size_t *n)
 {
-    bool views = lz_op_looks(op) || !gives_tensors(op);
+    bool views = lz_op_may_view(op) || !gives_tensors(op);
     b->shape_only = !views;
     lz_err *e = (views ? lz_op_lower_as_is : lz_op_lower)(b, op, args, results, n);
     if (!e || views || lz_err_code(e) != LZ_ERR_UNSUPPORTED || !lz_op_can_lower(op))

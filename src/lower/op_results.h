@@ -17,7 +17,7 @@ typedef struct lz_result {
 } lz_result;
 
 /* Whether some result may be a view of an argument. */
-bool lz_op_looks(const lz_op_row *op);
+bool lz_op_may_view(const lz_op_row *op);
 
 /* Infers the results of an operator for lz_op_result: only sizes and dtypes are valid, and the nodes must
  * not be run. args have an input node for each tensor. b->nonzero is called if sizes depend on elements. */

@@ -131,14 +131,14 @@ static lz_err *add_part(builder *x, part p, const lz_low_value *v, int *flags)
 
 enum { PARTS = 6 };
 
-typedef struct recipe {
+typedef struct routine_lowering {
     lz_routine routine;
     const char *name; /* of PyTorch's kernel, for messages */
     part parts[PARTS];
     int results;
-} recipe;
+} routine_lowering;
 
-static lz_err *call(lz_lower *b, const recipe *r, const lz_low_value *args, lz_low_value *results)
+static lz_err *call(lz_lower *b, const routine_lowering *r, const lz_low_value *args, lz_low_value *results)
 {
     builder x = { .b = b, .routine = r->routine, .name = r->name };
     int flags = 0;
@@ -151,7 +151,7 @@ static lz_err *call(lz_lower *b, const recipe *r, const lz_low_value *args, lz_l
 #define ROUTINE(NAME, ID, KERNEL, RESULTS, ...)                                                              \
     lz_err *lz_lower__routine_##NAME(lz_lower *b, const lz_low_value *args, lz_low_value *results)           \
     {                                                                                                        \
-        static const recipe r = { LZ_ROUTINE_##ID, KERNEL, { __VA_ARGS__ }, RESULTS };                       \
+        static const routine_lowering r = { LZ_ROUTINE_##ID, KERNEL, { __VA_ARGS__ }, RESULTS };             \
         return call(b, &r, args, results);                                                                   \
     }
 

@@ -16,7 +16,7 @@ LZ_MUST_USE lz_err *lz_transpose_products(lz_lower *dag, const lz_low_node **out
 
 /* Copies inputs that short reductions read across and many times into an order that vectors can read. *dag
  * becomes a new DAG in the same arena. */
-LZ_MUST_USE lz_err *lz_turn_inputs(lz_lower *dag, const lz_low_node **outputs, size_t n);
+LZ_MUST_USE lz_err *lz_relayout_inputs(lz_lower *dag, const lz_low_node **outputs, size_t n);
 
 /* The pass "views" (pass_views.c): a new DAG in the same arena, without unused nodes, in which views are as
  * near to the inputs as possible. moved: the outputs in the new DAG. An output that was no input does not

@@ -2,18 +2,15 @@
  * (x y)'. So the gradient of a layer's weight has the memory order of the weight, and an update walks
  * along its rows. */
 #include "core/strides.h"
-#include "lower/lower_impl.h"
 #include "plan/dag_passes.h"
+#include "plan/dag_rewrite.h"
 
 typedef struct transposer {
-    const lz_lower *dag;
-    lz_lower *b;
-    uint32_t *uses; /* by node: number of uses by needed nodes and as an output */
+    lz_dag_rewrite w;
     bool *seen; /* by node: a view of the node is used, or a kernel with strided operands reads the node */
     const lz_low_node *
         *products; /* by view: the product that the view shows, if the product is to be transposed */
     bool any;
-    const lz_low_node **now;
 } transposer;
 
 static bool is_view(const lz_low_node *n)
@@ -24,11 +21,11 @@ static bool is_view(const lz_low_node *n)
 static void count_uses(transposer *t, const lz_low_node *const *outputs, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        t->uses[outputs[i]->id]++;
-    for (uint32_t i = t->dag->n_nodes; i-- > 0;) {
-        const lz_low_node *x = t->dag->nodes[i];
-        for (int k = 0; t->uses[i] && k < x->nin; k++) {
-            t->uses[x->in[k]->id]++;
+        t->w.uses[outputs[i]->id]++;
+    for (uint32_t i = t->w.dag->n_nodes; i-- > 0;) {
+        const lz_low_node *x = t->w.dag->nodes[i];
+        for (int k = 0; t->w.uses[i] && k < x->nin; k++) {
+            t->w.uses[x->in[k]->id]++;
             t->seen[x->in[k]->id] |= x->kind == LZ_LOW_CALL || is_view(x);
         }
     }
@@ -41,7 +38,7 @@ static lz_err *is_transpose_of(const transposer *t, const lz_low_node *n, const 
     const int64_t *s = product->sizes;
     lz_shape strides;
     lz_group_view v;
-    LZ_TRY(lz_view_resolve(t->b->arena, n, &v));
+    LZ_TRY(lz_view_resolve(t->w.dag->arena, n, &v));
     *ok = v.base == product && v.offset == 0 && n->numel == product->numel && s[1] > 1 && s[2] > 1
           && lz_strides_view(LZ_INTS(s[0], s[2], s[1]), LZ_INTS(s[1] * s[2], 1, s[2]), lz_low_node_sizes(n),
                              &strides);
@@ -56,12 +53,12 @@ static lz_err *find(transposer *t, const lz_low_node *n)
 {
     const lz_low_node *x = n;
     bool ok;
-    if (!is_view(n) || (t->seen[n->id] && t->uses[n->id] == 1))
+    if (!is_view(n) || (t->seen[n->id] && t->w.uses[n->id] == 1))
         return NULL;
     do
         x = x->in[0];
-    while (is_view(x) && t->uses[x->id] == 1);
-    if (x->kind != LZ_LOW_CALL || x->op != LZ_CALL_MATMUL || t->uses[x->id] != 1)
+    while (is_view(x) && t->w.uses[x->id] == 1);
+    if (x->kind != LZ_LOW_CALL || x->op != LZ_CALL_MATMUL || t->w.uses[x->id] != 1)
         return NULL;
     LZ_TRY(is_transpose_of(t, n, x, &ok));
     if (!ok)
@@ -69,63 +66,34 @@ static lz_err *find(transposer *t, const lz_low_node *n)
     t->products[n->id] = x;
     t->any = true;
     for (const lz_low_node *y = n->in[0]; y != x; y = y->in[0])
-        t->uses[y->id] = 0;
-    t->uses[x->id] = 0;
+        t->w.uses[y->id] = 0;
+    t->w.uses[x->id] = 0;
     return NULL;
 }
 
-static lz_err *transpose(transposer *t, const lz_low_node *product, lz_ints sizes, const lz_low_node **out)
+static lz_err *transpose(void *user, lz_dag_rewrite *w, const lz_low_node *n, const lz_low_node **out)
 {
     static const int64_t swap[] = { 0, 2, 1 };
-    const lz_low_node *x, *y;
-    t->b->origin = product->origin;
-    LZ_TRY(lz_low_permute(t->b, t->now[product->in[1]->id], swap, &x));
-    LZ_TRY(lz_low_permute(t->b, t->now[product->in[0]->id], swap, &y));
-    LZ_TRY(lz_low_matmul_to(t->b, x, y, (lz_dtype)product->dtype, out));
-    return lz_low_reshape(t->b, *out, sizes, out);
-}
-
-static lz_err *rebuild(transposer *t, const lz_low_node *n, const lz_low_node **out)
-{
-    const lz_low_node **in;
-    if (t->products[n->id])
-        return transpose(t, t->products[n->id], lz_low_node_sizes(n), out);
-    LZ_TRY(lz_arena_new(t->b->arena, &in, n->nin + 1));
-    for (int i = 0; i < n->nin; i++)
-        in[i] = t->now[n->in[i]->id];
-    t->b->origin = n->origin;
-    return lz_low_again(t->b, n, in, lz_low_node_sizes(n), out);
-}
-
-static lz_err *rebuild_all(transposer *t, const lz_low_node **outputs, size_t n)
-{
-    for (uint32_t i = 0; i < t->dag->n_nodes; i++)
-        if (t->uses[i])
-            LZ_TRY(rebuild(t, t->dag->nodes[i], &t->now[i]));
-    for (size_t i = 0; i < n; i++)
-        outputs[i] = t->now[outputs[i]->id];
-    return NULL;
+    const transposer *t = user;
+    const lz_low_node *product = t->products[n->id], *x, *y;
+    if (!product)
+        return NULL;
+    w->b.origin = product->origin;
+    LZ_TRY(lz_low_permute(&w->b, w->now[product->in[1]->id], swap, &x));
+    LZ_TRY(lz_low_permute(&w->b, w->now[product->in[0]->id], swap, &y));
+    LZ_TRY(lz_low_matmul_to(&w->b, x, y, (lz_dtype)product->dtype, out));
+    return lz_low_reshape(&w->b, *out, lz_low_node_sizes(n), out);
 }
 
 lz_err *lz_transpose_products(lz_lower *dag, const lz_low_node **outputs, size_t n)
 {
-    lz_lower made;
-    size_t all = dag->n_nodes + 1;
-    transposer t = { .dag = dag, .b = &made };
-    lz_low_init(&made, dag->arena);
-    LZ_TRY(lz_arena_new(dag->arena, &t.uses, all));
-    LZ_TRY(lz_arena_new(dag->arena, &t.seen, all));
-    LZ_TRY(lz_arena_new(dag->arena, &t.products, all));
-    LZ_TRY(lz_arena_new(dag->arena, &t.now, all));
+    transposer t = { .any = false };
+    LZ_TRY(lz_dag_rewrite_init(&t.w, dag));
+    LZ_TRY(lz_arena_new(dag->arena, &t.seen, dag->n_nodes + 1));
+    LZ_TRY(lz_arena_new(dag->arena, &t.products, dag->n_nodes + 1));
     count_uses(&t, outputs, n);
     for (uint32_t i = dag->n_nodes; i-- > 0;)
-        if (t.uses[i])
+        if (t.w.uses[i])
             LZ_TRY(find(&t, dag->nodes[i]));
-    if (!t.any)
-        return NULL;
-    lz_err *e = rebuild_all(&t, outputs, n);
-    lz_low_deinit(e ? &made : dag);
-    if (!e)
-        *dag = made;
-    return e;
+    return t.any ? lz_dag_rewrite_run(&t.w, transpose, &t, outputs, n) : NULL;
 }

@@ -199,7 +199,7 @@ lz_err *lz_move_views(const lz_lower *dag, const lz_low_node *const *outputs, si
     lz_low_init(out, dag->arena);
     lz_err *e = move(&m, outputs, n, moved);
     e = e ? e : lz_transpose_products(out, moved, n);
-    e = e ? e : lz_turn_inputs(out, moved, n);
+    e = e ? e : lz_relayout_inputs(out, moved, n);
     if (e)
         lz_low_deinit(out);
     return e;

@@ -137,11 +137,11 @@ static lz_err *give(allocator *a, size_t at, size_t size)
 }
 
 /* Buffers by the launch that first, or last, needs their memory. */
-typedef struct calendar {
+typedef struct lifetimes {
     uint32_t *begin, *end, *next_begin, *next_end; /* 1 + index */
-} calendar;
+} lifetimes;
 
-static lz_err *make_calendar(lz_arena *a, const lz_plan *p, const uint32_t *block, calendar *c)
+static lz_err *make_lifetimes(lz_arena *a, const lz_plan *p, const uint32_t *block, lifetimes *c)
 {
     uint32_t *last;
     LZ_TRY(lz_arena_new(a, &c->begin, p->n_launches + 1));
@@ -165,7 +165,7 @@ static lz_err *make_calendar(lz_arena *a, const lz_plan *p, const uint32_t *bloc
     return NULL;
 }
 
-static lz_err *place_temporaries(lz_plan *p, const uint32_t *block, const calendar *c)
+static lz_err *place_temporaries(lz_plan *p, const uint32_t *block, const lifetimes *c)
 {
     allocator a = { 0 };
     lz_err *e = NULL;
@@ -222,14 +222,14 @@ static bool temporaries_fit(const lz_plan *p, const uint32_t *block)
 static lz_err *plan_memory(lz_plan *p, lz_arena *scratch)
 {
     uint32_t *block;
-    calendar c = { 0 };
+    lifetimes c = { 0 };
     lz_plan_find_tails(p);
     lz_plan_find_packed_weights(p);
     lz_plan_find_lives(p);
     LZ_TRY(lz_arena_new(scratch, &block, p->n_buffers + 1));
     for (uint32_t i = 0; i < p->n_buffers; i++)
         block[i] = lz_plan_root(p, i);
-    LZ_TRY(make_calendar(scratch, p, block, &c));
+    LZ_TRY(make_lifetimes(scratch, p, block, &c));
     LZ_TRY(place_temporaries(p, block, &c));
     assert(temporaries_fit(p, block));
     p->peak = p->temp_bytes ? lz_buffer_capacity(p->temp_bytes) : 0;

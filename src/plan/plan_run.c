@@ -227,7 +227,7 @@ static void profile_launch(const runner *r, const lz_span *s, lz_launch_numbers 
     lz_span_end_launch(s, &l, r->p->launches[i].tail ? &rows : NULL);
 }
 
-static lz_err *run_one_told(runner *r, lz_launch_numbers at, size_t i)
+static lz_err *run_one_profiled(runner *r, lz_launch_numbers at, size_t i)
 {
     const lz_plan_launch *l = &r->p->launches[i];
     launch_report t = { .ran = false };
@@ -254,7 +254,7 @@ static lz_err *launch(runner *r)
     for (size_t i = 0; i < r->p->n_launches; i++) {
         const lz_plan_launch *l = &r->p->launches[i];
         assert(!l->kernel != !l->call && (!l->tail || i + 1 < r->p->n_launches));
-        lz_err *e = profiled ? run_one_told(r, at, i) : run_one(r, i);
+        lz_err *e = profiled ? run_one_profiled(r, at, i) : run_one(r, i);
         if (e && r->args->failed)
             *r->args->failed = l->origin;
         LZ_TRY(e);

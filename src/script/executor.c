@@ -3,7 +3,7 @@
 #include "base/vec.h"
 #include "graph/script_value_type.h"
 #include "script/inst.h"
-#include "script/xtensor.h"
+#include "script/script_tensor.h"
 
 struct lz_executor {
     lz_script_program *program;
@@ -58,7 +58,7 @@ typedef struct frame {
 
 typedef struct machine {
     lz_script_program *p;
-    lz_exec_env *env;
+    lz_script_env *env;
     lz_script_value *slots;
     frame stack[LZ_BLOCK_DEPTH + 2];
     int depth;
@@ -255,7 +255,7 @@ static void give_outputs(machine *m, lz_script_value *out)
         out[i] = take_result(m, m->p->main, i);
 }
 
-lz_err *lz_executor_run(lz_executor *x, const lz_script_value *in, size_t nin, lz_exec_env *env,
+lz_err *lz_executor_run(lz_executor *x, const lz_script_value *in, size_t nin, lz_script_env *env,
                         lz_script_value *out)
 {
     machine *m = lz_mem_zalloc(1, sizeof *m);

@@ -19,7 +19,7 @@ size_t lz_executor_outputs(const lz_executor *x);
 
 /* Inputs are borrowed; their arrays do not change, even where the graph writes to them. Gives one count of
  * each output; none on failure. */
-LZ_MUST_USE lz_err *lz_executor_run(lz_executor *x, const lz_script_value *in, size_t nin, lz_exec_env *env,
+LZ_MUST_USE lz_err *lz_executor_run(lz_executor *x, const lz_script_value *in, size_t nin, lz_script_env *env,
                                     lz_script_value *out);
 
 /* Plans made so far. */

@@ -12,8 +12,8 @@ typedef struct operand {
 } operand;
 
 typedef struct calling {
-    lz_func *f;
-    lz_func_call *c;
+    lz_functionalizer *f;
+    lz_functionalize_call *c;
     lz_lower b;
     lz_low_value args[LZ_ARGS_MAX], results[LZ_ARGS_MAX];
     size_t n;
@@ -22,7 +22,7 @@ typedef struct calling {
     LZ_VEC(lz_result) made;        /* tensors of all results, also those inside lists */
 } calling;
 
-void lz_func_call_deinit(lz_func_call *c)
+void lz_functionalize_call_deinit(lz_functionalize_call *c)
 {
     for (uint32_t i = 0; i < c->n; i++)
         lz_script_value_release(c->results[i]);
@@ -77,7 +77,7 @@ static lz_err *add_gaps(calling *q, size_t first, const lz_low_value *list)
 
 static lz_err *find_arg(calling *q, uint32_t i)
 {
-    const lz_func_arg *a = &q->c->args[i];
+    const lz_functionalize_arg *a = &q->c->args[i];
     const lz_arg_row *row = &q->c->op->args[i];
     lz_arg_source source = { .b = &q->b, .tensor = tensor_value, .user = q };
     size_t first = q->operands.len;
@@ -154,31 +154,31 @@ static lz_script_value number_of_scalar(lz_scalar s)
 }
 
 /* The value of an omitted argument that precedes a given one. */
-static lz_err *default_value(lz_func *f, const lz_value *v, lz_ssa_value **out)
+static lz_err *default_value(lz_functionalizer *f, const lz_value *v, lz_ssa_value **out)
 {
     if (!v)
-        return lz_func_constant(f, lz_script_value_none(), out);
+        return lz_functionalize_constant(f, lz_script_value_none(), out);
     switch (v->kind) {
     case LZ_KIND_INT:
-        return lz_func_constant(f, lz_script_value_int(v->integer), out);
+        return lz_functionalize_constant(f, lz_script_value_int(v->integer), out);
     case LZ_KIND_FLOAT:
-        return lz_func_constant(f, lz_script_value_float(v->real), out);
+        return lz_functionalize_constant(f, lz_script_value_float(v->real), out);
     case LZ_KIND_BOOL:
-        return lz_func_constant(f, lz_script_value_bool(v->truth), out);
+        return lz_functionalize_constant(f, lz_script_value_bool(v->truth), out);
     case LZ_KIND_SCALAR:
-        return lz_func_constant(f, number_of_scalar(v->scalar), out);
+        return lz_functionalize_constant(f, number_of_scalar(v->scalar), out);
     case LZ_KIND_DTYPE:
-        return lz_func_constant(
+        return lz_functionalize_constant(
             f, v->dtype == LZ_DTYPE_NONE ? lz_script_value_none() : lz_script_value_int(v->dtype), out);
     case LZ_KIND_INTS:
-        return v->ints.n < 0 ? lz_func_constant(f, lz_script_value_none(), out)
-                             : lz_func_ints(f, v->ints, out);
+        return v->ints.n < 0 ? lz_functionalize_constant(f, lz_script_value_none(), out)
+                             : lz_functionalize_ints(f, v->ints, out);
     default:
-        return lz_func_constant(f, lz_script_value_none(), out);
+        return lz_functionalize_constant(f, lz_script_value_none(), out);
     }
 }
 
-static lz_err *plain_value(lz_func *f, const lz_func_arg *a, lz_ssa_value **out)
+static lz_err *plain_value(lz_functionalizer *f, const lz_functionalize_arg *a, lz_ssa_value **out)
 {
     if (a->local != LZ_NO_LOCAL && f->numbers[a->local]) {
         *out = f->numbers[a->local];
@@ -188,19 +188,19 @@ static lz_err *plain_value(lz_func *f, const lz_func_arg *a, lz_ssa_value **out)
         *out = f->constants[a->local];
         return NULL;
     }
-    LZ_TRY(lz_func_constant(f, a->value, out));
+    LZ_TRY(lz_functionalize_constant(f, a->value, out));
     if (a->local != LZ_NO_LOCAL)
         f->constants[a->local] = *out;
     return NULL;
 }
 
-static lz_err *item_value(lz_func *f, lz_script_value v, lz_ssa_value **out)
+static lz_err *item_value(lz_functionalizer *f, lz_script_value v, lz_ssa_value **out)
 {
     return lz_script_value_is_described(v) ? lz_described_value(f, lz_described_of(v), out)
-                                           : lz_func_constant(f, v, out);
+                                           : lz_functionalize_constant(f, v, out);
 }
 
-static lz_err *list_value(lz_func *f, lz_script_value v, bool nullable, lz_ssa_value **out)
+static lz_err *list_value(lz_functionalizer *f, lz_script_value v, bool nullable, lz_ssa_value **out)
 {
     lz_ssa_value **items;
     lz_ssa_node *n;
@@ -213,12 +213,13 @@ static lz_err *list_value(lz_func *f, lz_script_value v, bool nullable, lz_ssa_v
     if (nullable)
         LZ_TRY(lz_type_optional(&f->g->types, type, &type));
     LZ_TRY(lz_type_list(&f->g->types, type, &type));
-    LZ_TRY(lz_func_node(f, "prim::ListConstruct", items, (uint32_t)count, &type, 1, &n));
+    LZ_TRY(lz_functionalize_node(f, "prim::ListConstruct", items, (uint32_t)count, &type, 1, &n));
     *out = n->out[0];
     return NULL;
 }
 
-static lz_err *arg_value(lz_func *f, const lz_arg_row *row, const lz_func_arg *a, lz_ssa_value **out)
+static lz_err *arg_value(lz_functionalizer *f, const lz_arg_row *row, const lz_functionalize_arg *a,
+                         lz_ssa_value **out)
 {
     if (!a->is_given)
         return default_value(f, row->default_value, out);
@@ -245,7 +246,7 @@ static lz_err *find_types(calling *q, const lz_type **types)
         const lz_low_value *v = &q->results[i];
         types[i] = lz_type_leaf(LZ_GRAPH_TYPE_TENSOR);
         if (v->kind == LZ_LOW_VALUE_TENSOR)
-            LZ_TRY(lz_func_type(q->f, q->made.data[k++].spec, &types[i]));
+            LZ_TRY(lz_functionalize_type(q->f, q->made.data[k++].spec, &types[i]));
         else if (v->kind == LZ_LOW_VALUE_NUMBER)
             types[i] = number_type(&q->c->op->returns[i]);
         else if (v->kind == LZ_LOW_VALUE_LIST) {
@@ -257,7 +258,7 @@ static lz_err *find_types(calling *q, const lz_type **types)
 }
 
 /* The first random operator adds seed and stream to the inputs of the graph. */
-static lz_err *add_seed(lz_func *f)
+static lz_err *add_seed(lz_functionalizer *f)
 {
     lz_static_graph_input in = { .number = LZ_SCALAR_INT };
     const lz_type *type = lz_type_leaf(LZ_GRAPH_TYPE_INT);
@@ -265,11 +266,13 @@ static lz_err *add_seed(lz_func *f)
     if (f->out->seed)
         return NULL;
     f->out->seed = (uint32_t)f->out->inputs.len + 1;
-    LZ_TRY(lz_func_param(f, type, &in, (lz_func_source){ .kind = LZ_FUNC_SEED }, &unused));
-    return lz_func_param(f, type, &in, (lz_func_source){ .kind = LZ_FUNC_STREAM }, &unused);
+    LZ_TRY(lz_functionalize_param(f, type, &in, (lz_functionalize_source){ .kind = LZ_FUNCTIONALIZE_SEED },
+                                  &unused));
+    return lz_functionalize_param(f, type, &in, (lz_functionalize_source){ .kind = LZ_FUNCTIONALIZE_STREAM },
+                                  &unused);
 }
 
-static lz_err *copy_attributes(lz_func *f, lz_ssa_node *to)
+static lz_err *copy_attributes(lz_functionalizer *f, lz_ssa_node *to)
 {
     const lz_ssa_node *from = f->a->insts[f->index].node;
     for (uint32_t i = 0; i < from->nattrs; i++)
@@ -280,7 +283,7 @@ static lz_err *copy_attributes(lz_func *f, lz_ssa_node *to)
 
 static lz_err *emit(calling *q, lz_ssa_node **out)
 {
-    lz_func *f = q->f;
+    lz_functionalizer *f = q->f;
     const lz_op_row *op = q->c->op;
     lz_ssa_value *in[LZ_ARGS_MAX];
     const lz_type *types[LZ_ARGS_MAX];
@@ -293,7 +296,7 @@ static lz_err *emit(calling *q, lz_ssa_node **out)
     if (q->b.next_stream && !placed)
         LZ_TRY(add_seed(f));
     LZ_TRY(find_types(q, types));
-    LZ_TRY(lz_func_op(f, op, in, nin, types, (uint32_t)q->n, out));
+    LZ_TRY(lz_functionalize_op(f, op, in, nin, types, (uint32_t)q->n, out));
     return placed ? copy_attributes(f, *out) : NULL;
 }
 
@@ -346,8 +349,8 @@ static lz_err *unpack(calling *q, size_t first, size_t n, lz_ssa_value *list, lz
         return NULL;
     LZ_TRY(lz_arena_new(&q->f->scratch, &types, n + 1));
     for (size_t i = 0; i < n; i++)
-        LZ_TRY(lz_func_type(q->f, q->made.data[first + i].spec, &types[i]));
-    LZ_TRY(lz_func_node(q->f, "prim::ListUnpack", &list, 1, types, (uint32_t)n, &node));
+        LZ_TRY(lz_functionalize_type(q->f, q->made.data[first + i].spec, &types[i]));
+    LZ_TRY(lz_functionalize_node(q->f, "prim::ListUnpack", &list, 1, types, (uint32_t)n, &node));
     *out = node->out;
     return NULL;
 }
@@ -454,7 +457,7 @@ static lz_err *run(calling *q)
     return give_results(q, node);
 }
 
-lz_err *lz_func_call_run(lz_func *f, lz_func_call *c)
+lz_err *lz_functionalize_call_run(lz_functionalizer *f, lz_functionalize_call *c)
 {
     calling q = { .f = f, .c = c };
     lz_arena arena;

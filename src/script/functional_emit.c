@@ -3,7 +3,7 @@
 #include "op/op_table.h"
 #include "script/functionalize_impl.h"
 
-lz_err *lz_func_type(lz_func *f, const lz_spec *s, const lz_type **out)
+lz_err *lz_functionalize_type(lz_functionalizer *f, const lz_spec *s, const lz_type **out)
 {
     lz_tensor_facts facts = {
         .dtype = (lz_dtype)s->dtype, .rank = s->ndim, .sizes = s->sizes, .requires_grad = -1
@@ -11,8 +11,8 @@ lz_err *lz_func_type(lz_func *f, const lz_spec *s, const lz_type **out)
     return lz_type_tensor(&f->g->types, &facts, out);
 }
 
-lz_err *lz_func_param(lz_func *f, const lz_type *type, const lz_static_graph_input *in, lz_func_source source,
-                      lz_ssa_value **out)
+lz_err *lz_functionalize_param(lz_functionalizer *f, const lz_type *type, const lz_static_graph_input *in,
+                               lz_functionalize_source source, lz_ssa_value **out)
 {
     lz_str name;
     LZ_TRY(lz_arena_printf(&f->g->arena, &name, "p%zu", f->out->inputs.len));
@@ -24,7 +24,7 @@ lz_err *lz_func_param(lz_func *f, const lz_type *type, const lz_static_graph_inp
 
 /* ---- nodes ---- */
 
-static lz_err *append(lz_func *f, lz_ssa_spec *spec, lz_ssa_node **out)
+static lz_err *append(lz_functionalizer *f, lz_ssa_spec *spec, lz_ssa_node **out)
 {
     const lz_ssa_node *from = f->index < f->a->n ? f->a->insts[f->index].node : NULL;
     spec->loc = from ? from->loc : (lz_loc){ 0 };
@@ -38,20 +38,20 @@ static lz_err *append(lz_func *f, lz_ssa_spec *spec, lz_ssa_node **out)
     return NULL;
 }
 
-lz_err *lz_func_node(lz_func *f, const char *name, lz_ssa_value *const *in, uint32_t nin,
-                     const lz_type *const *types, uint32_t nout, lz_ssa_node **out)
+lz_err *lz_functionalize_node(lz_functionalizer *f, const char *name, lz_ssa_value *const *in, uint32_t nin,
+                              const lz_type *const *types, uint32_t nout, lz_ssa_node **out)
 {
     lz_ssa_spec spec = { .in = in, .nin = nin, .types = types, .nout = nout };
     LZ_TRY(lz_ssa_symbol_get(f->g, lz_str_of(name), &spec.sym));
     return append(f, &spec, out);
 }
 
-lz_err *lz_func_op(lz_func *f, const lz_op_row *op, lz_ssa_value *const *in, uint32_t nin,
-                   const lz_type *const *types, uint32_t nout, lz_ssa_node **out)
+lz_err *lz_functionalize_op(lz_functionalizer *f, const lz_op_row *op, lz_ssa_value *const *in, uint32_t nin,
+                            const lz_type *const *types, uint32_t nout, lz_ssa_node **out)
 {
     lz_str name;
     LZ_TRY(lz_arena_printf(&f->scratch, &name, "%s::%.*s", op->ns, op->base, op->name));
-    LZ_TRY(lz_func_node(f, name.ptr, in, nin, types, nout, out));
+    LZ_TRY(lz_functionalize_node(f, name.ptr, in, nin, types, nout, out));
     (*out)->op = op;
     return NULL;
 }
@@ -59,7 +59,7 @@ lz_err *lz_func_op(lz_func *f, const lz_op_row *op, lz_ssa_value *const *in, uin
 /* ---- constants ---- */
 
 /* NOLINTNEXTLINE(misc-no-recursion): at most LZ_TYPE_DEPTH deep */
-static lz_err *type_of(lz_func *f, lz_script_value v, int depth, const lz_type **out)
+static lz_err *type_of(lz_functionalizer *f, lz_script_value v, int depth, const lz_type **out)
 {
     static const lz_type_kind kinds[] = {
         [LZ_SCRIPT_VALUE_NONE] = LZ_GRAPH_TYPE_NONE, [LZ_SCRIPT_VALUE_BOOL] = LZ_GRAPH_TYPE_BOOL,
@@ -79,7 +79,7 @@ static lz_err *type_of(lz_func *f, lz_script_value v, int depth, const lz_type *
     return NULL;
 }
 
-lz_err *lz_func_constant(lz_func *f, lz_script_value v, lz_ssa_value **out)
+lz_err *lz_functionalize_constant(lz_functionalizer *f, lz_script_value v, lz_ssa_value **out)
 {
     const lz_type *type;
     lz_ssa_node *n;
@@ -90,7 +90,7 @@ lz_err *lz_func_constant(lz_func *f, lz_script_value v, lz_ssa_value **out)
     return NULL;
 }
 
-lz_err *lz_func_ints(lz_func *f, lz_ints v, lz_ssa_value **out)
+lz_err *lz_functionalize_ints(lz_functionalizer *f, lz_ints v, lz_ssa_value **out)
 {
     lz_script_value list;
     LZ_TRY(lz_script_value_list_make((size_t)v.n, &list));
@@ -98,67 +98,68 @@ lz_err *lz_func_ints(lz_func *f, lz_ints v, lz_ssa_value **out)
     for (int64_t i = 0; !e && i < v.n; i++)
         e = lz_script_value_push(list, lz_script_value_int(v.v[i]));
     if (!e)
-        e = lz_func_constant(f, list, out);
+        e = lz_functionalize_constant(f, list, out);
     lz_script_value_release(list);
     return e;
 }
 
 /* ---- views and writes ---- */
 
-static lz_err *tensor_op(lz_func *f, lz_op op, lz_ssa_value *const *in, uint32_t nin, const lz_spec *s,
-                         lz_ssa_value **out)
+static lz_err *tensor_op(lz_functionalizer *f, lz_op op, lz_ssa_value *const *in, uint32_t nin,
+                         const lz_spec *s, lz_ssa_value **out)
 {
     const lz_type *type;
     lz_ssa_node *n;
-    LZ_TRY(lz_func_type(f, s, &type));
-    LZ_TRY(lz_func_op(f, &lz_op_table[op], in, nin, &type, 1, &n));
+    LZ_TRY(lz_functionalize_type(f, s, &type));
+    LZ_TRY(lz_functionalize_op(f, &lz_op_table[op], in, nin, &type, 1, &n));
     *out = n->out[0];
     return NULL;
 }
 
-static lz_err *place(lz_func *f, const lz_spec *s, int64_t offset, lz_ssa_value **in)
+static lz_err *place(lz_functionalizer *f, const lz_spec *s, int64_t offset, lz_ssa_value **in)
 {
-    LZ_TRY(lz_func_ints(f, lz_spec_sizes(s), &in[0]));
-    LZ_TRY(lz_func_ints(f, lz_spec_strides(s), &in[1]));
-    return lz_func_constant(f, lz_script_value_int(offset), &in[2]);
+    LZ_TRY(lz_functionalize_ints(f, lz_spec_sizes(s), &in[0]));
+    LZ_TRY(lz_functionalize_ints(f, lz_spec_strides(s), &in[1]));
+    return lz_functionalize_constant(f, lz_script_value_int(offset), &in[2]);
 }
 
-lz_err *lz_func_strided(lz_func *f, lz_ssa_value *base, const lz_spec *s, int64_t offset, lz_ssa_value **out)
+lz_err *lz_functionalize_strided(lz_functionalizer *f, lz_ssa_value *base, const lz_spec *s, int64_t offset,
+                                 lz_ssa_value **out)
 {
     lz_ssa_value *in[4] = { base };
     LZ_TRY(place(f, s, offset, in + 1));
     return tensor_op(f, LZ_OP_as_strided, in, 4, s, out);
 }
 
-lz_err *lz_func_scatter(lz_func *f, lz_ssa_value *base, const lz_spec *base_spec, lz_ssa_value *part,
-                        const lz_spec *s, int64_t offset, lz_ssa_value **out)
+lz_err *lz_functionalize_scatter(lz_functionalizer *f, lz_ssa_value *base, const lz_spec *base_spec,
+                                 lz_ssa_value *part, const lz_spec *s, int64_t offset, lz_ssa_value **out)
 {
     lz_ssa_value *in[5] = { base, part };
     LZ_TRY(place(f, s, offset, in + 2));
     return tensor_op(f, LZ_OP_as_strided_scatter, in, 5, base_spec, out);
 }
 
-lz_err *lz_func_permute(lz_func *f, lz_ssa_value *x, const lz_spec *to, const int64_t *dims,
-                        lz_ssa_value **out)
+lz_err *lz_functionalize_permute(lz_functionalizer *f, lz_ssa_value *x, const lz_spec *to,
+                                 const int64_t *dims, lz_ssa_value **out)
 {
     lz_ssa_value *in[2] = { x };
-    LZ_TRY(lz_func_ints(f, (lz_ints){ dims, to->ndim }, &in[1]));
+    LZ_TRY(lz_functionalize_ints(f, (lz_ints){ dims, to->ndim }, &in[1]));
     return tensor_op(f, LZ_OP_permute, in, 2, to, out);
 }
 
-lz_err *lz_func_last(lz_func *f, lz_ssa_value *x, const lz_spec *to, int64_t dim, int64_t size,
-                     lz_ssa_value **out)
+lz_err *lz_functionalize_last(lz_functionalizer *f, lz_ssa_value *x, const lz_spec *to, int64_t dim,
+                              int64_t size, lz_ssa_value **out)
 {
     lz_ssa_value *in[4] = { x };
-    LZ_TRY(lz_func_constant(f, lz_script_value_int(dim), &in[1]));
-    LZ_TRY(lz_func_constant(f, lz_script_value_int(size - 1), &in[2]));
-    LZ_TRY(lz_func_constant(f, lz_script_value_int(1), &in[3]));
+    LZ_TRY(lz_functionalize_constant(f, lz_script_value_int(dim), &in[1]));
+    LZ_TRY(lz_functionalize_constant(f, lz_script_value_int(size - 1), &in[2]));
+    LZ_TRY(lz_functionalize_constant(f, lz_script_value_int(1), &in[3]));
     return tensor_op(f, LZ_OP_narrow, in, 4, to, out);
 }
 
-lz_err *lz_func_cast(lz_func *f, lz_ssa_value *x, const lz_spec *to, lz_ssa_value **out)
+lz_err *lz_functionalize_cast(lz_functionalizer *f, lz_ssa_value *x, const lz_spec *to, lz_ssa_value **out)
 {
     lz_ssa_value *in[2] = { x };
-    LZ_TRY(lz_func_constant(f, lz_script_value_int(to->dtype), &in[1]));
+    LZ_TRY(lz_functionalize_constant(f, lz_script_value_int(to->dtype), &in[1]));
     return tensor_op(f, LZ_OP__to_copy, in, 2, to, out);
 }

@@ -21,11 +21,11 @@ static lz_err *storage_make(lz_dtype d, int64_t numel, lz_described_storage **ou
     return NULL;
 }
 
-lz_err *lz_described_view(lz_func *f, lz_described_storage *s, const lz_spec *spec, int64_t offset,
+lz_err *lz_described_view(lz_functionalizer *f, lz_described_storage *s, const lz_spec *spec, int64_t offset,
                           lz_script_value *out)
 {
     (void)f;
-    LZ_TRY(lz_xtensor_extend(sizeof(lz_described), &s->storage, spec, offset, out));
+    LZ_TRY(lz_script_tensor_extend(sizeof(lz_described), &s->storage, spec, offset, out));
     lz_described *t = lz_described_of(*out);
     t->spec = spec;
     t->self = -1;
@@ -38,7 +38,8 @@ static void set_value(lz_described *t, lz_ssa_value *value)
     t->version = t->x.storage->head.version;
 }
 
-lz_err *lz_described_fresh(lz_func *f, lz_ssa_value *value, const lz_spec *spec, lz_script_value *out)
+lz_err *lz_described_fresh(lz_functionalizer *f, lz_ssa_value *value, const lz_spec *spec,
+                           lz_script_value *out)
 {
     lz_described_storage *s;
     LZ_TRY(storage_make((lz_dtype)spec->dtype, spec->numel, &s));
@@ -54,20 +55,22 @@ lz_err *lz_described_fresh(lz_func *f, lz_ssa_value *value, const lz_spec *spec,
 
 /* ---- tensors of the caller ---- */
 
-static lz_err *tensor_param(lz_func *f, const lz_spec *s, lz_ints strides, uint32_t tensor,
+static lz_err *tensor_param(lz_functionalizer *f, const lz_spec *s, lz_ints strides, uint32_t tensor,
                             lz_ssa_value **out)
 {
     const lz_type *type;
     lz_static_graph_input in = { .dtype = (lz_dtype)s->dtype, .sizes = lz_spec_sizes(s), .strides = strides };
-    LZ_TRY(lz_func_type(f, s, &type));
-    return lz_func_param(f, type, &in, (lz_func_source){ LZ_FUNC_TENSOR, tensor }, out);
+    LZ_TRY(lz_functionalize_type(f, s, &type));
+    return lz_functionalize_param(f, type, &in, (lz_functionalize_source){ LZ_FUNCTIONALIZE_TENSOR, tensor },
+                                  out);
 }
 
 /* Describes the whole storage of tensor i. It has the sizes of the tensor if the tensor shows all elements
  * in storage order, otherwise one dimension. */
-static lz_err *whole_storage(lz_func *f, uint32_t i, const lz_spec *spec, lz_described_storage **out)
+static lz_err *whole_storage(lz_functionalizer *f, uint32_t i, const lz_spec *spec,
+                             lz_described_storage **out)
 {
-    const lz_xtensor *x = f->a->tensors[i];
+    const lz_script_tensor *x = f->a->tensors[i];
     lz_dtype d = (lz_dtype)spec->dtype;
     int64_t numel = (int64_t)(x->storage->bytes / lz_dtype_size(d));
     const lz_spec *flat = spec;
@@ -84,7 +87,8 @@ static lz_err *whole_storage(lz_func *f, uint32_t i, const lz_spec *spec, lz_des
 }
 
 /* Describes only the elements that the tensor shows: without writes nothing reads the rest of the storage. */
-static lz_err *shown_storage(lz_func *f, uint32_t i, const lz_spec *spec, lz_described_storage **out)
+static lz_err *shown_storage(lz_functionalizer *f, uint32_t i, const lz_spec *spec,
+                             lz_described_storage **out)
 {
     LZ_TRY(storage_make((lz_dtype)spec->dtype, spec->extent, out));
     assert(*out);
@@ -97,7 +101,7 @@ static lz_err *shown_storage(lz_func *f, uint32_t i, const lz_spec *spec, lz_des
     return e;
 }
 
-static lz_err *find_storage(lz_func *f, uint32_t i, const lz_spec *spec, lz_described_storage **out)
+static lz_err *find_storage(lz_functionalizer *f, uint32_t i, const lz_spec *spec, lz_described_storage **out)
 {
     if (!f->a->whole)
         return shown_storage(f, i, spec, out);
@@ -111,10 +115,10 @@ static lz_err *find_storage(lz_func *f, uint32_t i, const lz_spec *spec, lz_desc
     return NULL;
 }
 
-static lz_err *mirror_tensor(lz_func *f, lz_script_value *out)
+static lz_err *mirror_tensor(lz_functionalizer *f, lz_script_value *out)
 {
     uint32_t i = f->n_mirrored;
-    const lz_xtensor *x = f->a->tensors[i];
+    const lz_script_tensor *x = f->a->tensors[i];
     const lz_spec *spec;
     lz_described_storage *s;
     assert(i < f->a->n_tensors);
@@ -152,7 +156,7 @@ static lz_err *mirror_value(void *user, lz_script_value v, int depth, lz_script_
     return NULL;
 }
 
-lz_err *lz_described_mirror(lz_func *f, lz_script_value v, lz_script_value *out)
+lz_err *lz_described_mirror(lz_functionalizer *f, lz_script_value v, lz_script_value *out)
 {
     return mirror_value(f, v, LZ_SCRIPT_VALUE_DEPTH, out);
 }
@@ -172,7 +176,7 @@ static void storage_order(const lz_spec *s, int64_t *dims)
     }
 }
 
-lz_err *lz_described_base(lz_func *f, lz_described_storage *s, lz_ssa_value **out)
+lz_err *lz_described_base(lz_functionalizer *f, lz_described_storage *s, lz_ssa_value **out)
 {
     int64_t dims[LZ_MAX_DIMS];
     lz_shape sizes = { .n = s->spec->ndim };
@@ -184,7 +188,7 @@ lz_err *lz_described_base(lz_func *f, lz_described_storage *s, lz_ssa_value **ou
     for (int64_t d = 0; d < sizes.n; d++)
         sizes.v[d] = s->spec->sizes[dims[d]];
     LZ_TRY(lz_spec_get(f->out->specs, s->dtype, lz_shape_ints(&sizes), (lz_ints){ NULL, 0 }, &s->spec));
-    LZ_TRY(lz_func_permute(f, s->made, s->spec, dims, &s->base));
+    LZ_TRY(lz_functionalize_permute(f, s->made, s->spec, dims, &s->base));
     *out = s->base;
     return NULL;
 }
@@ -195,7 +199,7 @@ static bool shows_base(const lz_described *t, const lz_described_storage *s)
            && lz_shape_eq(lz_spec_sizes(t->spec), lz_spec_sizes(s->spec));
 }
 
-lz_err *lz_described_value(lz_func *f, lz_described *t, lz_ssa_value **out)
+lz_err *lz_described_value(lz_functionalizer *f, lz_described *t, lz_ssa_value **out)
 {
     lz_described_storage *s = lz_storage_of(t);
     lz_ssa_value *base;
@@ -204,7 +208,7 @@ lz_err *lz_described_value(lz_func *f, lz_described *t, lz_ssa_value **out)
         if (shows_base(t, s))
             set_value(t, base);
         else {
-            LZ_TRY(lz_func_strided(f, base, t->spec, t->x.offset, &base));
+            LZ_TRY(lz_functionalize_strided(f, base, t->spec, t->x.offset, &base));
             set_value(t, base);
         }
     }
@@ -214,11 +218,11 @@ lz_err *lz_described_value(lz_func *f, lz_described *t, lz_ssa_value **out)
 
 /* ---- changing ---- */
 
-lz_err *lz_described_look(lz_described *t, const lz_spec *spec, int64_t offset)
+lz_err *lz_described_set_view(lz_described *t, const lz_spec *spec, int64_t offset)
 {
     lz_spec *own;
     LZ_TRY(lz_spec_create((lz_dtype)spec->dtype, lz_spec_sizes(spec), lz_spec_strides(spec), &own));
-    lz_xtensor_look(&t->x, own, offset);
+    lz_script_tensor_set_view(&t->x, own, offset);
     t->spec = spec;
     t->value = NULL;
     return NULL;
@@ -232,7 +236,7 @@ static void begin_again(lz_described_storage *s, lz_ssa_value *made, const lz_sp
 }
 
 /* In dimensions of stride 0 all elements are written to one place: keeps the last element. */
-static lz_err *drop_expanded(lz_func *f, const lz_spec **spec, lz_ssa_value **part)
+static lz_err *drop_expanded(lz_functionalizer *f, const lz_spec **spec, lz_ssa_value **part)
 {
     for (int64_t d = 0; d < (*spec)->ndim; d++) {
         const lz_spec *s = *spec;
@@ -243,22 +247,22 @@ static lz_err *drop_expanded(lz_func *f, const lz_spec **spec, lz_ssa_value **pa
             sizes.v[i] = i == d ? 1 : s->sizes[i];
         LZ_TRY(
             lz_spec_get(f->out->specs, (lz_dtype)s->dtype, lz_shape_ints(&sizes), lz_spec_strides(s), spec));
-        LZ_TRY(lz_func_last(f, *part, *spec, d, s->sizes[d], part));
+        LZ_TRY(lz_functionalize_last(f, *part, *spec, d, s->sizes[d], part));
     }
     return NULL;
 }
 
-static lz_err *write_part(lz_func *f, lz_described *t, lz_ssa_value *part)
+static lz_err *write_part(lz_functionalizer *f, lz_described *t, lz_ssa_value *part)
 {
     lz_described_storage *s = lz_storage_of(t);
     lz_ssa_value *base;
     const lz_spec *spec = t->spec;
     LZ_TRY(lz_described_base(f, s, &base));
     LZ_TRY(drop_expanded(f, &spec, &part));
-    return lz_func_scatter(f, base, s->spec, part, spec, t->x.offset, &s->base);
+    return lz_functionalize_scatter(f, base, s->spec, part, spec, t->x.offset, &s->base);
 }
 
-lz_err *lz_described_write(lz_func *f, lz_described *t, lz_ssa_value *value)
+lz_err *lz_described_write(lz_functionalizer *f, lz_described *t, lz_ssa_value *value)
 {
     lz_described_storage *s = lz_storage_of(t);
     if (t->spec->numel == 0)
@@ -275,7 +279,7 @@ lz_err *lz_described_write(lz_func *f, lz_described *t, lz_ssa_value *value)
     return NULL;
 }
 
-static lz_err *grow(lz_func *f, lz_described_storage *s, int64_t numel)
+static lz_err *grow(lz_functionalizer *f, lz_described_storage *s, int64_t numel)
 {
     lz_ssa_value *base, *in[3];
     const lz_spec *flat, *more;
@@ -284,11 +288,11 @@ static lz_err *grow(lz_func *f, lz_described_storage *s, int64_t numel)
     LZ_TRY(lz_spec_get(f->out->specs, s->dtype, LZ_DIMS(s->numel), (lz_ints){ NULL, 0 }, &flat));
     LZ_TRY(lz_spec_get(f->out->specs, s->dtype, LZ_DIMS(numel), (lz_ints){ NULL, 0 }, &more));
     LZ_TRY(lz_described_base(f, s, &base));
-    LZ_TRY(lz_func_strided(f, base, flat, 0, &in[0]));
-    LZ_TRY(lz_func_ints(f, LZ_INTS(0, numel - s->numel), &in[1]));
-    LZ_TRY(lz_func_constant(f, lz_script_value_int(0), &in[2]));
-    LZ_TRY(lz_func_type(f, more, &type));
-    LZ_TRY(lz_func_op(f, &lz_op_table[LZ_OP_constant_pad_nd], in, 3, &type, 1, &n));
+    LZ_TRY(lz_functionalize_strided(f, base, flat, 0, &in[0]));
+    LZ_TRY(lz_functionalize_ints(f, LZ_INTS(0, numel - s->numel), &in[1]));
+    LZ_TRY(lz_functionalize_constant(f, lz_script_value_int(0), &in[2]));
+    LZ_TRY(lz_functionalize_type(f, more, &type));
+    LZ_TRY(lz_functionalize_op(f, &lz_op_table[LZ_OP_constant_pad_nd], in, 3, &type, 1, &n));
     begin_again(s, n->out[0], more);
     s->numel = numel;
     s->storage.bytes = (size_t)numel * lz_dtype_size(s->dtype);
@@ -297,10 +301,10 @@ static lz_err *grow(lz_func *f, lz_described_storage *s, int64_t numel)
     return NULL;
 }
 
-lz_err *lz_described_resize(lz_func *f, lz_described *t, const lz_spec *spec)
+lz_err *lz_described_resize(lz_functionalizer *f, lz_described *t, const lz_spec *spec)
 {
     lz_described_storage *s = lz_storage_of(t);
     if (t->x.offset + spec->extent > s->numel)
         LZ_TRY(grow(f, s, t->x.offset + spec->extent));
-    return lz_described_look(t, spec, t->x.offset);
+    return lz_described_set_view(t, spec, t->x.offset);
 }

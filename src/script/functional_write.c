@@ -12,10 +12,10 @@ typedef struct written {
 } written;
 
 typedef struct writing {
-    lz_func *f;
+    lz_functionalizer *f;
     const lz_op_row *op;
-    const lz_func_arg *args; /* of op */
-    lz_func_call *call;      /* of the functional operator */
+    const lz_functionalize_arg *args; /* of op */
+    lz_functionalize_call *call;      /* of the functional operator */
     lz_write_rule rule;
     LZ_VEC(lz_write_read) reads;
     LZ_VEC(const lz_described *) tensors; /* of reads */
@@ -59,19 +59,20 @@ static lz_err *find_written(writing *w)
     return NULL;
 }
 
-static bool is_passed(const lz_func_arg *a)
+static bool is_passed(const lz_functionalize_arg *a)
 {
     return a->is_given && a->value.kind != LZ_SCRIPT_VALUE_NONE;
 }
 
-static lz_func_arg functional_arg(const writing *w, uint32_t i)
+static lz_functionalize_arg functional_arg(const writing *w, uint32_t i)
 {
     uint32_t source = lz_write_source(w->op, i);
-    lz_func_arg a = { .local = LZ_NO_LOCAL };
+    lz_functionalize_arg a = { .local = LZ_NO_LOCAL };
     if (source != LZ_NO_ARGUMENT)
         a = w->args[source];
     if (!is_passed(&a) && w->written.len && lz_write_takes_dtype(w->op, i))
-        a = (lz_func_arg){ true, lz_script_value_int(w->written.data[0].t->spec->dtype), LZ_NO_LOCAL };
+        a = (lz_functionalize_arg){ true, lz_script_value_int(w->written.data[0].t->spec->dtype),
+                                    LZ_NO_LOCAL };
     return a;
 }
 
@@ -191,7 +192,7 @@ static lz_err *write_result(writing *w, uint32_t i)
     if (s->dtype != t->spec->dtype) {
         LZ_TRY(lz_spec_get(w->f->out->specs, (lz_dtype)t->spec->dtype, lz_spec_sizes(s), (lz_ints){ NULL, 0 },
                            &s));
-        LZ_TRY(lz_func_cast(w->f, value, s, &value));
+        LZ_TRY(lz_functionalize_cast(w->f, value, s, &value));
     }
     return lz_described_write(w->f, t, value);
 }
@@ -209,7 +210,7 @@ static lz_err *write_results(writing *w)
 static lz_err *write(writing *w)
 {
     LZ_TRY(check_overlap(w));
-    LZ_TRY(lz_func_call_run(w->f, w->call));
+    LZ_TRY(lz_functionalize_call_run(w->f, w->call));
     return write_results(w);
 }
 
@@ -244,7 +245,7 @@ static bool is_by_items(const writing *w)
 }
 
 /* The arguments of a call for item i: new lists of one item, which the caller releases. */
-static lz_err *slice(const writing *w, size_t i, lz_func_arg *out)
+static lz_err *slice(const writing *w, size_t i, lz_functionalize_arg *out)
 {
     size_t n = w->written.data[0].of;
     for (uint32_t k = 0; k < w->op->nargs; k++) {
@@ -270,12 +271,12 @@ static lz_err *write_items(const writing *w)
 {
     lz_err *e = NULL;
     for (size_t i = 0; !e && i < w->written.data[0].of; i++) {
-        lz_func_arg args[LZ_ARGS_MAX] = { 0 };
-        lz_func_call call = { .op = w->call->op };
+        lz_functionalize_arg args[LZ_ARGS_MAX] = { 0 };
+        lz_functionalize_call call = { .op = w->call->op };
         e = slice(w, i, args);
         if (!e)
-            e = lz_func_call_write(w->f, w->op, args, &call);
-        lz_func_call_deinit(&call);
+            e = lz_functionalize_call_write(w->f, w->op, args, &call);
+        lz_functionalize_call_deinit(&call);
         for (uint32_t k = 0; k < w->op->nargs; k++)
             lz_script_value_release(args[k].value);
     }
@@ -296,7 +297,8 @@ static lz_err *prepare(writing *w)
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): once, for lists of one item */
-lz_err *lz_func_call_write(lz_func *f, const lz_op_row *op, const lz_func_arg *args, lz_func_call *functional)
+lz_err *lz_functionalize_call_write(lz_functionalizer *f, const lz_op_row *op,
+                                    const lz_functionalize_arg *args, lz_functionalize_call *functional)
 {
     writing w = { .f = f, .op = op, .args = args, .call = functional };
     lz_err *e = prepare(&w);

@@ -29,9 +29,9 @@ static bool is_traced_number(const lz_script_instr *inst, uint32_t arg, lz_scrip
     return true;
 }
 
-static lz_func_arg arg_of(const lz_func *f, const lz_script_instr *inst, uint32_t i)
+static lz_functionalize_arg arg_of(const lz_functionalizer *f, const lz_script_instr *inst, uint32_t i)
 {
-    lz_func_arg a = { .local = LZ_NO_LOCAL, .value = lz_script_value_none() };
+    lz_functionalize_arg a = { .local = LZ_NO_LOCAL, .value = lz_script_value_none() };
     if (i >= inst->nin)
         return a;
     a.is_given = true;
@@ -42,12 +42,12 @@ static lz_func_arg arg_of(const lz_func *f, const lz_script_instr *inst, uint32_
     return a;
 }
 
-static lz_script_value value_arg(const lz_func *f, const lz_script_instr *inst, uint32_t i)
+static lz_script_value value_arg(const lz_functionalizer *f, const lz_script_instr *inst, uint32_t i)
 {
     return i < inst->nin ? f->env[inst->in[i]] : lz_script_value_none();
 }
 
-static void set_out(lz_func *f, const lz_script_instr *inst, uint32_t i, lz_script_value v)
+static void set_out(lz_functionalizer *f, const lz_script_instr *inst, uint32_t i, lz_script_value v)
 {
     uint32_t local = inst->out[i];
     lz_script_value_set(&f->env[local], v);
@@ -55,7 +55,7 @@ static void set_out(lz_func *f, const lz_script_instr *inst, uint32_t i, lz_scri
 }
 
 /* Moves the results of the call to the locals of the instruction. */
-static void give_results(lz_func *f, const lz_script_instr *inst, lz_func_call *c)
+static void give_results(lz_functionalizer *f, const lz_script_instr *inst, lz_functionalize_call *c)
 {
     for (uint32_t i = 0; i < inst->nout && i < c->n; i++) {
         set_out(f, inst, i, c->results[i]);
@@ -63,32 +63,32 @@ static void give_results(lz_func *f, const lz_script_instr *inst, lz_func_call *
     }
 }
 
-static lz_func_call call_of(const lz_func *f, const lz_op_row *op)
+static lz_functionalize_call call_of(const lz_functionalizer *f, const lz_op_row *op)
 {
     bool given = f->a->given && f->index == f->a->from;
-    return (lz_func_call){ .op = op,
-                           .given = given ? f->env + f->a->n_local : NULL,
-                           .n_given = given ? f->a->n_given : 0 };
+    return (lz_functionalize_call){ .op = op,
+                                    .given = given ? f->env + f->a->n_local : NULL,
+                                    .n_given = given ? f->a->n_given : 0 };
 }
 
-static lz_err *run_plain(lz_func *f, const lz_script_instr *inst)
+static lz_err *run_plain(lz_functionalizer *f, const lz_script_instr *inst)
 {
-    lz_func_call c = call_of(f, inst->node->op);
+    lz_functionalize_call c = call_of(f, inst->node->op);
     for (uint32_t i = 0; i < c.op->nargs; i++)
         c.args[i] = arg_of(f, inst, i);
-    lz_err *e = lz_func_statistics(f, &c);
+    lz_err *e = lz_functionalize_statistics(f, &c);
     if (!e)
-        e = lz_func_call_run(f, &c);
+        e = lz_functionalize_call_run(f, &c);
     if (!e)
         give_results(f, inst, &c);
-    lz_func_call_deinit(&c);
+    lz_functionalize_call_deinit(&c);
     return e;
 }
 
 /* ---- operators that write ---- */
 
 /* An argument that is written is a result of the instruction; what else is returned comes from the call. */
-static void give_written(lz_func *f, const lz_script_instr *inst, lz_func_call *c)
+static void give_written(lz_functionalizer *f, const lz_script_instr *inst, lz_functionalize_call *c)
 {
     const lz_op_row *op = inst->node->op;
     for (uint32_t i = 0; i < inst->nout && i < op->nreturns; i++) {
@@ -100,22 +100,22 @@ static void give_written(lz_func *f, const lz_script_instr *inst, lz_func_call *
     }
 }
 
-static lz_err *write_call(lz_func *f, const lz_script_instr *inst, lz_func_call *c)
+static lz_err *write_call(lz_functionalizer *f, const lz_script_instr *inst, lz_functionalize_call *c)
 {
     const lz_op_row *op = inst->node->op;
-    lz_func_arg args[LZ_ARGS_MAX];
+    lz_functionalize_arg args[LZ_ARGS_MAX];
     for (uint32_t i = 0; i < op->nargs; i++)
         args[i] = arg_of(f, inst, i);
-    lz_err *e = c->op ? lz_func_call_write(f, op, args, c) : lz_op_unsupported(op);
+    lz_err *e = c->op ? lz_functionalize_call_write(f, op, args, c) : lz_op_unsupported(op);
     if (!e)
         give_written(f, inst, c);
-    lz_func_call_deinit(c);
+    lz_functionalize_call_deinit(c);
     return e;
 }
 
-static lz_err *run_write(lz_func *f, const lz_script_instr *inst)
+static lz_err *run_write(lz_functionalizer *f, const lz_script_instr *inst)
 {
-    lz_func_call c = call_of(f, lz_write_functional(inst->node->op));
+    lz_functionalize_call c = call_of(f, lz_write_functional(inst->node->op));
     return write_call(f, inst, &c);
 }
 
@@ -134,7 +134,7 @@ static lz_err *ints_of(lz_script_value v, lz_shape *out)
     return NULL;
 }
 
-static lz_err *strided_spec(lz_func *f, const lz_script_instr *inst, const lz_described *t,
+static lz_err *strided_spec(lz_functionalizer *f, const lz_script_instr *inst, const lz_described *t,
                             const lz_spec **spec, int64_t *offset)
 {
     const lz_described_storage *s = lz_storage_of(t);
@@ -155,7 +155,7 @@ static lz_err *strided_spec(lz_func *f, const lz_script_instr *inst, const lz_de
 }
 
 /* A copy is a new row-major tensor. */
-static lz_err *copy_strided(lz_func *f, lz_script_value view, lz_script_value *out)
+static lz_err *copy_strided(lz_functionalizer *f, lz_script_value view, lz_script_value *out)
 {
     lz_described *t = lz_described_of(view);
     lz_ssa_value *value;
@@ -167,7 +167,7 @@ static lz_err *copy_strided(lz_func *f, lz_script_value view, lz_script_value *o
 }
 
 /* A copy, which is the result or is written to `out`. */
-static lz_err *give_copy(lz_func *f, const lz_script_instr *inst, lz_script_value view)
+static lz_err *give_copy(lz_functionalizer *f, const lz_script_instr *inst, lz_script_value view)
 {
     const lz_op_row *op = inst->node->op;
     lz_script_value copy;
@@ -176,13 +176,13 @@ static lz_err *give_copy(lz_func *f, const lz_script_instr *inst, lz_script_valu
         set_out(f, inst, 0, copy);
         return NULL;
     }
-    lz_func_call c = { .op = lz_write_functional(op), .given = &copy, .n_given = 1 };
+    lz_functionalize_call c = { .op = lz_write_functional(op), .given = &copy, .n_given = 1 };
     lz_err *e = write_call(f, inst, &c);
     lz_script_value_release(copy);
     return e;
 }
 
-static lz_err *run_strided(lz_func *f, const lz_script_instr *inst)
+static lz_err *run_strided(lz_functionalizer *f, const lz_script_instr *inst)
 {
     const lz_op_row *op = inst->node->op;
     lz_script_value self = value_arg(f, inst, 0), view;
@@ -193,7 +193,7 @@ static lz_err *run_strided(lz_func *f, const lz_script_instr *inst)
     lz_described *t = lz_described_of(self);
     LZ_TRY(strided_spec(f, inst, t, &spec, &offset));
     if (op->flags & LZ_OPF_INPLACE_VIEW) {
-        LZ_TRY(lz_described_look(t, spec, offset));
+        LZ_TRY(lz_described_set_view(t, spec, offset));
         set_out(f, inst, 0, lz_script_value_retain(self));
         return NULL;
     }
@@ -207,7 +207,7 @@ static lz_err *run_strided(lz_func *f, const lz_script_instr *inst)
     return e;
 }
 
-static lz_err *run_question(lz_func *f, const lz_script_instr *inst)
+static lz_err *run_question(lz_functionalizer *f, const lz_script_instr *inst)
 {
     const lz_op_row *op = inst->node->op;
     lz_storage_place places[2] = { { 0 } };
@@ -228,40 +228,40 @@ static lz_err *run_question(lz_func *f, const lz_script_instr *inst)
 
 /* ---- operators such as t_, which change the argument's view of its storage ---- */
 
-static lz_err *run_look(lz_func *f, const lz_script_instr *inst)
+static lz_err *run_look(lz_functionalizer *f, const lz_script_instr *inst)
 {
     const lz_op_row *op = inst->node->op;
     uint16_t view = lz_functional_table[op - lz_op_table].view;
-    lz_func_call c = call_of(f, view ? &lz_op_table[view] : NULL);
+    lz_functionalize_call c = call_of(f, view ? &lz_op_table[view] : NULL);
     lz_script_value self = value_arg(f, inst, 0);
     if (!c.op || !lz_script_value_is_described(self))
         return lz_op_unsupported(op);
     for (uint32_t i = 0; i < c.op->nargs; i++)
         c.args[i] = arg_of(f, inst, i);
-    lz_err *e = lz_func_call_run(f, &c);
+    lz_err *e = lz_functionalize_call_run(f, &c);
     if (!e && c.n && lz_script_value_is_described(c.results[0])
         && lz_described_of(c.results[0]) != lz_described_of(self)) {
         lz_described *t = lz_described_of(self), *v = lz_described_of(c.results[0]);
-        e = lz_described_look(t, v->spec, v->x.offset);
+        e = lz_described_set_view(t, v->spec, v->x.offset);
         t->value = v->value;
         t->version = v->version;
     }
     if (!e)
         set_out(f, inst, 0, lz_script_value_retain(self));
-    lz_func_call_deinit(&c);
+    lz_functionalize_call_deinit(&c);
     return e;
 }
 
 /* ---- any instruction ---- */
 
-static lz_err *run_host(lz_func *f, const lz_script_instr *inst)
+static lz_err *run_host(lz_functionalizer *f, const lz_script_instr *inst)
 {
     for (uint32_t i = 0; i < inst->nout; i++)
         f->constants[inst->out[i]] = NULL;
     return lz_script_instr_run(inst, f->env);
 }
 
-static lz_err *run_inst(lz_func *f, const lz_script_instr *inst)
+static lz_err *run_inst(lz_functionalizer *f, const lz_script_instr *inst)
 {
     const lz_op_row *op = inst->node->op;
     if (inst->kind != LZ_SCRIPT_INSTR_OP)
@@ -277,7 +277,7 @@ static lz_err *run_inst(lz_func *f, const lz_script_instr *inst)
 
 /* Walks the instructions up to the end, or up to one whose sizes depend on elements. That instruction has
  * changed nothing. */
-static lz_err *run_insts(lz_func *f)
+static lz_err *run_insts(lz_functionalizer *f)
 {
     for (f->index = f->a->from; f->index < f->a->n; f->index++) {
         lz_err *e = run_inst(f, &f->a->insts[f->index]);
@@ -296,18 +296,18 @@ static lz_err *run_insts(lz_func *f)
 
 /* ---- inputs ---- */
 
-static lz_err *number_param(lz_func *f, uint32_t local, lz_script_value v)
+static lz_err *number_param(lz_functionalizer *f, uint32_t local, lz_script_value v)
 {
     bool real = v.kind == LZ_SCRIPT_VALUE_FLOAT, truth = v.kind == LZ_SCRIPT_VALUE_BOOL;
     lz_static_graph_input in = { .number = real ? LZ_SCALAR_FLOAT : truth ? LZ_SCALAR_BOOL : LZ_SCALAR_INT };
     const lz_type *type = lz_type_leaf(real    ? LZ_GRAPH_TYPE_FLOAT
                                        : truth ? LZ_GRAPH_TYPE_BOOL
                                                : LZ_GRAPH_TYPE_INT);
-    lz_func_source source = { LZ_FUNC_NUMBER, (uint32_t)f->a->run_time[local] };
-    return lz_func_param(f, type, &in, source, &f->numbers[local]);
+    lz_functionalize_source source = { LZ_FUNCTIONALIZE_NUMBER, (uint32_t)f->a->run_time[local] };
+    return lz_functionalize_param(f, type, &in, source, &f->numbers[local]);
 }
 
-static lz_err *mirror_inputs(lz_func *f)
+static lz_err *mirror_inputs(lz_functionalizer *f)
 {
     for (uint32_t i = 0; i < f->a->n_constants; i++)
         f->env[f->a->constants[i].slot] = lz_script_value_retain(f->a->constants[i].value);
@@ -324,7 +324,7 @@ static lz_err *mirror_inputs(lz_func *f)
 
 /* ---- results ---- */
 
-static lz_err *add_output(lz_func *f, lz_described_storage *s)
+static lz_err *add_output(lz_functionalizer *f, lz_described_storage *s)
 {
     lz_ssa_value *base;
     if (s->output >= 0)
@@ -334,29 +334,29 @@ static lz_err *add_output(lz_func *f, lz_described_storage *s)
     return lz_ssa_input_add(f->g, f->g->block->ret, base);
 }
 
-static lz_err *find_writes(lz_func *f)
+static lz_err *find_writes(lz_functionalizer *f)
 {
     for (uint32_t i = 0; i < f->n_mirrored; i++) {
         const lz_described *t = f->mirrors[i];
         lz_described_storage *s = lz_storage_of(t);
         if (s->is_written && s->input == (int32_t)i) {
             LZ_TRY(add_output(f, s));
-            LZ_TRY(lz_vec_push(&f->out->writes, (lz_func_write){ i, (uint32_t)s->output }));
+            LZ_TRY(lz_vec_push(&f->out->writes, (lz_functionalize_write){ i, (uint32_t)s->output }));
         }
         lz_spec *now = t->x.spec;
-        const lz_xtensor *was = f->a->tensors[i];
+        const lz_script_tensor *was = f->a->tensors[i];
         bool moved = t->x.offset != (f->a->whole ? was->offset : 0)
                      || !lz_shape_eq(lz_spec_sizes(now), lz_spec_sizes(was->spec))
                      || !lz_shape_eq(lz_spec_strides(now), lz_spec_strides(was->spec));
         if (moved && t->self == (int32_t)i)
-            LZ_TRY(lz_vec_push(&f->out->looks, (lz_func_look){ i, t->spec, t->x.offset }));
+            LZ_TRY(lz_vec_push(&f->out->views, (lz_functionalize_view){ i, t->spec, t->x.offset }));
     }
     return NULL;
 }
 
 /* Numbers the tensors in a result, and makes each new storage an output of the graph. */
 /* NOLINTNEXTLINE(misc-no-recursion): at most LZ_SCRIPT_VALUE_DEPTH deep */
-static lz_err *find_source(lz_func *f, lz_script_value v, int depth)
+static lz_err *find_source(lz_functionalizer *f, lz_script_value v, int depth)
 {
     if ((v.kind == LZ_SCRIPT_VALUE_LIST || v.kind == LZ_SCRIPT_VALUE_TUPLE) && depth > 0)
         for (size_t i = 0; i < v.list->len; i++)
@@ -375,7 +375,7 @@ static lz_err *find_source(lz_func *f, lz_script_value v, int depth)
 }
 
 /* Collects the locals that are read after these instructions. */
-static lz_err *find_results(lz_func *f)
+static lz_err *find_results(lz_functionalizer *f)
 {
     for (uint32_t k = f->a->from; k < f->out->end; k++) {
         const lz_script_instr *inst = &f->a->insts[k];
@@ -383,7 +383,7 @@ static lz_err *find_results(lz_func *f)
             uint32_t local = inst->out[i];
             if (f->a->last[local] < f->out->end)
                 continue;
-            lz_func_result r = { local, lz_script_value_retain(f->env[local]) };
+            lz_functionalize_result r = { local, lz_script_value_retain(f->env[local]) };
             lz_err *e = lz_vec_push(&f->out->results, r);
             if (e)
                 lz_script_value_release(r.value);
@@ -396,9 +396,9 @@ static lz_err *find_results(lz_func *f)
 
 /* ---- the whole walk ---- */
 
-static lz_err *set_up(lz_func *f)
+static lz_err *set_up(lz_functionalizer *f)
 {
-    const lz_functionalizing *a = f->a;
+    const lz_functionalize_input *a = f->a;
     lz_arena_init(&f->out->arena);
     LZ_TRY(lz_specs_create(&f->out->specs));
     LZ_TRY(lz_graph_create(lz_ssa_operators(), &f->out->graph));
@@ -411,7 +411,7 @@ static lz_err *set_up(lz_func *f)
     return lz_arena_new(&f->out->arena, &f->out->kept, a->n_tensors + 1);
 }
 
-static lz_err *functionalize(lz_func *f)
+static lz_err *functionalize(lz_functionalizer *f)
 {
     LZ_TRY(set_up(f));
     LZ_TRY(mirror_inputs(f));
@@ -420,9 +420,9 @@ static lz_err *functionalize(lz_func *f)
     return find_results(f);
 }
 
-lz_err *lz_functionalize(const lz_functionalizing *a, lz_functional *out)
+lz_err *lz_functionalize(const lz_functionalize_input *a, lz_functional *out)
 {
-    lz_func f = { .a = a, .out = out, .index = a->n };
+    lz_functionalizer f = { .a = a, .out = out, .index = a->n };
     lz_arena_init(&f.scratch);
     lz_err *e = functionalize(&f);
     for (uint32_t i = 0; f.env && i < a->n_local + a->n_given; i++)
@@ -439,7 +439,7 @@ void lz_functional_deinit(lz_functional *f)
     lz_vec_deinit(&f->inputs);
     lz_vec_deinit(&f->sources);
     lz_vec_deinit(&f->writes);
-    lz_vec_deinit(&f->looks);
+    lz_vec_deinit(&f->views);
     lz_graph_release(f->graph);
     lz_specs_destroy(f->specs);
     lz_arena_deinit(&f->arena);

@@ -16,10 +16,10 @@
 #include "base/vec.h"
 #include "plan/static_graph.h"
 #include "script/graph_program.h"
-#include "script/xtensor.h"
+#include "script/script_tensor.h"
 
 /* The input of functionalization. */
-typedef struct lz_functionalizing {
+typedef struct lz_functionalize_input {
     const lz_script_instr *insts;
     uint32_t from, n; /* the first instruction to walk; the number of all instructions */
     uint32_t n_local;
@@ -34,41 +34,41 @@ typedef struct lz_functionalizing {
     uint32_t n_given;
     bool whole; /* tensors may share storages, and all of a storage may be read */
     /* Tensors of the values above, in the order of live locals and then of `given`; by number of each: */
-    lz_xtensor *const *tensors;
+    lz_script_tensor *const *tensors;
     const uint32_t *same;   /* by tensor: the first one that is the same object; only with `whole` */
     const uint32_t *shared; /* by tensor: the first one with the same storage; only with `whole` */
     uint32_t n_tensors;
     const char *file; /* of the graph's text, or NULL */
-} lz_functionalizing;
+} lz_functionalize_input;
 
-typedef enum lz_func_source_kind {
-    LZ_FUNC_TENSOR, /* with `whole`: its storage from the beginning */
-    LZ_FUNC_NUMBER, /* of run_time */
-    LZ_FUNC_SEED,
-    LZ_FUNC_STREAM /* how many random operators drew before */
-} lz_func_source_kind;
+typedef enum lz_functionalize_source_kind {
+    LZ_FUNCTIONALIZE_TENSOR, /* with `whole`: its storage from the beginning */
+    LZ_FUNCTIONALIZE_NUMBER, /* of run_time */
+    LZ_FUNCTIONALIZE_SEED,
+    LZ_FUNCTIONALIZE_STREAM /* how many random operators drew before */
+} lz_functionalize_source_kind;
 
 /* The source of an input of the graph. */
-typedef struct lz_func_source {
-    lz_func_source_kind kind;
+typedef struct lz_functionalize_source {
+    lz_functionalize_source_kind kind;
     uint32_t index; /* of the tensor or number */
-} lz_func_source;
+} lz_functionalize_source;
 
-typedef struct lz_func_write {
+typedef struct lz_functionalize_write {
     uint32_t tensor; /* the tensor whose storage is written */
     uint32_t output; /* the output with the new contents */
-} lz_func_write;
+} lz_functionalize_write;
 
-typedef struct lz_func_look {
+typedef struct lz_functionalize_view {
     uint32_t tensor; /* its view of its storage becomes: */
     const lz_spec *spec;
     int64_t offset;
-} lz_func_look;
+} lz_functionalize_view;
 
-typedef struct lz_func_result {
+typedef struct lz_functionalize_result {
     uint32_t local;
     lz_script_value value; /* tensors in it are lz_described; one count */
-} lz_func_result;
+} lz_functionalize_result;
 
 /* A storage whose contents are a value of the graph. */
 typedef struct lz_described_storage {
@@ -84,7 +84,7 @@ typedef struct lz_described_storage {
 } lz_described_storage;
 
 typedef struct lz_described {
-    lz_xtensor x;
+    lz_script_tensor x;
     const lz_spec *spec; /* of the table */
     lz_ssa_value *value; /* the elements at `version` of the storage; NULL: not derived yet */
     uint32_t version;
@@ -99,10 +99,10 @@ typedef struct lz_functional {
     lz_specs *specs;
     lz_graph *graph;
     LZ_VEC(lz_static_graph_input) inputs;
-    LZ_VEC(lz_func_source) sources; /* of inputs */
-    LZ_VEC(lz_func_result) results;
-    LZ_VEC(lz_func_write) writes;
-    LZ_VEC(lz_func_look) looks;
+    LZ_VEC(lz_functionalize_source) sources; /* of inputs */
+    LZ_VEC(lz_functionalize_result) results;
+    LZ_VEC(lz_functionalize_write) writes;
+    LZ_VEC(lz_functionalize_view) views;
     uint32_t n_described;      /* tensors in results */
     uint32_t seed;             /* 1 + the input that is the seed, for lz_static_graph_options; 0: none */
     uint32_t end;              /* the first instruction not walked: its sizes depend on elements */
@@ -111,12 +111,12 @@ typedef struct lz_functional {
 } lz_functional;
 
 /* `out` is zeroed by the caller and deinited, also on failure. */
-LZ_MUST_USE lz_err *lz_functionalize(const lz_functionalizing *a, lz_functional *out);
+LZ_MUST_USE lz_err *lz_functionalize(const lz_functionalize_input *a, lz_functional *out);
 void lz_functional_deinit(lz_functional *f);
 
 static inline bool lz_script_value_is_described(lz_script_value v)
 {
-    return lz_script_value_is_xtensor(v) && !lz_xtensor_of(v)->storage->buffer;
+    return lz_is_script_tensor(v) && !lz_script_tensor_of(v)->storage->buffer;
 }
 static inline lz_described *lz_described_of(lz_script_value v)
 {

@@ -256,7 +256,7 @@ typedef struct local {
     lz_segment *seg;
     lz_map numbers;            /* value pointer -> 1 + local number */
     LZ_VEC(uint32_t) input_of; /* local -> input, or NO_INPUT */
-    LZ_VEC(lz_seg_input) inputs;
+    LZ_VEC(lz_segment_input) inputs;
     LZ_VEC(lz_script_constant) constants;
 } local;
 
@@ -289,7 +289,7 @@ static lz_err *add_input(local *l, lz_ssa_value *v, uint32_t *out)
     if (lz_ssa_const(v, &constant) && constant.kind != LZ_SCRIPT_VALUE_ARRAY)
         return lz_vec_push(&l->constants, (lz_script_constant){ *out, constant });
     l->input_of.data[*out] = (uint32_t)l->inputs.len;
-    return lz_vec_push(&l->inputs, (lz_seg_input){ v->mark, *out, is_number(v->type) });
+    return lz_vec_push(&l->inputs, (lz_segment_input){ v->mark, *out, is_number(v->type) });
 }
 
 /* The local of input i of a node of the segment. A number is passed at run time only if all its uses in
@@ -339,12 +339,12 @@ static bool is_used_outside(const local *l, const lz_ssa_value *v)
 
 static lz_err *find_outputs(local *l)
 {
-    LZ_VEC(lz_seg_output) outputs = { 0 };
+    LZ_VEC(lz_segment_output) outputs = { 0 };
     lz_err *e = NULL;
     for (const lz_ssa_node *n = l->span->first; !e && n != l->span->last->next; n = n->next)
         for (uint32_t i = 0; !e && !is_constant(n) && i < n->nout; i++)
             if (is_used_outside(l, n->out[i]))
-                e = lz_vec_push(&outputs, (lz_seg_output){ n->out[i]->mark, find_local(l, n->out[i]) });
+                e = lz_vec_push(&outputs, (lz_segment_output){ n->out[i]->mark, find_local(l, n->out[i]) });
     if (!e)
         e = lz_arena_new(&l->c->p->arena, &l->seg->outputs, outputs.len + 1);
     for (size_t i = 0; !e && i < outputs.len; i++)

@@ -22,7 +22,7 @@ typedef struct maker {
     const lz_script_instr *tail; /* the instructions after the segment */
     const lz_script_instr *end;
     LZ_VEC(const lz_ssa_value *) tensors; /* tensor inputs of the segment, in order */
-    lz_seg_call *call;
+    lz_segment_call *call;
     const lz_functional *func; /* the functionalized segment; NULL: no segment */
     const lz_static_graph_lowering *lowering;
     lz_graph *made;
@@ -54,7 +54,7 @@ static lz_err *make_tensor(lz_dtype d, lz_ints sizes, lz_ints strides, lz_script
     if (!e)
         e = lz_storage_create(buffer, &storage);
     if (!e) {
-        e = lz_xtensor_view(storage, spec, 0, out);
+        e = lz_script_tensor_view(storage, spec, 0, out);
         lz_storage_release(storage);
     }
     lz_mem_free(spec);
@@ -127,11 +127,11 @@ static lz_lowered_source source_of(const lz_ssa_value *v)
 }
 
 /* Checks that each input of the segment is a parameter or a constant. */
-static lz_err *check_sources(maker *m, lz_seg_call *c)
+static lz_err *check_sources(maker *m, lz_segment_call *c)
 {
     bool statics = atomic_load(&c->seg->statics);
     for (uint32_t i = 0; i < c->seg->n_inputs; i++) {
-        const lz_seg_input *in = &c->seg->inputs[i];
+        const lz_segment_input *in = &c->seg->inputs[i];
         const lz_ssa_value *v = value_of_slot(m, in->slot);
         lz_script_value g = c->slots[in->slot];
         bool plain = v && (v->node == m->g->block->param || lz_ssa_is(v->node, LZ_PRIM_CONSTANT));
@@ -150,16 +150,16 @@ static lz_err *check_sources(maker *m, lz_seg_call *c)
 static lz_err *find_sources(maker *m)
 {
     for (size_t i = 0; i < m->func->sources.len; i++) {
-        lz_func_source s = m->func->sources.data[i];
+        lz_functionalize_source s = m->func->sources.data[i];
         lz_lowered_source none = { .param = LZ_NO_PARAM }, of = none;
-        if (s.kind == LZ_FUNC_TENSOR)
+        if (s.kind == LZ_FUNCTIONALIZE_TENSOR)
             of = source_of(m->tensors.data[s.index]);
-        else if (s.kind == LZ_FUNC_NUMBER)
+        else if (s.kind == LZ_FUNCTIONALIZE_NUMBER)
             of = source_of(value_of_slot(m, m->call->seg->inputs[s.index].slot));
         else
-            of.param = s.kind == LZ_FUNC_SEED ? LZ_SEED_PARAM : LZ_STREAM_PARAM;
-        LZ_TRY(lz_vec_push(&m->l.inputs, s.kind == LZ_FUNC_TENSOR ? of : none));
-        LZ_TRY(lz_vec_push(&m->l.scalars, s.kind == LZ_FUNC_TENSOR ? none : of));
+            of.param = s.kind == LZ_FUNCTIONALIZE_SEED ? LZ_SEED_PARAM : LZ_STREAM_PARAM;
+        LZ_TRY(lz_vec_push(&m->l.inputs, s.kind == LZ_FUNCTIONALIZE_TENSOR ? of : none));
+        LZ_TRY(lz_vec_push(&m->l.scalars, s.kind == LZ_FUNCTIONALIZE_TENSOR ? none : of));
     }
     return NULL;
 }
@@ -167,8 +167,8 @@ static lz_err *find_sources(maker *m)
 static int64_t slot_of_tensor(const maker *m, uint32_t tensor)
 {
     for (size_t i = 0; i < m->func->sources.len; i++) {
-        lz_func_source s = m->func->sources.data[i];
-        if (s.kind == LZ_FUNC_TENSOR && s.index == tensor)
+        lz_functionalize_source s = m->func->sources.data[i];
+        if (s.kind == LZ_FUNCTIONALIZE_TENSOR && s.index == tensor)
             return (int64_t)i;
     }
     return -1;
@@ -214,7 +214,7 @@ static lz_err *add_result(maker *m, const lz_ssa_value *v, lz_script_value g, in
     }
     if (lz_script_value_is_described(g))
         return described_result(m, lz_described_of(g));
-    if (!lz_script_value_is_xtensor(g))
+    if (!lz_is_script_tensor(g))
         return incomplete(m, v, "expected only tensors as results");
     r.whole = true; /* a parameter or constant that no operator uses */
     r.slot = (int64_t)m->l.inputs.len;
@@ -242,7 +242,7 @@ static lz_err *finish(maker *m, lz_lower *dag)
 
 /* Writes an output back to the storage of a tensor. If the new contents are an unchanged input, writes a
  * copy of that input. */
-static lz_err *add_write(maker *m, const lz_static_graph_lowering *l, lz_func_write w)
+static lz_err *add_write(maker *m, const lz_static_graph_lowering *l, lz_functionalize_write w)
 {
     size_t n = m->func->inputs.len;
     int64_t dense[LZ_MAX_DIMS];
@@ -282,9 +282,9 @@ static lz_err *take(void *user, const lz_static_graph_lowering *l)
 
 /* ---- the segment ---- */
 
-static lz_err *lower_functional(maker *m, lz_seg_call *c, lz_functional *made)
+static lz_err *lower_functional(maker *m, lz_segment_call *c, lz_functional *made)
 {
-    lz_functionalizing what = lz_segment_what(c);
+    lz_functionalize_input what = lz_segment_what(c);
     lz_err *e = lz_functionalize(&what, made);
     if (e)
         c->at = made->at;
@@ -300,8 +300,8 @@ static lz_err *lower_functional(maker *m, lz_seg_call *c, lz_functional *made)
 
 static lz_err *lower_segment(maker *m, lz_segment *s)
 {
-    lz_exec_env env = { 0 };
-    lz_seg_call c = { .program = m->p, .seg = s, .slots = m->slots, .env = &env };
+    lz_script_env env = { 0 };
+    lz_segment_call c = { .program = m->p, .seg = s, .slots = m->slots, .env = &env };
     lz_functional made = { 0 };
     /* cppcheck-suppress autoVariables; NULL again before this returns */
     m->call = &c;

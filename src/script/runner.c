@@ -119,7 +119,7 @@ lz_port lz_runner_output(const lz_runner *r, size_t i)
 
 typedef struct call {
     lz_runner *r;
-    lz_exec_env env;
+    lz_script_env env;
     LZ_VEC(lz_script_value) in, out;
 } call;
 

@@ -3,7 +3,7 @@
 #include "core/array_handle.h"
 #include "core/array_print.h"
 #include "graph/graph_parse.h"
-#include "script/xtensor.h"
+#include "script/script_tensor.h"
 
 struct lz_gvalue {
     atomic_size_t count;
@@ -31,7 +31,7 @@ lz_err *lz_gvalue_create_array(lz_array *a, lz_gvalue **out)
     lz_script_value v = lz_script_value_none();
     if (!a)
         return lz_errf(LZ_ERR_ARG, "expected an array, found NULL");
-    LZ_TRY(lz_xtensor_of_array(a, &v));
+    LZ_TRY(lz_script_tensor_of_array(a, &v));
     return lz_gvalue_create_from(v, out);
 }
 
@@ -293,7 +293,7 @@ static lz_err *copy_tensor(lz_script_value v, lz_script_value *out)
 {
     lz_array a;
     LZ_TRY(lz_script_value_read(v, &a));
-    lz_err *e = lz_xtensor_of_array(&a, out);
+    lz_err *e = lz_script_tensor_of_array(&a, out);
     lz_array_deinit(&a);
     return e;
 }

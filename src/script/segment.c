@@ -9,7 +9,7 @@ enum { LZ_SEG_ENTRIES = 64 }; /* most entries of one segment */
 
 /* ---- entries ---- */
 
-static void destroy_entry(lz_seg_entry *e)
+static void destroy_entry(lz_segment_entry *e)
 {
     if (!e)
         return;
@@ -22,7 +22,7 @@ static void destroy_entry(lz_seg_entry *e)
 void lz_segment_deinit(lz_segment *s)
 {
     while (s->entries) {
-        lz_seg_entry *e = s->entries;
+        lz_segment_entry *e = s->entries;
         s->entries = e->next;
         destroy_entry(e);
     }
@@ -37,19 +37,19 @@ uint32_t lz_segment_entries(lz_segment *s)
     return n;
 }
 
-static bool is_for(const lz_seg_entry *e, const lz_seg_call *c, uint64_t hash)
+static bool is_for(const lz_segment_entry *e, const lz_segment_call *c, uint64_t hash)
 {
     return e->hash == hash && e->key_len == c->key.len && !memcmp(e->key, c->key.data, c->key.len);
 }
 
 /* Removes the entry from the list, so that no other call drops it while it is used. */
-static lz_seg_entry *take_entry(lz_segment *s, const lz_seg_call *c, uint64_t hash)
+static lz_segment_entry *take_entry(lz_segment *s, const lz_segment_call *c, uint64_t hash)
 {
     lz_lock_take(&s->lock);
-    lz_seg_entry **at = &s->entries;
+    lz_segment_entry **at = &s->entries;
     while (*at && !is_for(*at, c, hash))
         at = &(*at)->next;
-    lz_seg_entry *found = *at;
+    lz_segment_entry *found = *at;
     if (found) {
         *at = found->next;
         s->n_entries--;
@@ -59,14 +59,14 @@ static lz_seg_entry *take_entry(lz_segment *s, const lz_seg_call *c, uint64_t ha
 }
 
 /* Puts the entry first in the list. If there are too many entries, drops the least recently used one. */
-static void put_entry(lz_segment *s, lz_seg_entry *e)
+static void put_entry(lz_segment *s, lz_segment_entry *e)
 {
-    lz_seg_entry *drop = NULL;
+    lz_segment_entry *drop = NULL;
     lz_lock_take(&s->lock);
     e->next = s->entries;
     s->entries = e;
     if (++s->n_entries > LZ_SEG_ENTRIES) {
-        lz_seg_entry **at = &s->entries;
+        lz_segment_entry **at = &s->entries;
         while ((*at)->next)
             at = &(*at)->next;
         drop = *at;
@@ -77,7 +77,7 @@ static void put_entry(lz_segment *s, lz_seg_entry *e)
     destroy_entry(drop);
 }
 
-static lz_err *keep_key(lz_seg_call *c, lz_seg_entry *e, uint64_t hash)
+static lz_err *keep_key(lz_segment_call *c, lz_segment_entry *e, uint64_t hash)
 {
     e->key = lz_mem_alloc(c->key.len);
     if (!e->key)
@@ -88,32 +88,32 @@ static lz_err *keep_key(lz_seg_call *c, lz_seg_entry *e, uint64_t hash)
     return NULL;
 }
 
-lz_functionalizing lz_segment_what(const lz_seg_call *c)
+lz_functionalize_input lz_segment_what(const lz_segment_call *c)
 {
-    return (lz_functionalizing){ .insts = c->seg->insts,
-                                 .from = c->from,
-                                 .n = c->seg->n,
-                                 .n_local = c->seg->n_local,
-                                 .env = c->locals,
-                                 .live = c->live.data,
-                                 .n_live = (uint32_t)c->live.len,
-                                 .last = c->seg->last,
-                                 .run_time = c->run_time,
-                                 .given = c->is_given ? c->given.data : NULL,
-                                 .n_given = (uint32_t)c->given.len,
-                                 .constants = c->seg->constants,
-                                 .n_constants = c->seg->n_constants,
-                                 .whole = c->seg->whole,
-                                 .tensors = c->tensors.data,
-                                 .same = c->same.data,
-                                 .shared = c->shared.data,
-                                 .n_tensors = (uint32_t)c->tensors.len,
-                                 .file = c->program->graph->file };
+    return (lz_functionalize_input){ .insts = c->seg->insts,
+                                     .from = c->from,
+                                     .n = c->seg->n,
+                                     .n_local = c->seg->n_local,
+                                     .env = c->locals,
+                                     .live = c->live.data,
+                                     .n_live = (uint32_t)c->live.len,
+                                     .last = c->seg->last,
+                                     .run_time = c->run_time,
+                                     .given = c->is_given ? c->given.data : NULL,
+                                     .n_given = (uint32_t)c->given.len,
+                                     .constants = c->seg->constants,
+                                     .n_constants = c->seg->n_constants,
+                                     .whole = c->seg->whole,
+                                     .tensors = c->tensors.data,
+                                     .same = c->same.data,
+                                     .shared = c->shared.data,
+                                     .n_tensors = (uint32_t)c->tensors.len,
+                                     .file = c->program->graph->file };
 }
 
-static lz_err *fill_entry(lz_seg_call *c, lz_seg_entry *e)
+static lz_err *fill_entry(lz_segment_call *c, lz_segment_entry *e)
 {
-    lz_functionalizing what = lz_segment_what(c);
+    lz_functionalize_input what = lz_segment_what(c);
     lz_err *err = lz_functionalize(&what, &e->made);
     if (err)
         c->at = e->made.at;
@@ -124,9 +124,9 @@ static lz_err *fill_entry(lz_seg_call *c, lz_seg_entry *e)
     return lz_static_graph_create(e->made.graph, e->made.inputs.data, &options, &e->graph);
 }
 
-static lz_err *make_entry(lz_seg_call *c, uint64_t hash, lz_seg_entry **out)
+static lz_err *make_entry(lz_segment_call *c, uint64_t hash, lz_segment_entry **out)
 {
-    lz_seg_entry *e = lz_mem_zalloc(1, sizeof *e);
+    lz_segment_entry *e = lz_mem_zalloc(1, sizeof *e);
     if (!e)
         return lz_err_oom();
     lz_err *err = keep_key(c, e, hash);
@@ -143,7 +143,7 @@ static lz_err *make_entry(lz_seg_call *c, uint64_t hash, lz_seg_entry **out)
 
 /* Finds or makes the entry. First passes numbers at run time; if an operator needs the value of a number,
  * makes all numbers part of the key. */
-static lz_err *find_entry(lz_seg_call *c, lz_seg_entry **out)
+static lz_err *find_entry(lz_segment_call *c, lz_segment_entry **out)
 {
     bool statics = atomic_load(&c->seg->statics);
     LZ_TRY(lz_segment_key(c));
@@ -163,7 +163,7 @@ static lz_err *find_entry(lz_seg_call *c, lz_seg_entry **out)
 
 /* ---- running ---- */
 
-static void drop_given(lz_seg_call *c)
+static void drop_given(lz_segment_call *c)
 {
     for (size_t i = 0; i < c->given.len; i++)
         lz_script_value_release(c->given.data[i]);
@@ -172,9 +172,9 @@ static void drop_given(lz_seg_call *c)
 }
 
 /* Runs instructions from c->from on, up to one whose sizes depend on elements. */
-static lz_err *run_part(lz_seg_call *c)
+static lz_err *run_part(lz_segment_call *c)
 {
-    lz_seg_entry *entry = NULL;
+    lz_segment_entry *entry = NULL;
     LZ_TRY(find_entry(c, &entry));
     uint32_t end = entry->made.end;
     lz_err *e = entry->graph ? lz_segment_run_entry(c, entry) : NULL;
@@ -184,7 +184,7 @@ static lz_err *run_part(lz_seg_call *c)
     return e;
 }
 
-lz_err *lz_segment_begin(lz_seg_call *c)
+lz_err *lz_segment_begin(lz_segment_call *c)
 {
     const lz_segment *s = c->seg;
     c->locals = lz_mem_zalloc(s->n_local + 1, sizeof *c->locals);
@@ -198,7 +198,7 @@ lz_err *lz_segment_begin(lz_seg_call *c)
     return NULL;
 }
 
-void lz_segment_end(lz_seg_call *c)
+void lz_segment_end(lz_segment_call *c)
 {
     for (uint32_t i = 0; c->locals && i < c->seg->n_local; i++)
         lz_script_value_release(c->locals[i]);
@@ -213,7 +213,7 @@ void lz_segment_end(lz_seg_call *c)
     lz_vec_deinit(&c->shared);
 }
 
-static void give_outputs(lz_seg_call *c)
+static void give_outputs(lz_segment_call *c)
 {
     const lz_segment *s = c->seg;
     for (uint32_t i = 0; i < s->n_outputs; i++)
@@ -221,7 +221,7 @@ static void give_outputs(lz_seg_call *c)
                             lz_script_value_retain(c->locals[s->outputs[i].local]));
 }
 
-static lz_err *run(lz_seg_call *c)
+static lz_err *run(lz_segment_call *c)
 {
     LZ_TRY(lz_segment_begin(c));
     LZ_TRY(run_part(c));
@@ -234,9 +234,11 @@ static lz_err *run(lz_seg_call *c)
 }
 
 lz_err *lz_segment_run(const lz_script_program *p, lz_segment *s, lz_script_value *slots,
-                       const uint32_t *dying, uint32_t ndying, lz_exec_env *env)
+                       const uint32_t *dying, uint32_t ndying, lz_script_env *env)
 {
-    lz_seg_call c = { .program = p, .seg = s, .slots = slots, .dying = dying, .ndying = ndying, .env = env };
+    lz_segment_call c = {
+        .program = p, .seg = s, .slots = slots, .dying = dying, .ndying = ndying, .env = env
+    };
     lz_err *e = run(&c);
     lz_segment_end(&c);
     return c.at ? lz_script_program_error(p, c.at->node, e) : e;

@@ -16,22 +16,22 @@
 #include "script/graph_program.h"
 #include <stdatomic.h>
 
-typedef struct lz_seg_input {
+typedef struct lz_segment_input {
     uint32_t slot, local; /* of the program, of the segment */
     bool run_time;        /* a number that is only used as a Scalar */
-} lz_seg_input;
+} lz_segment_input;
 
-typedef struct lz_seg_output {
+typedef struct lz_segment_output {
     uint32_t slot, local;
-} lz_seg_output;
+} lz_segment_output;
 
-typedef struct lz_seg_entry lz_seg_entry;
+typedef struct lz_segment_entry lz_segment_entry;
 
 struct lz_segment {
     lz_script_instr *insts;
     uint32_t n, n_local;
-    lz_seg_input *inputs;
-    lz_seg_output *outputs;
+    lz_segment_input *inputs;
+    lz_segment_output *outputs;
     uint32_t n_inputs, n_outputs;
     lz_script_constant *constants; /* in local slots */
     uint32_t n_constants;
@@ -41,11 +41,11 @@ struct lz_segment {
     bool whole;          /* some operator writes to a tensor, or reads a storage beyond the tensor's view */
     atomic_bool statics; /* lowering needed the value of a run_time number: all values are fixed */
     lz_lock lock;
-    lz_seg_entry *entries; /* newest first */
+    lz_segment_entry *entries; /* newest first */
     uint32_t n_entries;
 };
 
-typedef struct lz_exec_env {
+typedef struct lz_script_env {
     lz_pool *threads;       /* may be NULL */
     lz_buffer_pool *memory; /* may be NULL */
     uint64_t seed;
@@ -55,11 +55,11 @@ typedef struct lz_exec_env {
     size_t launches;
     size_t held; /* live bytes of `memory` when the run began */
     size_t peak; /* the largest predicted peak of a plan, with the memory in use before it */
-} lz_exec_env;
+} lz_script_env;
 
 /* Reads inputs from slots and writes outputs to slots. `dying`: input slots that are not read afterwards. */
 LZ_MUST_USE lz_err *lz_segment_run(const lz_script_program *p, lz_segment *s, lz_script_value *slots,
-                                   const uint32_t *dying, uint32_t ndying, lz_exec_env *env);
+                                   const uint32_t *dying, uint32_t ndying, lz_script_env *env);
 
 void lz_segment_deinit(lz_segment *s);
 

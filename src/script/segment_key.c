@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-static lz_err *add_bytes(lz_seg_call *c, const void *p, size_t n)
+static lz_err *add_bytes(lz_segment_call *c, const void *p, size_t n)
 {
     LZ_TRY(lz_vec_reserve(&c->key, n));
     if (n)
@@ -13,20 +13,20 @@ static lz_err *add_bytes(lz_seg_call *c, const void *p, size_t n)
     return NULL;
 }
 
-static lz_err *add_int(lz_seg_call *c, int64_t v)
+static lz_err *add_int(lz_segment_call *c, int64_t v)
 {
     return add_bytes(c, &v, sizeof v);
 }
 
 /* ---- equal tensors and shared storages ---- */
 
-static const void *identity(const lz_seg_call *c, size_t i, bool storage)
+static const void *identity(const lz_segment_call *c, size_t i, bool storage)
 {
-    const lz_xtensor *t = c->tensors.data[i];
+    const lz_script_tensor *t = c->tensors.data[i];
     return storage ? (const void *)t->storage : t;
 }
 
-static uint32_t first_of_few(const lz_seg_call *c, size_t i, bool storage)
+static uint32_t first_of_few(const lz_segment_call *c, size_t i, bool storage)
 {
     uint32_t k = 0;
     while (identity(c, k, storage) != identity(c, i, storage))
@@ -44,7 +44,7 @@ typedef struct identities {
     lz_arena arena;
 } identities;
 
-static lz_err *first_of_many(const lz_seg_call *c, size_t i, bool storage, identities *all, uint32_t *out)
+static lz_err *first_of_many(const lz_segment_call *c, size_t i, bool storage, identities *all, uint32_t *out)
 {
     met *x;
     LZ_TRY(lz_hash_table_entry(&all->table, &all->arena, (uintptr_t)identity(c, i, storage), &x));
@@ -53,7 +53,7 @@ static lz_err *first_of_many(const lz_seg_call *c, size_t i, bool storage, ident
     return NULL;
 }
 
-static lz_err *find_firsts(lz_seg_call *c, bool storage)
+static lz_err *find_firsts(lz_segment_call *c, bool storage)
 {
     enum { FEW = 16 };
     size_t n = c->tensors.len;
@@ -77,7 +77,7 @@ static lz_err *find_firsts(lz_seg_call *c, bool storage)
 
 /* For segments that write: adds which tensors are the same or share a storage, their offsets, and the
  * sizes of the storages. */
-static lz_err *add_sharing(lz_seg_call *c)
+static lz_err *add_sharing(lz_segment_call *c)
 {
     LZ_TRY(find_firsts(c, false));
     LZ_TRY(find_firsts(c, true));
@@ -92,11 +92,11 @@ static lz_err *add_sharing(lz_seg_call *c)
 
 /* ---- values ---- */
 
-static lz_err *add_tensor(lz_seg_call *c, lz_script_value v)
+static lz_err *add_tensor(lz_segment_call *c, lz_script_value v)
 {
-    if (!lz_script_value_is_xtensor(v))
+    if (!lz_is_script_tensor(v))
         return lz_errf(LZ_ERR_ARG, "a tensor that the executor did not make");
-    lz_xtensor *t = lz_xtensor_of(v);
+    lz_script_tensor *t = lz_script_tensor_of(v);
     LZ_TRY(lz_vec_push(&c->tensors, t));
     LZ_TRY(add_int(c, t->spec->dtype));
     LZ_TRY(add_int(c, t->spec->ndim));
@@ -104,7 +104,7 @@ static lz_err *add_tensor(lz_seg_call *c, lz_script_value v)
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): at most LZ_SCRIPT_VALUE_DEPTH deep */
-static lz_err *add_value(lz_seg_call *c, lz_script_value v, bool run_time, int depth)
+static lz_err *add_value(lz_segment_call *c, lz_script_value v, bool run_time, int depth)
 {
     LZ_TRY(add_int(c, lz_script_value_is_tensor(v) ? LZ_SCRIPT_VALUE_TENSOR : v.kind));
     if (lz_script_value_is_tensor(v))
@@ -130,7 +130,7 @@ static lz_err *add_value(lz_seg_call *c, lz_script_value v, bool run_time, int d
 }
 
 /* All entries share the constants. */
-static lz_err *find_live(lz_seg_call *c)
+static lz_err *find_live(lz_segment_call *c)
 {
     const lz_segment *s = c->seg;
     bool statics = atomic_load(&s->statics);
@@ -147,7 +147,7 @@ static lz_err *find_live(lz_seg_call *c)
     return NULL;
 }
 
-lz_err *lz_segment_key(lz_seg_call *c)
+lz_err *lz_segment_key(lz_segment_call *c)
 {
     c->key.len = c->tensors.len = c->live.len = c->same.len = c->shared.len = 0;
     LZ_TRY(find_live(c));

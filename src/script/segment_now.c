@@ -9,7 +9,7 @@
 #include "script/segment_impl.h"
 
 typedef struct running {
-    lz_seg_call *c;
+    lz_segment_call *c;
     const lz_script_instr *inst;
     lz_lower b;
     LZ_VEC(lz_run_input) inputs;
@@ -37,9 +37,9 @@ static lz_err *tensor_value(void *user, lz_script_value v, lz_low_value *out)
 {
     running *r = user;
     const lz_low_node *n;
-    if (!lz_script_value_is_xtensor(v))
+    if (!lz_is_script_tensor(v))
         return lz_errf(LZ_ERR_ARG, "expected a tensor");
-    const lz_xtensor *t = lz_xtensor_of(v);
+    const lz_script_tensor *t = lz_script_tensor_of(v);
     const lz_spec *s = t->spec;
     lz_run_input in = { .buffer = t->storage->buffer };
     LZ_TRY(lz_low_input(&r->b, (int64_t)r->inputs.len, (lz_dtype)s->dtype, lz_spec_sizes(s),
@@ -105,7 +105,8 @@ static lz_err *give_computed(running *r, const lz_low_value *v, lz_script_value 
 {
     lz_buffer *buffer = r->buffers[r->next];
     const lz_low_node *n = r->outputs.data[r->next++];
-    LZ_TRY(lz_xtensor_of_buffer(lz_buffer_retain(buffer), (lz_dtype)n->dtype, lz_low_node_sizes(n), out));
+    LZ_TRY(
+        lz_script_tensor_of_buffer(lz_buffer_retain(buffer), (lz_dtype)n->dtype, lz_low_node_sizes(n), out));
     if (v->kind == LZ_LOW_VALUE_TENSOR)
         return NULL;
     lz_scalar s;
@@ -195,7 +196,7 @@ static lz_err *run(running *r)
     return NULL;
 }
 
-lz_err *lz_segment_run_now(lz_seg_call *c)
+lz_err *lz_segment_run_now(lz_segment_call *c)
 {
     running r = { .c = c, .inst = &c->seg->insts[c->from] };
     lz_arena arena;

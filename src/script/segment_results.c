@@ -12,42 +12,42 @@ static lz_scalar scalar_of(lz_script_value v)
                                             : lz_scalar_int(v.kind == LZ_SCRIPT_VALUE_INT ? v.i : 0);
 }
 
-static size_t offset_of(const lz_seg_call *c, const lz_xtensor *t)
+static size_t offset_of(const lz_segment_call *c, const lz_script_tensor *t)
 {
     return c->seg->whole ? 0 : (size_t)t->offset * lz_dtype_size((lz_dtype)t->spec->dtype);
 }
 
-static lz_static_graph_arg arg_of(const lz_seg_call *c, lz_func_source s)
+static lz_static_graph_arg arg_of(const lz_segment_call *c, lz_functionalize_source s)
 {
     lz_static_graph_arg a = { 0 };
-    if (s.kind == LZ_FUNC_TENSOR) {
-        const lz_xtensor *t = c->tensors.data[s.index];
+    if (s.kind == LZ_FUNCTIONALIZE_TENSOR) {
+        const lz_script_tensor *t = c->tensors.data[s.index];
         a.buffer = t->storage->buffer;
         a.offset = offset_of(c, t);
     } else {
-        a.number = s.kind == LZ_FUNC_SEED     ? lz_scalar_int((int64_t)c->env->seed)
-                   : s.kind == LZ_FUNC_STREAM ? lz_scalar_int((int64_t)c->env->stream)
-                                              : scalar_of(c->locals[c->seg->inputs[s.index].local]);
+        a.number = s.kind == LZ_FUNCTIONALIZE_SEED     ? lz_scalar_int((int64_t)c->env->seed)
+                   : s.kind == LZ_FUNCTIONALIZE_STREAM ? lz_scalar_int((int64_t)c->env->stream)
+                                                       : scalar_of(c->locals[c->seg->inputs[s.index].local]);
     }
     return a;
 }
 
 /* Whether only a slot that is not read again and this call hold the tensor. Its memory may then be
  * overwritten, even if the run fails. */
-static bool is_dying(const lz_seg_call *c, const lz_xtensor *t)
+static bool is_dying(const lz_segment_call *c, const lz_script_tensor *t)
 {
     bool dies = false;
     if (atomic_load(&t->head.box.count) != 2 || atomic_load(&t->storage->count) != 1
         || !lz_buffer_is_exclusive(t->storage->buffer) || t->offset != 0 || c->from > 0)
         return false;
     for (uint32_t i = 0; !dies && i < c->ndying; i++)
-        dies = lz_script_value_is_xtensor(c->slots[c->dying[i]]) && lz_xtensor_of(c->slots[c->dying[i]]) == t;
+        dies = lz_is_script_tensor(c->slots[c->dying[i]]) && lz_script_tensor_of(c->slots[c->dying[i]]) == t;
     return dies;
 }
 
 /* Whether the segment writes to the tensor's storage and no other storage holds the buffer: then the graph
  * may write in place. A run that fails leaves the elements unchanged. */
-static bool is_written(const lz_seg_call *c, const lz_functional *f, uint32_t tensor)
+static bool is_written(const lz_segment_call *c, const lz_functional *f, uint32_t tensor)
 {
     bool written = false;
     for (size_t i = 0; !written && i < f->writes.len; i++)
@@ -55,12 +55,12 @@ static bool is_written(const lz_seg_call *c, const lz_functional *f, uint32_t te
     return written && lz_buffer_is_exclusive(c->tensors.data[tensor]->storage->buffer);
 }
 
-static void find_args(const lz_seg_call *c, const lz_functional *f, lz_static_graph_arg *out)
+static void find_args(const lz_segment_call *c, const lz_functional *f, lz_static_graph_arg *out)
 {
     for (size_t i = 0; i < f->inputs.len; i++) {
-        lz_func_source s = f->sources.data[i];
+        lz_functionalize_source s = f->sources.data[i];
         out[i] = arg_of(c, s);
-        if (s.kind != LZ_FUNC_TENSOR)
+        if (s.kind != LZ_FUNCTIONALIZE_TENSOR)
             continue;
         out[i].spare = !f->kept[s.index] && is_dying(c, c->tensors.data[s.index]);
         out[i].donate = out[i].spare || is_written(c, f, s.index);
@@ -70,14 +70,14 @@ static void find_args(const lz_seg_call *c, const lz_functional *f, lz_static_gr
 /* ---- results ---- */
 
 typedef struct results {
-    lz_seg_call *c;
+    lz_segment_call *c;
     const lz_functional *f;
     const lz_static_graph *graph;
     lz_buffer **buffers;     /* by output of the graph */
     lz_storage **storages;   /* by output of the graph; NULL: not created yet */
     lz_script_value *made;   /* by described tensor; counted */
     lz_script_value *values; /* by result; counted */
-    lz_spec **looks;         /* new specs for f->looks */
+    lz_spec **views;         /* new specs for f->views */
 } results;
 
 /* The storage of a described tensor. *offset: where the described storage begins in it. */
@@ -85,7 +85,7 @@ static lz_err *storage_of(results *r, const lz_described_storage *s, lz_storage 
 {
     *offset = 0;
     if (s->input >= 0) { /* also if the input is written: its storage then gets the new buffer */
-        const lz_xtensor *t = r->c->tensors.data[s->input];
+        const lz_script_tensor *t = r->c->tensors.data[s->input];
         *out = t->storage;
         *offset = r->c->seg->whole ? 0 : t->offset;
         return NULL;
@@ -121,7 +121,7 @@ static lz_err *make_tensor(results *r, const lz_described *t)
     if (t->is_number)
         return read_number(r, t, &r->made[t->number]);
     LZ_TRY(storage_of(r, lz_storage_of(t), &storage, &offset));
-    return lz_xtensor_view(storage, t->spec, t->x.offset + offset, &r->made[t->number]);
+    return lz_script_tensor_view(storage, t->spec, t->x.offset + offset, &r->made[t->number]);
 }
 
 static lz_err *real_tensor(results *r, const lz_described *t, lz_script_value *out)
@@ -154,9 +154,9 @@ static lz_err *make_results(results *r)
 {
     for (size_t i = 0; i < r->f->results.len; i++)
         LZ_TRY(instantiate(r, r->f->results.data[i].value, LZ_SCRIPT_VALUE_DEPTH, &r->values[i]));
-    for (size_t i = 0; i < r->f->looks.len; i++) {
-        const lz_spec *s = r->f->looks.data[i].spec;
-        LZ_TRY(lz_spec_create((lz_dtype)s->dtype, lz_spec_sizes(s), lz_spec_strides(s), &r->looks[i]));
+    for (size_t i = 0; i < r->f->views.len; i++) {
+        const lz_spec *s = r->f->views.data[i].spec;
+        LZ_TRY(lz_spec_create((lz_dtype)s->dtype, lz_spec_sizes(s), lz_spec_strides(s), &r->views[i]));
     }
     return NULL;
 }
@@ -164,13 +164,13 @@ static lz_err *make_results(results *r)
 static void give_results(results *r)
 {
     for (size_t i = 0; i < r->f->writes.len; i++) {
-        lz_func_write w = r->f->writes.data[i];
+        lz_functionalize_write w = r->f->writes.data[i];
         lz_storage_write(r->c->tensors.data[w.tensor]->storage, lz_buffer_retain(r->buffers[w.output]));
     }
-    for (size_t i = 0; i < r->f->looks.len; i++) {
-        lz_func_look l = r->f->looks.data[i];
-        lz_xtensor_look(r->c->tensors.data[l.tensor], r->looks[i], l.offset);
-        r->looks[i] = NULL;
+    for (size_t i = 0; i < r->f->views.len; i++) {
+        lz_functionalize_view l = r->f->views.data[i];
+        lz_script_tensor_set_view(r->c->tensors.data[l.tensor], r->views[i], l.offset);
+        r->views[i] = NULL;
     }
     for (size_t i = 0; i < r->f->results.len; i++) {
         lz_script_value_set(&r->c->locals[r->f->results.data[i].local], r->values[i]);
@@ -180,9 +180,9 @@ static void give_results(results *r)
 
 /* Adds a run to the statistics. Its peak is the memory held before it plus what the graph was predicted to
  * take. */
-static void count_run(const lz_seg_call *c, const lz_static_graph *graph, size_t planned, size_t asked)
+static void count_run(const lz_segment_call *c, const lz_static_graph *graph, size_t planned, size_t asked)
 {
-    lz_exec_env *env = c->env;
+    lz_script_env *env = c->env;
     size_t peak = (asked > env->held ? asked - env->held : 0) + planned;
     env->peak = peak > env->peak ? peak : env->peak;
     env->launches += lz_static_graph_launches(graph);
@@ -190,7 +190,7 @@ static void count_run(const lz_seg_call *c, const lz_static_graph *graph, size_t
 
 static lz_err *run_graph(results *r, const lz_static_graph_arg *in)
 {
-    lz_seg_call *c = r->c;
+    lz_segment_call *c = r->c;
     const lz_ssa_node *failed = NULL;
     size_t planned = 0, asked = c->env->memory ? lz_buffer_pool_stats(c->env->memory).asked : 0;
     lz_static_graph_run_args args = {
@@ -216,7 +216,7 @@ static lz_err *with_room(results *r, lz_arena *a)
     LZ_TRY(lz_arena_new(a, &r->storages, n + 1));
     LZ_TRY(lz_arena_new(a, &r->made, r->f->n_described + 1));
     LZ_TRY(lz_arena_new(a, &r->values, r->f->results.len + 1));
-    LZ_TRY(lz_arena_new(a, &r->looks, r->f->looks.len + 1));
+    LZ_TRY(lz_arena_new(a, &r->views, r->f->views.len + 1));
     find_args(r->c, r->f, in);
     lz_err *e = run_graph(r, in);
     for (size_t i = 0; i < n; i++) {
@@ -227,12 +227,12 @@ static lz_err *with_room(results *r, lz_arena *a)
         lz_script_value_release(r->made[i]);
     for (size_t i = 0; i < r->f->results.len; i++)
         lz_script_value_release(r->values[i]);
-    for (size_t i = 0; i < r->f->looks.len; i++)
-        lz_mem_free(r->looks[i]);
+    for (size_t i = 0; i < r->f->views.len; i++)
+        lz_mem_free(r->views[i]);
     return e;
 }
 
-lz_err *lz_segment_run_entry(lz_seg_call *c, const lz_seg_entry *e)
+lz_err *lz_segment_run_entry(lz_segment_call *c, const lz_segment_entry *e)
 {
     results r = { .c = c, .f = &e->made, .graph = e->graph };
     lz_arena a;

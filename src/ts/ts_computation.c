@@ -7,7 +7,7 @@
 #include "core/strides.h"
 #include "jit/codes.h"
 #include "pass/pass.h"
-#include "script/xtensor.h"
+#include "script/script_tensor.h"
 #include "ts/ts_device.h"
 #include <assert.h>
 #include <string.h>
@@ -285,7 +285,8 @@ static lz_err *take_value(const lz_argument *a, lz_scalar_kind number, lz_backen
         return NULL;
     }
     LZ_TRY(lz_ts_device_reads(device, d->device));
-    return lz_xtensor_of_buffer(lz_buffer_retain(d->buffer), d->dtype, (lz_ints){ d->sizes, d->ndim }, out);
+    return lz_script_tensor_of_buffer(lz_buffer_retain(d->buffer), d->dtype, (lz_ints){ d->sizes, d->ndim },
+                                      out);
 }
 
 static lz_err *wrap_value(lz_script_value v, lz_buffer_pool *memory, lz_backend_device device, void **out)
@@ -307,7 +308,7 @@ static lz_err *wrap_value(lz_script_value v, lz_buffer_pool *memory, lz_backend_
 static lz_err *run_values(lz_ts_computation *c, const lz_ts_env *env, const lz_execution *x,
                           lz_script_value *in, lz_script_value *out)
 {
-    lz_exec_env exec = { .threads = env->threads, .memory = env->memory };
+    lz_script_env exec = { .threads = env->threads, .memory = env->memory };
     for (size_t i = 0; i < c->n_inputs; i++)
         LZ_TRY(take_value(&x->arguments[i], c->inputs[i].number, x->device, &in[i]));
     LZ_TRY(lz_executor_run(c->executor, in, c->n_inputs, &exec, out));

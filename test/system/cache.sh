@@ -98,6 +98,6 @@ if [ -n "$(entries)" ]; then
 fi
 
 # Wrong use.
-expect 2 "cache takes list, verify or clear, and --json, not 'empty'" cache empty
-expect 2 "not 'clear'" cache list clear
+expect 2 "cache: expected list, verify or clear, or --json, found 'empty'" cache empty
+expect 2 "found 'clear'" cache list clear
 [ $failures -eq 0 ]

@@ -25,6 +25,23 @@ oracle=$2/test/data/oracle
 programs=$oracle/programs/programs.jsonl.gz
 refuses 2 "--version takes no argument, found 'x'" "$lazuli" --version x
 
+commands=$("$lazuli" --help | sed -n 's/^  lazuli \([a-z][a-z]*\) .*/\1/p')
+[ -n "$commands" ] || fail '--help lists no command'
+for command in $commands; do
+    for words in "$command --help" "$command -h" "help $command"; do
+        # shellcheck disable=SC2086 # words
+        got=$("$lazuli" $words) || fail "'$words' ends with $?"
+        case $got in
+            "usage: lazuli $command"*) ;;
+            *) fail "'$words' says '$got'" ;;
+        esac
+    done
+done
+refuses 2 "no command 'nosuch' (see 'lazuli help')" "$lazuli" help nosuch
+refuses 2 "found 'x' (see 'lazuli env --help')" "$lazuli" env x
+refuses 2 "bench: --json needs a suite" "$lazuli" bench --json
+refuses 2 "test: expected ops, graphs, programs or backend, found 'x'" "$lazuli" test x
+
 refuses 2 "--n needs an integer from 1, not '0'" "$lazuli" bench record --n 0
 refuses 2 '--n needs an integer from 1' "$lazuli" bench record --n
 refuses 2 "--threads needs a number from 1 to 1024, not '-1'" "$lazuli" bench record --threads -1

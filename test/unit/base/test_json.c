@@ -531,10 +531,15 @@ static void write_sample(lz_json_writer *w)
     lz_json_put_null(w);
     lz_json_put_key(w, "o");
     lz_json_begin_object(w);
-    lz_json_put_key(w, "t");
-    lz_json_put_bool(w, true);
-    lz_json_put_key(w, "f");
-    lz_json_put_bool(w, false);
+    lz_json_member_bool(w, "t", true);
+    lz_json_member_int(w, "i", -1);
+    lz_json_member_uint(w, "u", 1);
+    lz_json_member_double(w, "d", 0.5);
+    lz_json_member_cstr(w, "c", "x");
+    lz_json_member_str(w, "s", (lz_str){ 0 });
+    lz_json_member_optional_str(w, "os", (lz_str){ 0 });
+    lz_json_member_optional_cstr(w, "oc", NULL);
+    lz_json_member_optional_cstr(w, "od", "");
     lz_json_end_object(w);
     lz_json_end_object(w);
 }
@@ -546,13 +551,16 @@ static const struct {
 } forms[] = {
     { LZ_JSON_COMPACT, "{\"a\":[-9223372036854775808,18446744073709551615,1.0,-1e-07,[],{}],"
                        "\"\\u00e9\\\"\":\"\\u0001\\u001f/\\\\\\b\\f\\n\\r\\t\\u007f~\",\"n\":null,"
-                       "\"o\":{\"t\":true,\"f\":false}}" },
+                       "\"o\":{\"t\":true,\"i\":-1,\"u\":1,\"d\":0.5,\"c\":\"x\",\"s\":\"\",\"os\":null,"
+                       "\"oc\":null,\"od\":\"\"}}" },
     { 2, "{\n  \"a\": [\n    -9223372036854775808,\n    18446744073709551615,\n    1.0,\n    -1e-07,\n"
          "    [],\n    {}\n  ],\n  \"\\u00e9\\\"\": \"\\u0001\\u001f/\\\\\\b\\f\\n\\r\\t\\u007f~\",\n"
-         "  \"n\": null,\n  \"o\": {\n    \"t\": true,\n    \"f\": false\n  }\n}" },
+         "  \"n\": null,\n  \"o\": {\n    \"t\": true,\n    \"i\": -1,\n    \"u\": 1,\n    \"d\": 0.5,\n    "
+         "\"c\": \"x\",\n    \"s\": \"\",\n    \"os\": null,\n    \"oc\": null,\n    \"od\": \"\"\n  }\n}" },
     { 0, "{\n\"a\": [\n-9223372036854775808,\n18446744073709551615,\n1.0,\n-1e-07,\n[],\n{}\n],\n"
          "\"\\u00e9\\\"\": \"\\u0001\\u001f/\\\\\\b\\f\\n\\r\\t\\u007f~\",\n\"n\": null,\n"
-         "\"o\": {\n\"t\": true,\n\"f\": false\n}\n}" },
+         "\"o\": {\n\"t\": true,\n\"i\": -1,\n\"u\": 1,\n\"d\": 0.5,\n\"c\": \"x\",\n\"s\": \"\",\n\"os\": "
+         "null,\n\"oc\": null,\n\"od\": \"\"\n}\n}" },
 };
 
 static lz_err *test_written_as_dumps(void)

@@ -10,7 +10,7 @@
 #include "open_ctx.h"
 #include "plan/static_graph.h"
 #include "script/executor.h"
-#include "script/xtensor.h"
+#include "script/script_tensor.h"
 #include <lazuli/graph.h>
 
 /* A broken invariant (LZ_ERR_INTERNAL) reaches the user: no caller takes it for "this needs a value" and goes
@@ -123,9 +123,9 @@ static lz_err *run_graph(lz_executor *x, lz_script_value *out)
     LZ_TRY(lz_array_init(&a, NULL, LZ_F32, LZ_INTS(4)));
     for (int64_t i = 0; i < a.numel; i++)
         lz_array_set(&a, i, lz_scalar_float((double)four[i]));
-    lz_err *e = lz_xtensor_of_array(&a, &in[0]);
+    lz_err *e = lz_script_tensor_of_array(&a, &in[0]);
     lz_array_deinit(&a);
-    lz_exec_env env = { .seed = 7 };
+    lz_script_env env = { .seed = 7 };
     if (!e)
         e = lz_executor_run(x, in, 2, &env, out);
     lz_script_value_release(in[0]);

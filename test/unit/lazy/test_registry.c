@@ -231,7 +231,7 @@ static lz_err *test_failed_data_tells_why(void)
         lz_data_create(lz_backend_of(type), (lz_device){ type, 0 }, (lz_data_type){ LZ_F32, LZ_DIMS(2) }, &d);
     if (!e) {
         lz_err *why = lz_err_at(LZ_ERR_LIMIT, (lz_loc){ "model.c", 7, 0 }, "too hot");
-        assert_int_equal(lz_data_look(d), LZ_DATA_EMPTY);
+        assert_int_equal(lz_data_state_of(d), LZ_DATA_EMPTY);
         lz_data_fail(d, why);
         lz_err_free(why);
         e = lz_data_wait(d);

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "graph_text.h"
 #include "script/executor.h"
-#include "script/xtensor.h"
+#include "script/script_tensor.h"
 
 /* ---- a writer of programs: every tensor is float32 [2, 3] ---- */
 
@@ -240,7 +240,7 @@ static lz_err *tensor_of(uint64_t *rng, lz_script_value *out)
     LZ_TRY(lz_array_init(&a, NULL, LZ_F32, LZ_DIMS(2, 3)));
     for (int64_t i = 0; i < a.numel; i++)
         lz_array_set(&a, i, lz_scalar_float((double)draw(rng, 17) / 4 - 2));
-    lz_err *e = lz_xtensor_of_array(&a, out);
+    lz_err *e = lz_script_tensor_of_array(&a, out);
     lz_array_deinit(&a);
     return e;
 }
@@ -263,7 +263,7 @@ static lz_err *run_with(lz_executor *x, lz_script_value in[INPUTS], bool separat
 {
     enum { RESULTS = TYPES };
     lz_script_value got[RESULTS] = { { 0 } };
-    lz_exec_env env = { .seed = 1, .separate = separate };
+    lz_script_env env = { .seed = 1, .separate = separate };
     LZ_TRY(lz_executor_run(x, in, INPUTS, &env, got));
     lz_err *e = NULL;
     for (int i = 0; i < RESULTS + 2; i++) { /* and what the inputs are now */

@@ -1,7 +1,7 @@
 #include "check.h"
 #include "core/strided_array.h"
 #include "script/executor.h"
-#include "script/xtensor.h"
+#include "script/script_tensor.h"
 #include <stdio.h>
 
 /* Runs a graph on tensors of f32 (or what the graph makes of them) and prints the result. */
@@ -12,7 +12,7 @@ static lz_err *array_of(lz_ints sizes, double first, lz_script_value *out)
     LZ_TRY(lz_array_init(&a, NULL, LZ_F32, sizes));
     for (int64_t i = 0; i < a.numel; i++)
         lz_array_set(&a, i, lz_scalar_float(first + (double)i));
-    lz_err *e = lz_xtensor_of_array(&a, out);
+    lz_err *e = lz_script_tensor_of_array(&a, out);
     lz_array_deinit(&a);
     return e;
 }
@@ -56,7 +56,7 @@ static void show(lz_script_value v, lz_text *out)
 
 static lz_err *run_once(lz_executor *x, const lz_script_value *in, size_t n, bool separate, const char *want)
 {
-    lz_exec_env env = { .seed = 7, .separate = separate };
+    lz_script_env env = { .seed = 7, .separate = separate };
     lz_script_value out = lz_script_value_none();
     lz_text t = { 0 };
     LZ_TRY(lz_executor_run(x, in, n, &env, &out));
@@ -222,7 +222,7 @@ static lz_err *test_inputs_can_be_written(void)
 {
     lz_executor *x;
     lz_script_value in, out;
-    lz_exec_env env = { 0 };
+    lz_script_env env = { 0 };
     lz_text t = { 0 };
     LZ_TRY(parse("graph(%x : Tensor):\n"
                  "  %1 : int = prim::Constant[value=1]()\n"
@@ -290,7 +290,7 @@ static void test_scalars_do_not_make_plans(void **state)
 {
     lz_executor *x = NULL;
     lz_script_value in, out;
-    lz_exec_env env = { 0 };
+    lz_script_env env = { 0 };
     (void)state;
     assert_null(parse("graph(%x : Tensor, %n : int):\n"
                       "  %1 : int = prim::Constant[value=1]()\n"
@@ -314,7 +314,7 @@ static lz_err *test_errors_name_the_node(void)
 {
     lz_executor *x;
     lz_script_value in, out;
-    lz_exec_env env = { 0 };
+    lz_script_env env = { 0 };
     LZ_TRY(parse("graph(%x : Tensor):\n"
                  "  %9 : int = prim::Constant[value=9]()\n"
                  "  %0 : int = prim::Constant[value=0]()\n"
@@ -344,7 +344,7 @@ static void test_random_numbers_follow_the_seed(void **state)
     lz_executor *x = NULL;
     lz_script_value first, second, again;
     lz_array a, b, c;
-    lz_exec_env env = { .seed = 3 }, env2 = { .seed = 3 };
+    lz_script_env env = { .seed = 3 }, env2 = { .seed = 3 };
     (void)state;
     assert_null(parse("graph():\n"
                       "  %4 : int = prim::Constant[value=4]()\n"
@@ -459,7 +459,7 @@ static void *run_chain(void *arg)
     lz_text t = { 0 };
     lz_executor *x;
     lz_script_value in, out;
-    lz_exec_env env = { 0 };
+    lz_script_env env = { 0 };
     (void)arg;
     lz_text_puts(&t, "graph(%x0 : Tensor):\n  %one : int = prim::Constant[value=1]()\n");
     for (int i = 0; i < CHAIN; i++)

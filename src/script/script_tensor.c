@@ -1,12 +1,12 @@
-#include "script/xtensor.h"
+#include "script/script_tensor.h"
 #include "base/mem.h"
 #include <assert.h>
 
 /* ---- functions of lz_script_value_tensor ---- */
 
-static const lz_xtensor *of(const lz_script_value_tensor *t)
+static const lz_script_tensor *of(const lz_script_value_tensor *t)
 {
-    return (const lz_xtensor *)t;
+    return (const lz_script_tensor *)t;
 }
 
 static void drop(lz_script_value_tensor *t)
@@ -50,7 +50,7 @@ static lz_err *not_yet(void)
 
 static lz_err *read(lz_script_value_tensor *t, lz_array *out)
 {
-    const lz_xtensor *x = of(t);
+    const lz_script_tensor *x = of(t);
     if (!x->storage->buffer)
         return not_yet();
     return lz_array_init_view(out, x->storage->buffer, dtype(t), sizes(t), strides(t), x->offset);
@@ -77,18 +77,18 @@ static const lz_tensor_class class = { .drop = drop,
                                        .item = item,
                                        .read = read };
 
-bool lz_script_value_is_xtensor(lz_script_value v)
+bool lz_is_script_tensor(lz_script_value v)
 {
     return v.kind == LZ_SCRIPT_VALUE_TENSOR && v.tensor->cls == &class;
 }
 
 /* ---- creating ---- */
 
-lz_err *lz_xtensor_extend(size_t size, lz_storage *s, const lz_spec *spec, int64_t offset,
-                          lz_script_value *out)
+lz_err *lz_script_tensor_extend(size_t size, lz_storage *s, const lz_spec *spec, int64_t offset,
+                                lz_script_value *out)
 {
-    assert(size >= sizeof(lz_xtensor) && offset >= 0);
-    lz_xtensor *t = lz_mem_zalloc(1, size);
+    assert(size >= sizeof(lz_script_tensor) && offset >= 0);
+    lz_script_tensor *t = lz_mem_zalloc(1, size);
     if (!t)
         return lz_err_oom();
     lz_err *e = lz_spec_create((lz_dtype)spec->dtype, lz_spec_sizes(spec), lz_spec_strides(spec), &t->spec);
@@ -102,12 +102,12 @@ lz_err *lz_xtensor_extend(size_t size, lz_storage *s, const lz_spec *spec, int64
     return NULL;
 }
 
-lz_err *lz_xtensor_view(lz_storage *s, const lz_spec *spec, int64_t offset, lz_script_value *out)
+lz_err *lz_script_tensor_view(lz_storage *s, const lz_spec *spec, int64_t offset, lz_script_value *out)
 {
-    return lz_xtensor_extend(sizeof(lz_xtensor), s, spec, offset, out);
+    return lz_script_tensor_extend(sizeof(lz_script_tensor), s, spec, offset, out);
 }
 
-void lz_xtensor_look(lz_xtensor *t, lz_spec *spec, int64_t offset)
+void lz_script_tensor_set_view(lz_script_tensor *t, lz_spec *spec, int64_t offset)
 {
     assert(spec && spec != t->spec && offset >= 0);
     lz_mem_free(t->spec);
@@ -124,14 +124,14 @@ static lz_err *make(lz_buffer *buffer, lz_dtype d, lz_ints sizes, lz_ints stride
     LZ_TRY(lz_storage_create(buffer, &s));
     lz_err *e = lz_spec_create(d, sizes, strides, &spec);
     if (!e) {
-        e = lz_xtensor_view(s, spec, offset, out);
+        e = lz_script_tensor_view(s, spec, offset, out);
         lz_mem_free(spec);
     }
     lz_storage_release(s);
     return e;
 }
 
-lz_err *lz_xtensor_of_array(const lz_array *a, lz_script_value *out)
+lz_err *lz_script_tensor_of_array(const lz_array *a, lz_script_value *out)
 {
     if (!a->buffer)
         return lz_errf(LZ_ERR_ARG, "the elements of a tensor constant are not in the graph's text");
@@ -139,7 +139,7 @@ lz_err *lz_xtensor_of_array(const lz_array *a, lz_script_value *out)
                 out);
 }
 
-lz_err *lz_xtensor_of_buffer(lz_buffer *buffer, lz_dtype d, lz_ints sizes, lz_script_value *out)
+lz_err *lz_script_tensor_of_buffer(lz_buffer *buffer, lz_dtype d, lz_ints sizes, lz_script_value *out)
 {
     return make(buffer, d, sizes, (lz_ints){ NULL, 0 }, 0, out);
 }
@@ -151,7 +151,7 @@ static lz_err *adopt_one(lz_script_value *v)
     lz_script_value t = lz_script_value_none();
     if (v->kind != LZ_SCRIPT_VALUE_ARRAY)
         return NULL;
-    LZ_TRY(lz_xtensor_of_array(&v->array->array, &t));
+    LZ_TRY(lz_script_tensor_of_array(&v->array->array, &t));
     lz_script_value_set(v, t);
     return NULL;
 }
