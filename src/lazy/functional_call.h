@@ -26,6 +26,21 @@ typedef struct lz_functional_call {
     lz_writes writes;
 } lz_functional_call;
 
+/* Lists the tensors that a call writes. out->v is NULL before. The caller deinits *out, also after an error.
+ * *ok false: a written tensor is inert. */
+LZ_MUST_USE lz_err *lz_writes_find(const lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_writes *out,
+                                   bool *ok);
+void lz_writes_deinit(lz_writes *list);
+/* The arguments of the functional operator: `in` where they are the same, else `own`, which has room for
+ * LZ_ARGS_MAX of them. */
+const lz_value *lz_functional_args(const lz_op_row *op, const lz_value *in, const lz_writes *writes,
+                                   lz_value *own);
+/* Whether a call passes an argument that may be absent. */
+static inline bool lz_functional_is_passed(const lz_value *v)
+{
+    return v->kind != LZ_KIND_NONE && (v->kind != LZ_KIND_DTYPE || v->dtype != LZ_DTYPE_NONE);
+}
+
 void lz_functional_call_deinit(lz_functional_call *f);
 /* The value among the functional operator's results that w->t gets; NULL: there is none. */
 lz_tensor *lz_written_value(const lz_written *w, const lz_value *results, size_t n);

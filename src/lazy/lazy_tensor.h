@@ -43,6 +43,18 @@ static inline bool lz_tensor_is_current(const lz_tensor *t)
     return lz_tensor_is_base(t) || (t->value.node && lz_storage_is_at(&t->storage->head, t->version));
 }
 
+static inline lz_storage_view lz_tensor_view_of(const lz_tensor *t)
+{
+    return (lz_storage_view){ t->storage, t->spec, t->offset };
+}
+
+/* A tensor overlaps itself even without elements. */
+static inline bool lz_tensors_overlap(const lz_tensor *a, const lz_tensor *b)
+{
+    lz_storage_view x = lz_tensor_view_of(a), y = lz_tensor_view_of(b);
+    return a == b || lz_storage_views_overlap(&x, &y);
+}
+
 /* ---- the list of a storage ---- */
 
 static inline void lz_tensor_link(lz_tensor *t)

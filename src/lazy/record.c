@@ -515,14 +515,19 @@ static lz_err *record_look(lz_ctx *c, const lz_op_row *op, const lz_value *in, l
 
 typedef lz_err *record_fn(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok);
 
-static record_fn *recorder_of(const lz_op_row *op)
+/* Of an operator that uses the storage behind its argument's view. */
+static record_fn *storage_recorder_of(const lz_op_row *op)
 {
-    if (lz_op_asks_storage(op))
-        return record_question;
+    return lz_op_asks_storage(op)      ? record_question
+           : op->flags & LZ_OPF_VIEW   ? record_strided
+           : op->kind == LZ_SCHEMA_OUT ? record_strided_copy_out
+                                       : record_strided_copy;
+}
+
+static inline record_fn *recorder_of(const lz_op_row *op)
+{
     if (lz_layout_of(op)->memory & LZ_MEMORY_STORAGE)
-        return op->flags & LZ_OPF_VIEW     ? record_strided
-               : op->kind == LZ_SCHEMA_OUT ? record_strided_copy_out
-                                           : record_strided_copy;
+        return storage_recorder_of(op);
     if (op->kind == LZ_SCHEMA_FUNCTIONAL)
         return record_plain;
     return op->flags & LZ_OPF_INPLACE_VIEW ? record_look : lz_record_write;
@@ -612,16 +617,46 @@ static __attribute__((noinline)) lz_err *end_call(lz_ctx *c, const lz_op_row *op
 
 /* ---- the frequent case: one new tensor, and the same call as in the step before ---- */
 
-static inline lz_err *make_one(lz_ctx *c, const lz_inferred *x, lz_device d, lz_value *out)
+static inline lz_inferred *repeat_one(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_device *device)
 {
-    lz_node *node = NULL;
-    lz_tensor *t = NULL;
-    LZ_TRY(lz_node_make(c->nodes, &x->form, c->operands.data, c->call.numbers, c->at, c->scope->path, &node));
+    lz_inferred *x = expected(c, op);
+    if (!x || !x->is_one || c->operands.cap < x->form.nin || is_outdated(c, x))
+        return NULL;
+    matching m = { .x = x, .values = c->operands.data, .device = c->device };
+    if (!matches(&m, in, c->call.numbers))
+        return NULL;
+    *device = m.device;
+    return x;
+}
+
+static inline lz_err *node_again(lz_ctx *c, lz_inferred *x, lz_node **out)
+{
+    follow(c, x);
+    LZ_TRY(lz_node_make(c->nodes, &x->form, c->operands.data, c->call.numbers, c->at, c->scope->path, out));
     if (c->counts) {
         atomic_uint_fast64_t *counts = c->counts + (size_t)(x->form.op - lz_op_table);
         lz_count(counts + LZ_COUNT_OPS);
         lz_count(counts + LZ_COUNT_REUSED);
     }
+    return NULL;
+}
+
+lz_inferred *lz_record_repeat_one(lz_ctx *c, const lz_op_row *op, const lz_value *in)
+{
+    lz_device device;
+    return repeat_one(c, op, in, &device);
+}
+
+lz_err *lz_record_again(lz_ctx *c, lz_inferred *x, lz_node **out)
+{
+    return node_again(c, x, out);
+}
+
+static inline lz_err *make_one(lz_ctx *c, lz_inferred *x, lz_device d, lz_value *out)
+{
+    lz_node *node = NULL;
+    lz_tensor *t = NULL;
+    LZ_TRY(node_again(c, x, &node));
     lz_err *e = lz_tensor_pending(c, x->results[0].spec, d, (lz_output){ node, 0 }, &t);
     if (e)
         lz_node_release(c->nodes, node);
@@ -632,15 +667,11 @@ static inline lz_err *make_one(lz_ctx *c, const lz_inferred *x, lz_device d, lz_
 /* false: nothing was done, and the operator's recorder must record the call. */
 static inline bool record_again(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, lz_err **e)
 {
-    lz_inferred *x = expected(c, op);
-    if (!x || !x->is_one || c->operands.cap < x->form.nin || is_outdated(c, x))
-        return false;
-    matching m = { .x = x, .values = c->operands.data, .device = c->device };
-    if (!matches(&m, in, c->call.numbers))
-        return false;
-    follow(c, x);
-    *e = make_one(c, x, m.device, out);
-    return true;
+    lz_device device;
+    lz_inferred *x = repeat_one(c, op, in, &device);
+    if (x)
+        *e = make_one(c, x, device, out);
+    return x;
 }
 
 static __attribute__((noinline)) lz_err *record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in,

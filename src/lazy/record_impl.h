@@ -10,6 +10,11 @@
  * not, or comparing would take as long as packing and inferring. Packs nothing: of the context's call only
  * operator, tensors and numbers are set. The answer is never `dynamic`. */
 const lz_inferred *lz_record_repeat(lz_ctx *c, const lz_op_row *op, const lz_value *in);
+/* As lz_record_repeat, for a call that gives one new tensor and whose operands have values at hand: sets only
+ * operands and numbers of the context's call, and nothing counts as recorded before lz_record_again. */
+lz_inferred *lz_record_repeat_one(lz_ctx *c, const lz_op_row *op, const lz_value *in);
+/* The node of a call that lz_record_repeat_one has found; one count is the caller's. */
+LZ_MUST_USE lz_err *lz_record_again(lz_ctx *c, lz_inferred *x, lz_node **out);
 /* Packs the arguments and collects the operands. *ok false: an operand is inert, so the call does nothing. */
 LZ_MUST_USE lz_err *lz_record_pack(lz_ctx *c, const lz_op_row *op, const lz_value *in, bool *ok);
 /* Infers the results of the packed call; packs again where numbers turn out to be fixed. */

@@ -31,108 +31,7 @@ typedef struct writing {
     size_t nmade;
 } writing;
 
-/* ---- arguments of the functional operator ---- */
-
-static bool is_passed(const lz_value *v)
-{
-    return v->kind != LZ_KIND_NONE && (v->kind != LZ_KIND_DTYPE || v->dtype != LZ_DTYPE_NONE);
-}
-
-static lz_value functional_arg(const writing *w, uint32_t i)
-{
-    const lz_arg_row *a = &w->functional->args[i];
-    uint32_t source = lz_write_source(w->op, i);
-    bool passed = source != LZ_NO_ARGUMENT && is_passed(&w->in[source]);
-    if (!passed && w->writes->n && lz_write_takes_dtype(w->op, i))
-        return lz_value_dtype((lz_dtype)w->writes->v[0].t->spec->dtype);
-    return source != LZ_NO_ARGUMENT ? w->in[source] : a->default_value ? *a->default_value : lz_value_none();
-}
-
-static void find_args(writing *w)
-{
-    bool own_dtype = w->writes->n && lz_layout_of(w->op)->memory & LZ_MEMORY_OWN_DTYPE;
-    w->args = lz_write_same_arguments(w->op) && !own_dtype ? w->in : w->own;
-    for (uint32_t i = 0; w->args == w->own && i < w->functional->nargs; i++)
-        w->own[i] = functional_arg(w, i);
-}
-
-/* ---- the written tensors ---- */
-
-static uint32_t count_written(const writing *w, const lz_functional_row *row)
-{
-    uint32_t n = 0;
-    for (uint32_t k = 0; k < row->nwrites; k++) {
-        const lz_value *v = &w->in[row->writes[k].argument];
-        n += v->kind == LZ_KIND_TENSORS && v->tensors.n > 0 ? (uint32_t)v->tensors.n : 1;
-    }
-    return n;
-}
-
-static lz_err *reserve(lz_writes *list, uint32_t n)
-{
-    list->v = list->few;
-    if (n <= sizeof list->few / sizeof *list->few)
-        return NULL;
-    list->v = lz_mem_alloc(n * sizeof *list->v);
-    return list->v ? NULL : lz_err_oom();
-}
-
-static void drop(lz_writes *list)
-{
-    if (list->v != list->few)
-        lz_mem_free(list->v);
-    list->v = NULL;
-    list->n = 0;
-}
-
-static lz_err *add_written(writing *w, lz_written x, bool *ok)
-{
-    bool usable = true;
-    LZ_TRY(lz_record_check(w->c, x.t, &usable));
-    *ok = *ok && usable;
-    w->writes->v[w->writes->n++] = x;
-    return NULL;
-}
-
-static lz_err *add_list(writing *w, const lz_arg_row *a, const lz_value *v, uint32_t result, bool *ok)
-{
-    if (v->kind != LZ_KIND_TENSORS || v->tensors.n < 0)
-        return lz_errf(LZ_ERR_ARG, "argument '%s' must be a list of tensors, not none", a->name);
-    LZ_TRY(lz_call_check_lists(w->op, w->in));
-    for (int64_t i = 0; i < v->tensors.n; i++) {
-        if (!v->tensors.v[i])
-            return lz_errf(LZ_ERR_ARG, "argument '%s' must be a list of tensors, item %" PRIi64 " is none",
-                           a->name, i);
-        LZ_TRY(
-            add_written(w, (lz_written){ v->tensors.v[i], result, (uint32_t)i, (uint32_t)v->tensors.n }, ok));
-    }
-    return NULL;
-}
-
-/* Lists the written tensors in the order of the arguments. */
-static lz_err *find_written(writing *w, bool *ok)
-{
-    const lz_functional_row *row = &lz_functional_table[w->op - lz_op_table];
-    LZ_TRY(reserve(w->writes, count_written(w, row)));
-    for (uint32_t k = 0; k < row->nwrites; k++) {
-        const lz_arg_row *a = &w->op->args[row->writes[k].argument];
-        const lz_value *v = &w->in[row->writes[k].argument];
-        if (a->type->kind == LZ_KIND_TENSORS)
-            LZ_TRY(add_list(w, a, v, row->writes[k].result, ok));
-        else if (v->kind == LZ_KIND_TENSOR && v->tensor)
-            LZ_TRY(add_written(w, (lz_written){ .t = v->tensor, .result = row->writes[k].result }, ok));
-        else if (!(a->type->flags & LZ_TYPE_OPTIONAL))
-            return lz_errf(LZ_ERR_ARG, "argument '%s' must be a tensor, not none", a->name);
-    }
-    return NULL;
-}
-
 /* ---- what may be written ---- */
-
-static inline lz_storage_view view_of(const lz_tensor *t)
-{
-    return (lz_storage_view){ t->storage, t->spec, t->offset };
-}
 
 /* Whether another tensor may see the elements of t. */
 static inline bool is_shared(const lz_tensor *t)
@@ -140,18 +39,12 @@ static inline bool is_shared(const lz_tensor *t)
     return t->storage->refs > 1;
 }
 
-static bool overlap_at_all(const lz_tensor *a, const lz_tensor *b)
-{
-    lz_storage_view x = view_of(a), y = view_of(b);
-    return a == b || lz_storage_views_overlap(&x, &y); /* a == b is an overlap even without elements */
-}
-
 /* For operators whose written tensors must not overlap each other. */
 static bool writes_twice(const writing *w, uint32_t i)
 {
     bool found = false;
     for (uint32_t k = 0; lz_layout_of(w->op)->memory & LZ_MEMORY_ALONE && !found && k < i; k++)
-        found = overlap_at_all(w->writes->v[i].t, w->writes->v[k].t);
+        found = lz_tensors_overlap(w->writes->v[i].t, w->writes->v[k].t);
     return found;
 }
 
@@ -161,25 +54,23 @@ static bool copies_itself(const writing *w)
     size_t n = 0;
     if (!(lz_layout_of(w->op)->memory & LZ_MEMORY_COPIES) || !w->writes->n)
         return false;
-    lz_storage_view to = view_of(w->writes->v[0].t);
+    lz_storage_view to = lz_tensor_view_of(w->writes->v[0].t);
     for (uint32_t i = 0; i < 2; i++)
-        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): find_args has set it */
         if (w->args[i].kind == LZ_KIND_TENSOR && w->args[i].tensor)
-            reads[n++] = (lz_write_read){ .view = view_of(w->args[i].tensor), .arg = i };
+            reads[n++] = (lz_write_read){ .view = lz_tensor_view_of(w->args[i].tensor), .arg = i };
     return lz_write_copies_itself(w->op, &to, reads, n);
 }
 
 static bool names_dtype(const writing *w)
 {
     uint32_t i = lz_write_dtype_argument(w->op);
-    return i != LZ_NO_ARGUMENT && is_passed(&w->in[i]);
+    return i != LZ_NO_ARGUMENT && lz_functional_is_passed(&w->in[i]);
 }
 
 static bool reads_itself(const writing *w, const lz_tensor *t)
 {
     bool found = false;
     for (uint32_t i = 0; !found && i < w->functional->nargs; i++)
-        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): find_args has set it */
         found = w->args[i].kind == LZ_KIND_TENSOR && w->args[i].tensor == t;
     return found;
 }
@@ -200,13 +91,13 @@ static lz_err *check_overlap_of(const writing *w, const lz_tensor *t)
 {
     const lz_call *call = &w->c->call;
     lz_write_rule rule = { .op = w->op, .functional = w->functional, .copies_itself = copies_itself(w) };
-    lz_storage_view to = view_of(t);
+    lz_storage_view to = lz_tensor_view_of(t);
     LZ_TRY(lz_write_check_overlap(&rule, &to, NULL, 0));
     for (size_t j = 0; j < call->tensors.len; j++) {
         const lz_tensor *x = call->tensors.data[j];
         if (!x || x->storage != t->storage || x == t)
             continue;
-        lz_write_read read = { .view = view_of(x) };
+        lz_write_read read = { .view = lz_tensor_view_of(x) };
         LZ_TRY(lz_write_check_overlap(&rule, &to, &read, 1));
     }
     return NULL;
@@ -225,8 +116,8 @@ static lz_err *check_apart_from(const writing *w, const lz_tensor *t, uint32_t a
     lz_write_rule rule = { .op = w->op, .functional = w->functional };
     if (!x || x->storage != t->storage)
         return NULL;
-    lz_storage_view to = view_of(t);
-    lz_write_read read = { view_of(x), arg, x == t };
+    lz_storage_view to = lz_tensor_view_of(t);
+    lz_write_read read = { lz_tensor_view_of(x), arg, x == t };
     return lz_write_check_apart(&rule, &to, &read, 1);
 }
 
@@ -244,7 +135,6 @@ static lz_err *check_apart(const writing *w, const lz_tensor *t)
         return NULL;
     for (uint32_t i = 0; i < w->functional->nargs; i++) {
         const lz_value *v = &w->args[i];
-        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): find_args has set it */
         if (v->kind == LZ_KIND_TENSOR)
             LZ_TRY(check_apart_from(w, t, i, v->tensor));
         bool compared = v->kind == LZ_KIND_TENSORS && !is_left_out(&v->tensors);
@@ -467,113 +357,19 @@ static lz_err *begin(writing *w, lz_ctx *c, const lz_op_row *op, const lz_value 
     w->op = op;
     w->in = in;
     w->functional = lz_write_functional(op);
-    w->writes->n = 0;
     w->nmade = 0;
     w->x = NULL;
     w->node = NULL;
     w->by_formula = false;
     if (!w->functional)
         return lz_errf(LZ_ERR_UNSUPPORTED, "the operator has no functional form");
-    LZ_TRY(find_written(w, ok));
+    LZ_TRY(lz_writes_find(c, op, in, w->writes, ok));
     if (!*ok)
         return NULL;
-    find_args(w);
+    w->args = lz_functional_args(op, in, w->writes, w->own);
     w->by_formula = lz_record_is_by_formula(w->functional, w->args);
     w->x = lz_record_repeat(c, w->functional, w->args);
     return w->x ? NULL : lz_record_pack(c, w->functional, w->args, ok);
-}
-
-/* ---- lists whose items are written one after the other ---- */
-
-/* The storages of written lists, by address: which item uses a storage. */
-typedef struct storages {
-    const lz_lazy_storage **of; /* NULL: free */
-    uint32_t *item, mask;
-} storages;
-
-static uint32_t place_of(const storages *s, const lz_lazy_storage *x)
-{
-    uint32_t i = (uint32_t)((uintptr_t)x >> 4) & s->mask;
-    while (s->of[i] && s->of[i] != x)
-        i = (i + 1) & s->mask;
-    return i;
-}
-
-/* Whether another item than `item` has written elements of that storage, as far as the first finding goes. */
-static bool is_anothers(const storages *s, const lz_tensor *t, uint32_t item)
-{
-    uint32_t i = place_of(s, t->storage);
-    return s->of[i] && s->item[i] != item;
-}
-
-/* Whether the storage of a written item is also used by another item. */
-static bool shares_storages(storages *s, const lz_op_row *op, const lz_value *in, const lz_writes *writes)
-{
-    bool found = false;
-    for (uint32_t i = 0; i < writes->n; i++) {
-        const lz_written *x = &writes->v[i];
-        uint32_t k = place_of(s, x->t->storage);
-        found = found || (s->of[k] && s->item[k] != x->item);
-        s->of[k] = x->t->storage;
-        s->item[k] = x->item;
-    }
-    for (uint32_t i = 0; i < op->nargs; i++)
-        for (int64_t k = 0; in[i].kind == LZ_KIND_TENSORS && !found && k < in[i].tensors.n; k++)
-            found = in[i].tensors.v[k]->storage && is_anothers(s, in[i].tensors.v[k], (uint32_t)k);
-    return found;
-}
-
-/* Whether item i of a written list is seen by another item of the call: its new value is an operand there. */
-static bool meets_another(const lz_op_row *op, const lz_value *in, const lz_written *x)
-{
-    bool found = false;
-    for (uint32_t i = 0; i < op->nargs; i++)
-        for (int64_t k = 0; in[i].kind == LZ_KIND_TENSORS && !found && k < in[i].tensors.n; k++) {
-            const lz_tensor *y = in[i].tensors.v[k];
-            found = k != x->item && y->storage == x->t->storage && overlap_at_all(x->t, y);
-        }
-    return found;
-}
-
-lz_err *lz_record_is_by_items(const lz_op_row *op, const lz_value *in, const lz_writes *writes, bool *found)
-{
-    storages s = { .mask = 15 };
-    *found = false;
-    if (op->kind != LZ_SCHEMA_INPLACE || !(lz_layout_of(op)->memory & LZ_MEMORY_ITEMS) || writes->n < 2)
-        return NULL;
-    while (s.mask < 2 * writes->n)
-        s.mask = 2 * s.mask + 1;
-    s.of = lz_mem_zalloc(s.mask + 1, sizeof *s.of);
-    s.item = lz_mem_zalloc(s.mask + 1, sizeof *s.item);
-    bool shared = s.of && s.item && shares_storages(&s, op, in, writes);
-    for (uint32_t i = 0; shared && !*found && i < writes->n; i++)
-        *found = writes->v[i].of > 1 && meets_another(op, in, &writes->v[i]);
-    bool failed = !s.of || !s.item;
-    lz_mem_free(s.of);
-    lz_mem_free(s.item);
-    return failed ? lz_err_oom() : NULL;
-}
-
-/* The arguments of a call for item i: lists of one item. */
-static void slice(const lz_op_row *op, const lz_value *in, int64_t n, int64_t i, lz_value *out)
-{
-    for (uint32_t k = 0; k < op->nargs; k++) {
-        out[k] = in[k];
-        if (in[k].kind == LZ_KIND_TENSORS && in[k].tensors.n == n)
-            out[k].tensors = (lz_tensors){ in[k].tensors.v + i, 1 };
-        if (in[k].kind == LZ_KIND_SCALARS && in[k].scalars.n == n)
-            out[k].scalars = (lz_scalars){ in[k].scalars.v + i, 1 };
-    }
-}
-
-lz_err *lz_record_by_items(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in, uint32_t n)
-{
-    lz_value one[LZ_ARGS_MAX], none[LZ_ARGS_MAX];
-    for (uint32_t i = 0; i < n; i++) {
-        slice(op, in, n, i, one);
-        LZ_TRY(lz_record_part(c, op, at, one, none));
-    }
-    return NULL;
 }
 
 /* ---- any call that writes ---- */
@@ -592,16 +388,56 @@ static lz_err *record_write(writing *w, lz_ctx *c, const lz_op_row *op, const lz
     return lz_record_by_items(c, op, c->at, in, w->writes->v[0].of);
 }
 
-lz_err *lz_record_write(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok)
+static lz_err *write_any(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok)
 {
     lz_writes writes; /* not all of both is set: to clear their arrays would double the cost of a write */
     writing w;
     writes.v = NULL;
-    writes.n = 0;
     w.writes = &writes;
     lz_err *e = record_write(&w, c, op, in, out, ok);
-    drop(&writes);
+    lz_writes_deinit(&writes);
     return e;
+}
+
+/* ---- the frequent case: in place, the same call as in the step before, and no other view ---- */
+
+/* The tensor that the call writes if the rules about overlap and dtypes cannot refuse it. */
+static inline lz_tensor *written_alone(const lz_op_row *op, const lz_value *in)
+{
+    enum { RULES = LZ_MEMORY_OWN_DTYPE | LZ_MEMORY_APART | LZ_MEMORY_ALONE };
+    const lz_functional_row *row = lz_functional_of(op);
+    bool plain = op->kind == LZ_SCHEMA_INPLACE && row->nwrites == 1 && lz_write_same_arguments(op);
+    if (!plain || !row->functional || lz_layout_of(op)->memory & RULES)
+        return NULL;
+    const lz_value *v = &in[row->writes[0].argument];
+    lz_tensor *t = v->kind == LZ_KIND_TENSOR ? v->tensor : NULL;
+    return t && t->storage && !is_shared(t) && t->spec->dense ? t : NULL;
+}
+
+/* false: nothing was done. */
+static bool write_again(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, lz_err **e)
+{
+    lz_node *node = NULL;
+    lz_tensor *t = written_alone(op, in);
+    lz_inferred *x = t ? lz_record_repeat_one(c, lz_write_functional(op), in) : NULL;
+    if (!x || x->results[0].spec != t->spec)
+        return false;
+    *e = lz_record_again(c, x, &node);
+    if (!*e)
+        *e = lz_tensor_write(t, (lz_output){ node, 0 }, c->at);
+    lz_node_release(c->nodes, node);
+    if (*e)
+        return true;
+    lz_tensor_written(t, op, c->at);
+    for (uint32_t i = 0; i < op->nreturns; i++)
+        out[i] = lz_value_tensor(t);
+    return true;
+}
+
+lz_err *lz_record_write(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok)
+{
+    lz_err *e = NULL;
+    return write_again(c, op, in, out, &e) ? e : write_any(c, op, in, out, ok);
 }
 
 /* ---- for callers that compute the written values themselves ---- */
@@ -625,19 +461,6 @@ lz_err *lz_record_functional(lz_ctx *c, const lz_op_row *op, const lz_value *in,
     out->functional = w.functional;
     memcpy(out->args, w.args, w.functional->nargs * sizeof *w.args);
     return NULL;
-}
-
-void lz_functional_call_deinit(lz_functional_call *f)
-{
-    drop(&f->writes);
-}
-
-lz_tensor *lz_written_value(const lz_written *w, const lz_value *results, size_t n)
-{
-    const lz_value *v = w->result < n ? &results[w->result] : NULL;
-    if (v && v->kind == LZ_KIND_TENSORS)
-        return w->of && w->item < (uint64_t)v->tensors.n ? v->tensors.v[w->item] : NULL;
-    return v && v->kind == LZ_KIND_TENSOR && !w->of ? v->tensor : NULL;
 }
 
 lz_err *lz_record_put(lz_ctx *c, const lz_op_row *op, lz_tensor *t, lz_tensor *made)

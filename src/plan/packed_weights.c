@@ -26,10 +26,10 @@ static bool lies_along_k(const lz_strided *y)
 
 static bool can_pack(const lz_plan *p, const lz_plan_launch *l)
 {
-    if (l->call != lz_matmul || !lz_matmul_is_own(&l->args))
+    if (!l->call || l->call->fn != lz_matmul || !lz_matmul_is_own(&l->call->args))
         return false;
-    const lz_strided *x = &l->args.in[0], *y = &l->args.in[1];
-    uint32_t b = l->call_in[1].buffer;
+    const lz_strided *x = &l->call->args.in[0], *y = &l->call->args.in[1];
+    uint32_t b = l->call->in[1].buffer;
     return (y->dtype == LZ_F32 || y->dtype == LZ_F64) && lies_along_k(y) && x->sizes[1] <= ROWS_MOST
            && y->sizes[1] >= SIDE_LEAST && y->sizes[2] >= SIDE_LEAST
            && p->buffers[b].kind == LZ_PLAN_BUFFER_INPUT && !p->buffers[b].given;
@@ -37,9 +37,9 @@ static bool can_pack(const lz_plan *p, const lz_plan_launch *l)
 
 static bool same_matrix(const lz_plan_launch *a, const lz_plan_launch *b)
 {
-    const lz_strided *x = &a->args.in[1], *y = &b->args.in[1];
-    return a->call_in[1].offset == b->call_in[1].offset && x->dtype == y->dtype && x->sizes[1] == y->sizes[1]
-           && x->sizes[2] == y->sizes[2] && x->strides[2] == y->strides[2];
+    const lz_strided *x = &a->call->args.in[1], *y = &b->call->args.in[1];
+    return a->call->in[1].offset == b->call->in[1].offset && x->dtype == y->dtype
+           && x->sizes[1] == y->sizes[1] && x->sizes[2] == y->sizes[2] && x->strides[2] == y->strides[2];
 }
 
 /* A buffer has at most one copy: of the matrix that the first product uses. */
@@ -48,7 +48,7 @@ static lz_packed_weights packed_of(lz_plan *p, uint32_t launch)
     const lz_plan_launch *l = &p->launches[launch];
     if (!can_pack(p, l))
         return LZ_PACKED_NOT;
-    lz_plan_buffer *b = &p->buffers[l->call_in[1].buffer];
+    lz_plan_buffer *b = &p->buffers[l->call->in[1].buffer];
     if (b->packed)
         return same_matrix(&p->launches[b->packed - 1], l) ? LZ_PACKED_AGAIN : LZ_PACKED_NOT;
     b->packed = launch + 1;
@@ -61,8 +61,11 @@ void lz_plan_find_packed_weights(lz_plan *p)
         if (p->buffers[i].shares != LZ_NO_BUFFER)
             p->buffers[p->buffers[i].shares].given = true;
     for (uint32_t i = 0; i < p->n_launches; i++) {
-        p->launches[i].packed = packed_of(p, i);
-        p->packs_weights = p->packs_weights || p->launches[i].packed;
+        lz_plan_call *call = p->launches[i].call;
+        if (!call)
+            continue;
+        call->packed = packed_of(p, i);
+        p->packs_weights = p->packs_weights || call->packed;
     }
 }
 
@@ -79,11 +82,11 @@ typedef struct matrix {
  * aligned. */
 static bool matrix_of(const lz_plan *p, const lz_plan_launch *l, const lz_run_input *inputs, matrix *m)
 {
-    const lz_run_input *in = &inputs[p->buffers[l->call_in[1].buffer].where];
-    const lz_strided *y = &l->args.in[1];
+    const lz_run_input *in = &inputs[p->buffers[l->call->in[1].buffer].where];
+    const lz_strided *y = &l->call->args.in[1];
     size_t size = lz_dtype_size(y->dtype);
     *m = (matrix){ .buffer = in->buffer,
-                   .how = { [OFFSET] = (int64_t)(in->offset / size) + l->call_in[1].offset,
+                   .how = { [OFFSET] = (int64_t)(in->offset / size) + l->call->in[1].offset,
                             [K] = y->sizes[1],
                             [N] = y->sizes[2],
                             [ROW] = y->strides[2],
@@ -103,6 +106,12 @@ static bool should_pack(const matrix *m)
     return describes(&m->buffer->made, m) && !m->buffer->made.memory;
 }
 
+/* Whether a copy is made for this product. */
+static bool is_first(const lz_plan_launch *l)
+{
+    return l->call && l->call->packed == LZ_PACKED_FIRST;
+}
+
 size_t lz_packed_weights_will_take(const lz_plan *p, const lz_run_input *inputs)
 {
     size_t bytes = 0;
@@ -111,8 +120,7 @@ size_t lz_packed_weights_will_take(const lz_plan *p, const lz_run_input *inputs)
         return 0;
     lz_lock_take(&lock);
     for (size_t i = 0; i < p->n_launches; i++)
-        if (p->launches[i].packed == LZ_PACKED_FIRST && matrix_of(p, &p->launches[i], inputs, &m)
-            && should_pack(&m))
+        if (is_first(&p->launches[i]) && matrix_of(p, &p->launches[i], inputs, &m) && should_pack(&m))
             bytes +=
                 lz_buffer_capacity((size_t)(m.how[K] * m.how[N]) * lz_dtype_size((lz_dtype)m.how[DTYPE]));
     lz_lock_give(&lock);
@@ -151,7 +159,7 @@ void lz_packed_weights_make(const lz_plan *p, const lz_run_args *args)
     matrix m;
     for (size_t i = 0; p->packs_weights && i < p->n_launches; i++) {
         const lz_plan_launch *l = &p->launches[i];
-        if (l->packed != LZ_PACKED_FIRST || !matrix_of(p, l, args->inputs, &m))
+        if (!is_first(l) || !matrix_of(p, l, args->inputs, &m))
             continue;
         lz_lock_take(&lock);
         want(&m, args->memory);
@@ -162,7 +170,7 @@ void lz_packed_weights_make(const lz_plan *p, const lz_run_args *args)
 lz_buffer *lz_packed_weights_find(const lz_plan *p, const lz_plan_launch *l, const lz_run_input *inputs)
 {
     matrix m;
-    if (!l->packed || !matrix_of(p, l, inputs, &m))
+    if (!l->call->packed || !matrix_of(p, l, inputs, &m))
         return NULL;
     lz_lock_take(&lock);
     lz_buffer *made = describes(&m.buffer->made, &m) ? m.buffer->made.memory : NULL;

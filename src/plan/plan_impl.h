@@ -50,12 +50,22 @@ typedef struct lz_plan_origin {
     float work;
 } lz_plan_origin;
 
+/* A call of a kernel that does not fuse. */
+typedef struct lz_plan_call {
+    lz_kernel_call_fn *fn;
+    lz_kernel_call args; /* data is filled in for each run */
+    lz_packed_weights packed;
+    lz_plan_access out;
+    size_t n_in;
+    lz_plan_access in[];
+} lz_plan_call;
+
 typedef struct lz_plan_launch {
     uint32_t origin;
     uint32_t n_origins; /* 0: `origin` alone */
     const lz_plan_origin *origins;
-    /* a kernel of a group, or */
-    lz_kernel *kernel;
+    lz_plan_call *call; /* or */
+    lz_kernel *kernel;  /* of a group: */
     const int64_t *extents;
     const lz_plan_access *access;
     const lz_built_param *params;
@@ -63,13 +73,6 @@ typedef struct lz_plan_launch {
     size_t n_access, n_params;
     int n_outer, n_row;
     bool copy; /* the kernel only copies access 0 to access 1, element by element */
-    /* a call */
-    lz_kernel_call_fn *call;
-    lz_kernel_call args; /* data is filled in for each run */
-    lz_plan_access call_in[LZ_CALL_INPUTS], call_out;
-    size_t n_in;
-    const int64_t *call_params;
-    lz_packed_weights packed;
     bool tail; /* the next launch, a kernel, runs on each part of the result as soon as that is computed */
 } lz_plan_launch;
 
@@ -106,7 +109,7 @@ LZ_MUST_USE lz_err *lz_plan_lay(lz_plan *p, const lz_fused *f, const lz_low_node
 /* The number of a kernel that does not fuse, by its name; LZ_CALLS: none. */
 const char *lz_call_name(lz_low_call_op op);
 lz_low_call_op lz_call_find(lz_str name);
-const char *lz_plan_call_name(lz_kernel_call_fn *call); /* of a launch; "kernel": the launch is no call */
+const char *lz_plan_call_name(lz_kernel_call_fn *fn);
 
 /* ---- plan_tail.c ---- */
 

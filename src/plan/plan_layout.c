@@ -4,6 +4,7 @@
 #include "core/strides.h"
 #include "plan/lowered_call.h"
 #include "plan/plan_impl.h"
+#include <assert.h>
 #include <string.h>
 
 /* The kernels that do not fuse, by lz_low_call_op. */
@@ -41,12 +42,13 @@ const char *lz_call_name(lz_low_call_op op)
     return calls[op].name;
 }
 
-const char *lz_plan_call_name(lz_kernel_call_fn *call)
+const char *lz_plan_call_name(lz_kernel_call_fn *fn)
 {
-    const char *name = "kernel";
-    for (int i = 0; i < LZ_CALLS; i++)
-        name = call == calls[i].run ? calls[i].name : name;
-    return name;
+    int i = 0;
+    while (i < LZ_CALLS && fn != calls[i].run)
+        i++;
+    assert(i < LZ_CALLS);
+    return calls[i].name;
 }
 
 lz_low_call_op lz_call_find(lz_str name)
@@ -209,38 +211,49 @@ static lz_err *plan_strided(planner *b, const lz_low_node *n, const lz_group_vie
 }
 
 /* The results of a routine on matrices lie one behind the other in the buffer of the first. */
-static lz_err *plan_routine(planner *b, const lz_low_node *n, const lz_plan_launch *l)
+static lz_err *plan_routine(planner *b, const lz_low_node *n, const lz_plan_call *l)
 {
-    lz_plan_buffer *to = &b->p->buffers[l->call_out.buffer];
+    lz_plan_buffer *to = &b->p->buffers[l->out.buffer];
     size_t bytes = lz_low_buffer_bytes(n);
     if (n->op == LZ_CALL_MATRICES)
         to->bytes = to->bytes < bytes ? bytes : to->bytes;
     if (n->op != LZ_CALL_BESIDE)
         return NULL;
-    const lz_plan_buffer *from = &b->p->buffers[l->call_in[0].buffer];
+    const lz_plan_buffer *from = &b->p->buffers[l->in[0].buffer];
     size_t at = (size_t)l->args.params[0];
-    bool inside = from->kind != LZ_PLAN_BUFFER_INPUT && l->call_in[0].offset == 0 && at <= from->bytes
+    bool inside = from->kind != LZ_PLAN_BUFFER_INPUT && l->in[0].offset == 0 && at <= from->bytes
                   && bytes <= from->bytes - at;
     return inside ? NULL : lz_errf(LZ_ERR_MODEL, "'beside' reads behind the results of a routine");
+}
+
+static lz_err *new_call(planner *b, const lz_low_node *n, lz_plan_call **out)
+{
+    *out = lz_arena_zalloc(&b->p->arena, sizeof **out + (size_t)n->nin * sizeof *(*out)->in);
+    if (!*out)
+        return lz_err_oom();
+    (*out)->fn = calls[n->op].run;
+    (*out)->n_in = n->nin;
+    return NULL;
 }
 
 static lz_err *plan_call(planner *b, const lz_fused_call *c, lz_plan_launch *out)
 {
     lz_shape dense;
+    lz_plan_call *l;
     const lz_low_node *n = c->node;
-    out->call = calls[n->op].run;
-    out->n_in = n->nin;
-    for (size_t i = 0; i < out->n_in; i++)
-        LZ_TRY(plan_strided(b, n->in[i], &c->in[i], &out->args.in[i], &out->call_in[i]));
+    LZ_TRY(new_call(b, n, &l));
+    out->call = l;
+    for (size_t i = 0; i < l->n_in; i++)
+        LZ_TRY(plan_strided(b, n->in[i], &c->in[i], &l->args.in[i], &l->in[i]));
     LZ_TRY(lz_strides_contiguous(lz_low_node_sizes(n), &dense));
-    LZ_TRY(plan_strided(b, n, &(lz_group_view){ .base = c->target, .strides = dense.v }, &out->args.out,
-                        &out->call_out));
-    out->call_out.store = true;
-    LZ_TRY(copy_ints(&b->p->arena, n->attr, (int64_t)(n->attr_size / sizeof(int64_t)), &out->args.params));
-    LZ_TRY(plan_routine(b, n, out));
+    LZ_TRY(
+        plan_strided(b, n, &(lz_group_view){ .base = c->target, .strides = dense.v }, &l->args.out, &l->out));
+    l->out.store = true;
+    LZ_TRY(copy_ints(&b->p->arena, n->attr, (int64_t)(n->attr_size / sizeof(int64_t)), &l->args.params));
+    LZ_TRY(plan_routine(b, n, l));
     if (calls[n->op].prepare)
-        LZ_TRY(calls[n->op].prepare(&out->args));
-    size_t scratch = calls[n->op].scratch ? calls[n->op].scratch(&out->args) : 0;
+        LZ_TRY(calls[n->op].prepare(&l->args));
+    size_t scratch = calls[n->op].scratch ? calls[n->op].scratch(&l->args) : 0;
     b->p->scratch = scratch > b->p->scratch ? scratch : b->p->scratch;
     return NULL;
 }

@@ -12,9 +12,9 @@ bool lz_plan_launch_accesses(lz_plan_launch *l, lz_plan_access_fn *fn, void *use
     bool go = true;
     for (size_t i = 0; go && i < l->n_access; i++)
         go = l->access[i].buffer == LZ_NO_BUFFER || fn(user, (lz_plan_access *)&l->access[i]);
-    for (size_t i = 0; go && i < l->n_in; i++)
-        go = fn(user, &l->call_in[i]);
-    return go && (!l->call || fn(user, &l->call_out));
+    for (size_t i = 0; go && l->call && i < l->call->n_in; i++)
+        go = fn(user, &l->call->in[i]);
+    return go && (!l->call || fn(user, &l->call->out));
 }
 
 typedef struct toucher {

@@ -166,19 +166,19 @@ static double per_first(const lz_strided *w)
 }
 
 /* Counts a multiplication and an addition for each term of a product. */
-static double flops_of(const lz_plan_launch *l)
+static double flops_of(const lz_plan_call *l)
 {
     const lz_kernel_call *c = &l->args;
-    if (l->call == lz_matmul)
+    if (l->fn == lz_matmul)
         return 2 * elements(&c->out) * (double)c->in[0].sizes[2];
-    if (l->call == lz_conv)
+    if (l->fn == lz_conv)
         return 2 * elements(&c->out) * per_first(&c->in[1]);
-    if (l->call == lz_conv_input)
+    if (l->fn == lz_conv_input)
         return 2 * elements(&c->in[0]) * per_first(&c->in[1]);
-    return l->call == lz_conv_weight ? 2 * elements(&c->in[0]) * per_first(&c->out) : 0;
+    return l->fn == lz_conv_weight ? 2 * elements(&c->in[0]) * per_first(&c->out) : 0;
 }
 
-static void count_call(const lz_plan_launch *l, lz_launch_facts *out)
+static void count_call(const lz_plan_call *l, lz_launch_facts *out)
 {
     for (size_t i = 0; i < l->n_in; i++)
         out->read += strided_bytes(&l->args.in[i]);
@@ -196,10 +196,10 @@ static void name_kernel(const lz_plan_launch *l, const lz_launch_facts *f, bool 
     lz_text_printf(out, " #%s%s", tag, tail ? " on rows of a product" : "");
 }
 
-static void name_call(const lz_plan_launch *l, lz_text *out)
+static void name_call(const lz_plan_call *l, lz_text *out)
 {
     char sizes[LZ_SHAPE_CHARS];
-    lz_text_puts(out, lz_plan_call_name(l->call));
+    lz_text_puts(out, lz_plan_call_name(l->fn));
     for (size_t i = 0; i < l->n_in; i++)
         lz_text_printf(out, " %s",
                        lz_shape_print((lz_ints){ l->args.in[i].sizes, l->args.in[i].ndim }, sizes));
@@ -218,8 +218,8 @@ static lz_err *describe_launch(describer *d, size_t i, lz_launch_facts *out)
         count_kernel(l, out);
         name_kernel(l, out, i > 0 && d->p->launches[i - 1].tail, &d->text);
     } else {
-        count_call(l, out);
-        name_call(l, &d->text);
+        count_call(l->call, out);
+        name_call(l->call, &d->text);
     }
     return lz_text_save(&d->text, &d->arena, &out->name);
 }

@@ -181,17 +181,18 @@ static lz_err *run_tail(void *user, int64_t begin, int64_t end)
 
 static lz_err *run_call(runner *r, const lz_plan_launch *l)
 {
-    lz_kernel_call c = l->args;
+    const lz_plan_call *call = l->call;
+    lz_kernel_call c = call->args;
     lz_buffer *packed = lz_packed_weights_find(r->p, l, r->args->inputs);
     const int64_t rows[] = { 0, packed ? c.in[1].sizes[2] : 0, 1 };
     tail t = { .call = l, .threads = r->args->threads, .report = r->report };
-    for (size_t i = 0; i < l->n_in; i++)
-        c.in[i].data = address(r, &l->call_in[i], c.in[i].dtype);
+    for (size_t i = 0; i < call->n_in; i++)
+        c.in[i].data = address(r, &call->in[i], c.in[i].dtype);
     if (packed) {
         c.in[1].data = packed->data;
         c.in[1].strides = rows;
     }
-    c.out.data = address(r, &l->call_out, c.out.dtype);
+    c.out.data = address(r, &call->out, c.out.dtype);
     c.pool = r->args->threads;
     c.scratch = r->scratch;
     if (r->report) {
@@ -205,7 +206,7 @@ static lz_err *run_call(runner *r, const lz_plan_launch *l)
         c.after_user = &t;
     }
     assert(!r->p->scratch || c.scratch);
-    lz_err *e = l->call(&c);
+    lz_err *e = call->fn(&c);
     lz_buffer_release(packed);
     return e;
 }

@@ -17,7 +17,7 @@ static bool goes_by_rows(const lz_plan_launch *tail, int64_t rows, int64_t cols)
 
 static int64_t rows_of(const lz_plan_launch *call)
 {
-    return call->args.out.sizes[0] * call->args.out.sizes[1];
+    return call->call->args.out.sizes[0] * call->call->args.out.sizes[1];
 }
 
 /* The loops walk all elements in row-major order. */
@@ -47,8 +47,8 @@ static bool may_meet(const lz_plan *p, uint32_t a, uint32_t b)
 static bool spoils(const lz_plan *p, const lz_plan_launch *call, const lz_plan_launch *tail)
 {
     for (size_t i = 0; i < tail->n_access; i++)
-        for (size_t k = 0; tail->access[i].store && k < call->n_in; k++)
-            if (may_meet(p, tail->access[i].buffer, call->call_in[k].buffer))
+        for (size_t k = 0; tail->access[i].store && k < call->call->n_in; k++)
+            if (may_meet(p, tail->access[i].buffer, call->call->in[k].buffer))
                 return true;
     return false;
 }
@@ -56,19 +56,19 @@ static bool spoils(const lz_plan *p, const lz_plan_launch *call, const lz_plan_l
 /* Whether the tail reads the product only at the elements that its loops have reached. */
 static bool follows(const lz_plan *p, const lz_plan_launch *call, const lz_plan_launch *tail)
 {
-    int64_t rows = rows_of(call), cols = call->args.out.sizes[2];
+    int64_t rows = rows_of(call), cols = call->call->args.out.sizes[2];
     size_t reads = 0;
     if (tail->copy || !goes_by_rows(tail, rows, cols))
         return false;
     for (size_t i = 0; i < tail->n_access; i++) {
         const lz_plan_access *a = &tail->access[i];
-        if (a->buffer == LZ_NO_BUFFER || a->store || a->buffer != call->call_out.buffer)
+        if (a->buffer == LZ_NO_BUFFER || a->store || a->buffer != call->call->out.buffer)
             continue;
         if (!walks_as_one(tail, a, rows * cols))
             return false;
         reads++;
     }
-    return reads > 0 && call->call_out.offset == 0 && !spoils(p, call, tail);
+    return reads > 0 && call->call->out.offset == 0 && !spoils(p, call, tail);
 }
 
 void lz_plan_find_tails(lz_plan *p)
@@ -78,7 +78,7 @@ void lz_plan_find_tails(lz_plan *p)
     for (size_t i = 0; i + 1 < p->n_launches; i++) {
         lz_plan_launch *call = &p->launches[i];
         const lz_plan_launch *next = &p->launches[i + 1];
-        call->tail = call->call == lz_matmul && next->kernel && follows(p, call, next);
+        call->tail = call->call && call->call->fn == lz_matmul && next->kernel && follows(p, call, next);
     }
 }
 
