@@ -381,9 +381,10 @@ def arguments(op, source, case):
 
 
 def fits(op, args):
-    """Nothing is missing, and no number is in the place of a tensor: it has no layout."""
-    return all(a.kind.endswith("?") if v is None else a.kind.rstrip("?") != "Tensor" or v == "out" or "T" in v
-               for a, v in zip(op.args, args))
+    """Nothing is missing, no number is in the place of a tensor, which has no layout, and no tensor in that of a number."""
+    def fit(kind, v):
+        return ("T" in v) == (kind == "Tensor") and ("s" in v) == (kind == "str")
+    return all(a.kind.endswith("?") if v is None else v == "out" or fit(a.kind.rstrip("?"), v) for a, v in zip(op.args, args))
 
 
 def call_of(op, source, case, raw, most):
