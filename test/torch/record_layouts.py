@@ -383,7 +383,8 @@ def arguments(op, source, case):
 def fits(op, args):
     """Nothing is missing, no number is in the place of a tensor, which has no layout, and no tensor in that of a number."""
     def fit(kind, v):
-        return ("T" in v) == (kind == "Tensor") and ("s" in v) == (kind == "str")
+        tensors = kind.startswith("Tensor") and kind.endswith("]")
+        return ("T" in v) == (kind == "Tensor") and ("TL" in v) == tensors and ("s" in v) == (kind == "str")
     return all(a.kind.endswith("?") if v is None else v == "out" or fit(a.kind.rstrip("?"), v) for a, v in zip(op.args, args))
 
 
