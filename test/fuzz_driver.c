@@ -9,9 +9,9 @@
  *     {"do": "step"}  {"do": "release", "id": 1}
  *
  * torch/fuzz.py is the client. An answer is {"error": message} if Lazuli refused, or: for a call {"r":
- * results}, a result being [dtype, sizes, strides, offset, requires_grad, ids that share its storage]; for a
- * read
- * {"m": the first five of these, "v": values}; for a gradient {"dt", "v"}, or {"none": true}; else {}. */
+ * results}, a result being [dtype, sizes, strides, offset, requires_grad, ids that share its storage], a
+ * number, a dtype as text or null; for a read {"m": the first five facts of a tensor, "v": values}; for a
+ * gradient {"dt", "v"}, or {"none": true}; else {}. */
 #include "base/arena.h"
 #include "base/gzip.h"
 #include "base/json.h"
@@ -121,10 +121,28 @@ static lz_err *put_values(driver *d, lz_tensor *t)
     return NULL;
 }
 
-static void put_result(driver *d, lz_tensor *t)
+/* A result that is no tensor: a number, a dtype, or nothing. */
+static void put_plain(lz_json_writer *w, lz_value v)
 {
+    if (v.kind == LZ_KIND_INT)
+        lz_json_put_int(w, v.integer);
+    else if (v.kind == LZ_KIND_BOOL)
+        lz_json_put_int(w, v.truth);
+    else if (v.kind == LZ_KIND_FLOAT)
+        put_number(w, lz_scalar_float(v.real));
+    else if (v.kind == LZ_KIND_SCALAR)
+        put_number(w, v.scalar);
+    else if (v.kind == LZ_KIND_DTYPE)
+        lz_json_put_cstr(w, lz_dtype_get(v.dtype)->abbr);
+    else
+        lz_json_put_null(w);
+}
+
+static void put_result(driver *d, lz_value v)
+{
+    lz_tensor *t = lz_json_tensor(v);
     if (!t) {
-        lz_json_put_null(&d->w);
+        put_plain(&d->w, v);
         return;
     }
     lz_json_begin_array(&d->w);
@@ -207,7 +225,7 @@ static lz_err *do_call(driver *d, const lz_json *s)
     if (e || lz_failed(d->c))
         return e;
     for (uint32_t i = 0; i < ids->len && i < results.n; i++)
-        set_var(d, ids->items[i].i, results.v[i]);
+        set_var(d, ids->items[i].i, lz_json_tensor(results.v[i]));
     lz_json_put_key(&d->w, "r");
     lz_json_begin_array(&d->w);
     for (size_t i = 0; i < results.n; i++)

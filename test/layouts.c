@@ -29,7 +29,7 @@ typedef struct run {
     bool grad;
     lz_tensor *tensors[TENSORS_MAX];
     size_t ntensors;
-    lz_tensor **results;
+    const lz_value *results;
     size_t nresults;
 } run;
 
@@ -107,7 +107,7 @@ static lz_err *call(run *r)
 /* -1: fresh; -2 - k: the storage of result k. */
 static int64_t shared_with(const run *r, size_t k, bool *same)
 {
-    const lz_tensor *t = r->results[k];
+    const lz_tensor *t = lz_json_tensor(r->results[k]);
     *same = false;
     for (size_t i = 0; i < r->ntensors; i++)
         if (r->tensors[i] == t) {
@@ -118,7 +118,7 @@ static int64_t shared_with(const run *r, size_t k, bool *same)
         if (lz_is_alias_of(r->tensors[i], t))
             return (int64_t)i;
     for (size_t i = 0; i < k; i++)
-        if (r->results[i] && lz_is_alias_of(r->results[i], t))
+        if (lz_json_tensor(r->results[i]) && lz_is_alias_of(lz_json_tensor(r->results[i]), t))
             return -2 - (int64_t)i;
     return -1;
 }
@@ -126,7 +126,7 @@ static int64_t shared_with(const run *r, size_t k, bool *same)
 static void put_found(lz_text *out, const run *r, size_t k)
 {
     char sizes[LZ_SHAPE_CHARS], strides[LZ_SHAPE_CHARS];
-    const lz_tensor *t = r->results[k];
+    const lz_tensor *t = lz_json_tensor(r->results[k]);
     bool same;
     int64_t shared = shared_with(r, k, &same);
     lz_text_printf(out, "%s strides %s offset %lld %s", lz_shape_print(lz_tensor_sizes(t), sizes),
@@ -154,7 +154,7 @@ static lz_err *differs(const run *r, size_t k, lz_ints sizes, lz_ints strides, c
 static lz_err *check_result(const run *r, size_t k, const lz_json *due)
 {
     lz_ints sizes, strides;
-    const lz_tensor *t = r->results[k];
+    const lz_tensor *t = lz_json_tensor(r->results[k]);
     bool same;
     if (due->kind == LZ_JSON_NULL)
         return NULL;

@@ -112,12 +112,13 @@ static size_t param_of(const lzg_c_op *op, lz_str name)
     return i < op->nparams ? i : LZ_NO_ARGUMENT;
 }
 
-/* The argument of the operator that argument i of the functional operator is. The first one of an in-place
- * form is always called self: dropout_(self, ...) is the form of dropout(input, ...). */
+/* The argument of the operator that argument i of the functional operator is: the one of that name. The first
+ * one of an in-place form is always called self: dropout_(self, ...) is the form of dropout(input, ...). */
 static size_t source_by_name(const lzg_c_op *op, const lzg_c_op *functional, size_t i)
 {
+    size_t named = param_of(op, functional->params[i].arg->name);
     bool first = i == 0 && op->f->func->kind == LZG_INPLACE;
-    return first ? 0 : param_of(op, functional->params[i].arg->name);
+    return first && named == LZ_NO_ARGUMENT ? 0 : named;
 }
 
 /* Both have the same arguments, or the first ones. */

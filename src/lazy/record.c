@@ -467,19 +467,25 @@ static lz_err *record_strided_copy_out(lz_ctx *c, const lz_op_row *op, const lz_
 
 static lz_err *record_question(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok)
 {
-    lz_storage_place places[2] = { { 0 } };
+    lz_storage_asked asked = { .dim = 0 };
+    lz_scalar answer;
     for (uint32_t i = 0; i < op->nargs; i++) {
         const lz_tensor *t = in[i].kind == LZ_KIND_TENSOR ? in[i].tensor : NULL;
+        if (in[i].kind == LZ_KIND_INT) {
+            asked.dim = in[i].integer;
+            continue;
+        }
         if (!t)
             return lz_errf(LZ_ERR_ARG, "argument '%s' must be a tensor, not none", op->args[i].name);
         LZ_TRY(lz_record_check(c, t, ok));
         if (!*ok)
             return NULL;
-        places[i] =
+        asked.place[i] =
             (lz_storage_place){ t->storage, t->offset, lz_spec_sizes(t->spec), lz_spec_strides(t->spec) };
     }
+    LZ_TRY(lz_storage_answer(op, &asked, &answer));
     lz_ctx_count(c, LZ_COUNT_OPS + (size_t)(op - lz_op_table));
-    out[0] = number_value((lz_kind)op->returns[0].type->kind, lz_storage_answer(op, places));
+    out[0] = number_value((lz_kind)op->returns[0].type->kind, answer);
     return NULL;
 }
 

@@ -112,15 +112,17 @@ static lz_err *compute(update *p, int32_t *results)
     return NULL;
 }
 
-/* In the order of the arguments: a tensor that is both mean and variance is written twice. */
+/* In the order of the arguments: a tensor that is both mean and variance is written twice. The second value begins
+ * with the first one, as in PyTorch, unless there are instances, which have copies of the statistics. */
 lz_err *lz_statistics_run(const lz_statistics_update *u)
 {
     update p = { .u = u, .row = lz_statistics_of(u->op), .next = u->op->nargs };
+    bool one_by_one = u->shared && !(lz_layout_of(u->op)->memory & LZ_MEMORY_INSTANCES);
     int32_t results[LZ_ARGS_MAX] = { 0 };
     assert(p.row); /* the caller asked lz_statistics_of whether the operator has any */
     p.functional = &lz_op_table[p.row->functional];
     for (uint32_t k = 0; k < p.row->nwrites; k++) {
-        if (k == 0 || u->shared)
+        if (k == 0 || one_by_one)
             LZ_TRY(compute(&p, results));
         LZ_TRY(u->write(u->user, p.row->writes[k].argument, results[k]));
     }

@@ -1,5 +1,5 @@
-/* storage_question.h - operators that ask where a tensor lies in its storage: storage_offset, is_set_to.
- * Defined in prim_storage.c. */
+/* storage_question.h - operators that ask where a tensor lies in its storage: storage_offset, stride.int,
+ * is_set_to. Graphs know neither an offset nor the stride of a dimension of size 1. Defined in prim_storage.c. */
 #ifndef LZ_LOWER_STORAGE_QUESTION_H
 #define LZ_LOWER_STORAGE_QUESTION_H
 
@@ -12,10 +12,16 @@ typedef struct lz_storage_place {
     lz_ints sizes, strides;
 } lz_storage_place;
 
+/* The arguments of a question: a tensor, and another one or a dimension. */
+typedef struct lz_storage_asked {
+    lz_storage_place place[2];
+    int64_t dim;
+} lz_storage_asked;
+
 /* Whether op is such a question: it uses the storage, and its result is no tensor. */
 bool lz_op_asks_storage(const lz_op_row *op);
 
-/* The answer, an int or a bool. in: the tensor, and the other one where the operator compares. */
-lz_scalar lz_storage_answer(const lz_op_row *op, const lz_storage_place *in);
+/* The answer, an int or a bool. */
+LZ_MUST_USE lz_err *lz_storage_answer(const lz_op_row *op, const lz_storage_asked *in, lz_scalar *out);
 
 #endif

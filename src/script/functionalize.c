@@ -210,16 +210,21 @@ static lz_err *run_strided(lz_functionalizer *f, const lz_script_instr *inst)
 static lz_err *run_question(lz_functionalizer *f, const lz_script_instr *inst)
 {
     const lz_op_row *op = inst->node->op;
-    lz_storage_place places[2] = { { 0 } };
+    lz_storage_asked asked = { .dim = 0 };
+    lz_scalar answer;
     for (uint32_t i = 0; i < op->nargs; i++) {
         lz_script_value v = value_arg(f, inst, i);
+        if (v.kind == LZ_SCRIPT_VALUE_INT) {
+            asked.dim = v.i;
+            continue;
+        }
         if (!lz_script_value_is_described(v))
             return lz_errf(LZ_ERR_ARG, "argument '%s' must be a tensor", op->args[i].name);
         const lz_described *t = lz_described_of(v);
-        places[i] = (lz_storage_place){ lz_storage_of(t), t->x.offset, lz_spec_sizes(t->spec),
-                                        lz_spec_strides(t->spec) };
+        asked.place[i] = (lz_storage_place){ lz_storage_of(t), t->x.offset, lz_spec_sizes(t->spec),
+                                             lz_spec_strides(t->spec) };
     }
-    lz_scalar answer = lz_storage_answer(op, places);
+    LZ_TRY(lz_storage_answer(op, &asked, &answer));
     set_out(f, inst, 0,
             answer.kind == LZ_SCALAR_INT ? lz_script_value_int(answer.i)
                                          : lz_script_value_bool(answer.i != 0));

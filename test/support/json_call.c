@@ -94,6 +94,11 @@ lz_err *lz_json_value(lz_arena *a, lz_tensor *const *tensors, lz_kind kind, cons
     return NULL;
 }
 
+lz_tensor *lz_json_tensor(lz_value v)
+{
+    return v.kind == LZ_KIND_TENSOR ? v.tensor : NULL;
+}
+
 static lz_err *collect(lz_arena *a, const lz_op_row *op, const lz_value *values, lz_json_results *out)
 {
     size_t n = 0;
@@ -103,9 +108,9 @@ static lz_err *collect(lz_arena *a, const lz_op_row *op, const lz_value *values,
     for (uint32_t i = 0; i < op->nreturns; i++) {
         bool is_list = values[i].kind == LZ_KIND_TENSORS;
         for (int64_t k = 0; is_list && k < values[i].tensors.n; k++)
-            out->v[out->n++] = values[i].tensors.v[k];
+            out->v[out->n++] = lz_value_tensor(values[i].tensors.v[k]);
         if (!is_list)
-            out->v[out->n++] = values[i].kind == LZ_KIND_TENSOR ? values[i].tensor : NULL;
+            out->v[out->n++] = values[i];
     }
     return NULL;
 }

@@ -17,11 +17,14 @@
 #include <lazuli/schema.h>
 #include <lazuli/tensor.h>
 
-/* The tensor results of a call, in order; NULL for a result that is no tensor. */
+/* The results of a call, in order; those of a list of tensors one by one. */
 typedef struct lz_json_results {
-    lz_tensor **v; /* the arena's */
+    lz_value *v; /* the arena's */
     size_t n;
 } lz_json_results;
+
+/* NULL if v is no tensor. */
+lz_tensor *lz_json_tensor(lz_value v);
 
 double lz_json_number(const lz_json *v);
 LZ_MUST_USE lz_err *lz_json_ints(lz_arena *a, const lz_json *v, lz_ints *out);

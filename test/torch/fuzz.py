@@ -17,10 +17,12 @@ import argparse
 import collections
 import json
 import math
+import mmap
 import os
 import pickle
 import random
 import re
+import resource
 import select
 import subprocess
 import sys
@@ -34,7 +36,7 @@ except ImportError:
     print("skipped: this Python has no torch")
     sys.exit(77)
 
-from record_layouts import ABBR, DTYPES, MOST, Op, Pool, Tensor, layout, numel, storage
+from record_layouts import ABBR, DTYPES, MOST, Op, Pool, Tensor, flatten, layout, numel, own_calls, storage
 
 warnings.simplefilter("ignore")
 torch.set_num_threads(1)
@@ -43,56 +45,76 @@ CLOSE = {torch.float64: (1e-11, 1e-9), torch.float32: (2e-5, 2e-4), torch.float1
 REFUSALS = (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError, ZeroDivisionError, OverflowError)
 LIVE = 30               # variables of a program
 EACH, LONGEST = 4, 24   # recorded programs of an operator, and their statements
+SCALAR_TYPES = {0: "u8", 1: "i8", 2: "i16", 3: "i32", 4: "i64", 5: "f16", 6: "f32", 7: "f64", 11: "bool", 15: "bf16"}  # PyTorch's
 PATIENCE = 60           # seconds for one answer
+MEMORY = 6 << 30        # bytes that PyTorch may take
 
 
 # ---- which operators ----
 
-# Without a defined result: random draws, memory that nobody has written.
-UNDEFINED = re.compile(r"rand|normal|bernoulli|multinomial|dropout|uniform|exponential|geometric|cauchy|poisson$|binomial|rrelu"
-                       r"|fractional|empty|resize|set_$|new_empty")
-# Where PyTorch takes as many steps as an argument says, of 1e18 too.
-ENDLESS = re.compile(r"(laguerre|legendre)_polynomial")
-# What PyTorch's own operators call with arguments that fit; others may crash it.
-INTERNAL = re.compile(r"^_(?!_)|backward|^sym_|_forward$|^native_|_unsafe|unsafe_|^lift|segment_reduce|_jvp$")
+# Values that nobody defines, of which all but the values is compared: memory that nobody has written, vectors whose sign or
+# basis is free. Random draws are known by their tag.
+UNDEFINED = re.compile(r"^_?philox|empty|resize|svd$|eigh$|^linalg_eig$|_sobol|^_?histogramdd_bin_edges$")
+# Arguments without which a random operator draws nothing.
+CERTAIN = {"train": {"b": False}, "training": {"b": False}, "p": {"f": 0.0}, "dropout": {"f": 0.0}, "dropout_p": {"f": 0.0}}
+# Gets recorded arguments only: what PyTorch's own operators call with arguments that fit, while others may crash it, and where
+# PyTorch takes as many steps as an argument says, of 1e18 too.
+EXACT = re.compile(r"^_(?!_)|backward|^sym_|_forward$|^native_|_unsafe|unsafe_|^lift|segment_reduce|_jvp$"
+                   r"|(laguerre|legendre)_polynomial|^linalg_ldl|^ormqr|^lu_|^cholesky_(solve|inverse)|^embedding_bag|^fractional"
+                   r"|packed|^(lstm|gru|rnn_)|^fake_quantize|^multinomial|^slow_conv|^thnn_conv|^conv_depthwise|jvp$|^lu_unpack")
+# Of these, what a user may call: in any layout. The kernels of the others count on row-major arguments.
+ANY_LAYOUT = re.compile(r"polynomial|^linalg_ldl|^ormqr|^lu_|^cholesky_(solve|inverse)|^fractional.*[23]d$|\.input$|^fake_quantize.*affine$"
+                        r"|^multinomial|^slow_conv(?!.*ward)|^_foreach_(?!.*\.Tensor)")
 # The order of equal elements, and where a NaN goes, is not defined.
 TIES = re.compile(r"^_?(sort|argsort|topk|kthvalue|median|nanmedian|mode|msort|unique)")
 # Where infinities meet in an order that nobody promises: a mean that is updated, a scale and a shift computed in advance,
 # products in the cheapest order, a neighbour whose weight is 0 or a rounding error, zeros between elements.
 INFINITE = re.compile(r"^(std|var)(_mean)?$|^(batch|instance|group|layer)_norm$|^chain_matmul$|^linalg_multi_dot$|^conv_transpose"
-                      r"|upsample_(bi|tri)?(linear|cubic)|^bilinear$|^_trilinear$")
+                      r"|upsample_(bi|tri)?(linear|cubic)|^bilinear$|^_trilinear$|linalg_|^svd$|^pinverse$|^nuclear_norm$"
+                      r"|^(lu|chol|qr|geq|orm|orgqr)|^matrix_power$")
 # What these write without saying so: running statistics.
-HIDDEN = {"batch_norm": (3, 4), "instance_norm": (3, 4)}
+HIDDEN = {"batch_norm": (3, 4), "instance_norm": (3, 4), "native_batch_norm": (3, 4), "_batch_norm_impl_index": (3, 4)}
 # PyTorch lacks a kernel, or its own checks fail: says nothing about the operator.
 NO_KERNEL = re.compile(r"not implemented for|not implemented yet|INTERNAL ASSERT|not currently implemented|is not supported on"
                        r"|unsupported dtype|Unsupported dtype|does not support automatic differentiation|not supported for (half|bf)"
                        r"|only (be )?(support|implement)|\"[a-z_]+\" not|mkldnn|MKL|could not create a primitive"
-                       r"|is being modified inplace|derivative for|does not have a deterministic|functorch|vmap")
+                       r"|is being modified inplace|derivative for|does not have a deterministic|functorch|vmap|can't allocate memory")
 
 
-def operators(lazuli, only):
+def operators(lazuli, data, only):
+    """The table, those of its operators that are drawn, with calls that make sense, and why the others are not."""
     text = subprocess.run([lazuli, "ops", "--json"], capture_output=True, text=True, check=True).stdout
     table = {}
     for entry in json.loads(text):
         op = Op(entry)
+        returns = entry["schema"].rsplit("->", 1)[1]
+        op.fresh = "Tensor" in returns and "!" not in returns
+        op.random = op.fn is not None and torch.Tag.nondeterministic_seeded in op.fn.tags
         op.view = "(a" in entry["schema"] and not op.writes
         op.inplace = op.writes and not op.outs
         op.elementwise = op.fn is not None and torch.Tag.pointwise in op.fn.tags and not op.outs
         table[op.name] = op
 
-    def can(op):
-        random_tag = op.fn is not None and torch.Tag.nondeterministic_seeded in op.fn.tags
-        return (op.fn is not None and not random_tag and "prim_" not in op.name and not UNDEFINED.search(op.base)
-                and not ENDLESS.search(op.base) and not INTERNAL.search(op.base)
-                and any(a.kind.startswith("Tensor") for a in op.args) and all(a.kind == "Tensor" for a in op.outs))
-    chosen = [op for op in table.values() if can(op) and (not only or op.name in only)]
-    return table, chosen
+    pool, chosen, why = Pool(data, table), [], {}
+    for op in table.values():
+        if only and op.name not in only:
+            continue
+        op.calls = [] if op.fn is None or "prim_" in op.name else pool.calls(op, MOST) or pool.calls(op, 10 * MOST) or own_calls(op)
+        if op.calls:
+            chosen.append(op)
+        else:
+            why[op.name] = "not PyTorch's" if op.fn is None else "only TorchScript's" if "prim_" in op.name else "no recorded call"
+    return table, chosen, why
 
 
 # ---- the driver ----
 
 class Died(Exception):
     pass
+
+
+def limit_memory(most):
+    resource.setrlimit(resource.RLIMIT_DATA, (most, resource.RLIM_INFINITY))
 
 
 class Driver:
@@ -102,7 +124,8 @@ class Driver:
     def ask(self, statement):
         if self.process is None:
             env = dict(os.environ, LAZULI_LOG="")
-            self.process = subprocess.Popen([self.program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
+            self.process = subprocess.Popen([self.program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env,
+                                            preexec_fn=lambda: limit_memory(resource.RLIM_INFINITY))
         try:
             self.process.stdin.write(json.dumps(statement).encode() + b"\n")
             self.process.stdin.flush()
@@ -184,11 +207,18 @@ def close(got, want, rel):
     return torch.allclose(got.double(), want.double(), rtol=rel, atol=rel * .2, equal_nan=True)
 
 
+def plain_result(r):
+    """A result that is no tensor, as the driver writes it."""
+    return ABBR.get(r, str(r)) if isinstance(r, torch.dtype) else plain_number(int(r) if isinstance(r, bool) else r)
+
+
 def facts(t):
     return [ABBR[t.dtype], list(t.shape), list(t.stride()), t.storage_offset(), t.requires_grad]
 
 
 # ---- running a program on both sides ----
+
+LAST_CALL = mmap.mmap(-1, 128)  # shared with the parent: the operator that PyTorch was called with last
 
 class Stop(Exception):
     """Nothing more can be said of this program."""
@@ -277,19 +307,33 @@ class Run:
         return any(t.shape != b.shape and storage(t) in reads for t, b in before)
 
     def invoke(self, op, s, env, twin):
+        LAST_CALL[:] = op.name.encode()[:128].ljust(128)
         args = [decode(v, env, twin) for v in s["a"]]
         with torch.set_grad_enabled(s["grad"]):
             r = op.fn(*[a for a, x in zip(args, op.args) if not x.keyword],
                       **{x.name: a for a, x in zip(args, op.args) if x.keyword})
-        return list(r) if isinstance(r, (list, tuple)) else [r]
+        return [] if r is None and op.writes else flatten(r)
 
-    def comparable(self, op, s, before, results, twins):
-        if len(results) != len(twins) or len(results) > 100 or not all(isinstance(r, torch.Tensor) for r in results):
-            return False
+    def certain(self, op, s):
+        """Has the call a defined result?"""
+        if not op.random:
+            return not UNDEFINED.search(op.base)
+        return any(CERTAIN.get(a.name) == v for a, v in zip(op.args, s["a"]) if v is not None)
+
+    def describable(self, results):
+        results = [r for r in results if isinstance(r, torch.Tensor)]
         if any(r.layout != torch.strided or r.dtype not in ABBR or r.is_quantized or r.numel() > 50000 or r.dim() > 12 for r in results):
             return False
-        if any(min(r.shape, default=0) < 0 for r in results):
-            return False  # as_strided lets PyTorch have a negative size
+        return not any(min(r.shape, default=0) < 0 for r in results)  # as_strided lets PyTorch have a negative size
+
+    def comparable(self, op, s, before, results, twins):
+        if len(results) != len(twins) or len(results) > 100 or not self.describable(results):
+            return False
+        if not self.certain(op, s):
+            return True
+        if any(plain_result(r) != plain_result(t) for r, t in zip(results, twins) if not isinstance(r, (float, torch.Tensor, torch.dtype))):
+            return False
+        results, twins = ([r for r in x if isinstance(r, torch.Tensor)] for x in (results, twins))
         inputs = [self.live[i].detach() for v in s["a"] for i in used(v)]
         floats = [t.double().abs().max().item() for t in inputs if t.is_floating_point() and t.numel()]
         if any(r.dtype not in TWIN and r.dtype not in (torch.bool, torch.float64) for r in results) and not all(f < 100 for f in floats):
@@ -329,6 +373,7 @@ class Run:
                 again = self.invoke(op, dict(s, grad=False), env, False)
             except REFUSALS:
                 return False
+            again = [a for a in again if isinstance(a, torch.Tensor)]
             if any(not close(a.detach(), r.detach(), CLOSE[self.rough][1]) for a, r in zip(again, results)):
                 return False
         return True
@@ -372,6 +417,15 @@ class Run:
                 raise Stop
             return
         self.compare(op, s, results, twins)
+        if not self.certain(op, s):
+            self.forget(op, s, len(results))
+
+    def forget(self, op, s, count):
+        """Takes values that nobody defines out of the program."""
+        for i in range(count if op.fresh or not op.writes else 0):
+            self.do_release({"do": "release", "id": s["ids"][0] + i})
+        for i in sorted({i for a, v in zip(op.args, s["a"]) if a.write for i in used(v)}):
+            self.do_call({"do": "call", "op": "fill_.Scalar", "a": [{"T": i}, {"i": 1}], "ids": [0], "grad": False})
 
     def refused(self, op, s, message):
         if NO_KERNEL.search(message):
@@ -392,18 +446,20 @@ class Run:
         return [i for i, x in sorted(self.live.items()) if i != own and x is not t and storage(x) == storage(t)]
 
     def compare(self, op, s, results, twins):
-        s = dict(s, ids=[] if op.writes else [s["ids"][0] + k for k in range(len(results))])
+        s = dict(s, ids=[s["ids"][0] + k for k in range(len(results))] if op.fresh or not op.writes else [])
         reads = [self.live[i] for a, v in zip(op.args, s["a"]) if not a.write for i in used(v)]
-        for d in [r.dtype for r in results]:
+        for d in [r.dtype for r in results if isinstance(r, torch.Tensor)]:
             self.roughen(d)
         if reads and not any(t.is_floating_point() for t in reads):
             self.roughen(torch.get_default_dtype())  # what is computed of integers, whatever the dtype of out
+        tensors = [isinstance(r, torch.Tensor) for r in results]
         for i, r, t in zip(s["ids"], results, twins):
-            self.live[i], self.twin[i] = r, t
+            if isinstance(r, torch.Tensor):
+                self.live[i], self.twin[i] = r, t
         if not op.view:
-            self.computed |= {storage(r) for r in results}
+            self.computed |= {storage(r) for r, is_tensor in zip(results, tensors) if is_tensor}
         ids = s["ids"] or [None] * len(results)
-        want = [facts(r) + [self.shares(r, i)] for i, r in zip(ids, results)]
+        want = [facts(r) + [self.shares(r, i)] if is_tensor else plain_result(r) for i, r, is_tensor in zip(ids, results, tensors)]
         self.note(s, {"r": want})
         self.counts["statements"] += 1
         self.counts[op.name] += 1
@@ -413,10 +469,36 @@ class Run:
         if len(a["r"]) != len(want):
             raise Found("count", op.name, "%d results, PyTorch: %d" % (len(a["r"]), len(want)))
         names = ["dtype", "sizes", "strides", "offset", "requires_grad", "aliasing"]
-        for got, due in zip(a["r"], want):
+        for i, got, due, is_tensor in zip(ids, a["r"], want, tensors):
+            if not is_tensor:
+                self.compare_plain(op, got, due)
+                continue
+            if got and got[4] < due[4] and not op.writes and self.constant(i):
+                due[4] = got[4]
             for name, g, w in zip(names, got or [None] * 6, due):
                 if g != w:
                     raise Found(name, op.name, "%s, PyTorch: %s (sizes %s)" % (g, w, due[1]))
+
+    def constant(self, i):
+        """PyTorch says that a result requires a gradient. Is that gradient zero everywhere, or does PyTorch fail to compute it? Then
+        the program goes on without it."""
+        r, leaves = self.live[i], [t for _, t, _ in self.leaves]
+        try:
+            weight = torch.rand(r.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64) + .5
+            found = torch.autograd.grad((r * weight.to(r.dtype)).sum(), leaves, allow_unused=True, retain_graph=True)
+        except REFUSALS:
+            found = []
+        if any(g is not None and g.any() for g in found):
+            return False
+        self.live[i], self.twin[i] = r.detach(), self.twin[i].detach()
+        return True
+
+    def compare_plain(self, op, got, due):
+        if isinstance(got, str) and isinstance(due, int):
+            due = SCALAR_TYPES.get(due)
+        number = not isinstance(got, str) and isinstance(due, float) and got is not None
+        if got != due and not (number and abs(got - due) <= CLOSE[self.rough][1] * (abs(due) + .2)):
+            raise Found("number", op.name, "%s, PyTorch: %s" % (got, due))
 
     def do_read(self, s):
         if s["id"] not in self.live:
@@ -436,9 +518,12 @@ class Run:
     def maker(self, i):
         """The operator that made or last wrote a variable."""
         for s in reversed(self.done):
-            if s["do"] == "call" and (i in s["ids"] or not s["ids"] and any(i in used(v) for v in s["a"])):
+            if s["do"] == "call" and (i in s["ids"] or i in self.written(s)):
                 return s["op"]
         return "input"
+
+    def written(self, s):
+        return {i for a, v in zip(self.table[s["op"]].args, s["a"]) if a.write for i in used(v)}
 
     def compare_values(self, kind, op, got, want):
         want = want.detach()
@@ -481,6 +566,9 @@ class Run:
         a = self.driver.ask(s)
         if "error" in a:
             raise Found("gradient", "", a["error"])
+        if "none" in a and grad is not None and not grad.any():
+            self.done[-1]["want"] = {"none": True}
+            return
         if ("none" in a) != (grad is None):
             raise Found("gradient", "", "%s, PyTorch: %s" % tuple("none" if x else "there" for x in ("none" in a, grad is None)))
         if grad is not None:
@@ -492,8 +580,8 @@ class Run:
 # ---- making programs up ----
 
 class Maker:
-    def __init__(self, run, rng, pool, ops):
-        self.run, self.rng, self.pool, self.ops = run, rng, pool, ops
+    def __init__(self, run, rng, ops):
+        self.run, self.rng, self.ops = run, rng, ops
         self.next = 0
         self.grad = rng.random() < .4
         self.special = rng.random() < .15
@@ -553,10 +641,10 @@ class Maker:
         self.do(do="input", id=i, dt=ABBR[dtype], sizes=list(sizes), v=[plain_number(x) for x in values], grad=grad)
         return i
 
-    def laid_out(self, spec):
-        """A tensor with these sizes, sometimes a view of a storage in another order."""
+    def laid_out(self, spec, as_is=False):
+        """A tensor with these sizes, sometimes a view of a storage in another order, and of another dtype unless `as_is`."""
         r, kind = self.rng, self.kind_of(spec.dtype)
-        if kind == "float" or spec.values is None:
+        if not as_is and (kind == "float" or spec.values is None):
             spec = Tensor(DTYPES[r.choice(self.dtypes[kind])] if r.random() < .8 else spec.dtype, spec.sizes)
         if r.random() < .6:
             return self.input(spec.sizes, kind, spec.values, spec.dtype)
@@ -573,15 +661,21 @@ class Maker:
 
     # arguments
 
-    def recorded(self, op):
-        calls = getattr(op, "calls", None)
-        if calls is None:
-            calls = op.calls = self.pool.calls(op, MOST)
-        return self.rng.choice(calls) if calls else None
+    def exact(self, op, specs):
+        """Variables like the tensors of a recorded call, in one floating-point dtype."""
+        if self.rng.random() < .5 or not ANY_LAYOUT.search(op.name):
+            if self.rng.random() < .5:
+                dtype = DTYPES[self.rng.choice(self.dtypes["float"])]
+                specs = [Tensor(dtype, t.sizes, t.values) if t.dtype.is_floating_point else t for t in specs]
+            return [self.input(t.sizes, self.kind_of(t.dtype), t.values, t.dtype) for t in specs]
+        dtype = DTYPES[self.rng.choice(self.dtypes["float"])]
+        return [self.laid_out(Tensor(dtype, t.sizes) if t.dtype.is_floating_point else t, True) for t in specs]
 
     def tensors(self, op, call):
         """Which variables stand for the tensors of a recorded call."""
         r, specs = self.rng, call.tensors
+        if EXACT.search(op.base):
+            return self.exact(op, specs)
         chosen, first = [], None
         for k, spec in enumerate(specs):
             kind = self.kind_of(spec.dtype)
@@ -599,12 +693,26 @@ class Maker:
             chosen.append(v)
         return chosen
 
+    def outs(self, op, args, first):
+        """Variables for an argument out that is a list: as many as there are results."""
+        base, _, overload = op.name.partition(".")
+        functional = self.run.table.get(base + "." * (overload not in ("out", "")) + re.sub(r"_?out$", "", overload))
+        count = 1
+        if functional is not None and functional.fn is not None:
+            plain = [v for a, v in zip(op.args, args) if not a.write]
+            try:
+                count = len(self.run.invoke(functional, {"a": plain, "grad": False}, self.run.live, False))
+            except REFUSALS:
+                pass
+        shape = list(first.shape) if first is not None else [2]
+        return [self.input([0] if self.rng.random() < .5 else shape, "float") for _ in range(min(count, LIVE))]
+
     def fitted(self, op, a, v, spec, t):
         """The argument v of a recorded call, whose first tensor was `spec`, made to fit tensor t."""
         r = self.rng
         if a.kind.rstrip("?") in ("Device", "Layout", "Generator") or a.name == "pin_memory":
             return None
-        if not isinstance(v, dict):
+        if not isinstance(v, dict) or EXACT.search(op.base):
             return v
         if "l" in v and v["l"] and all("i" in x for x in v["l"]) and spec is not None and t is not None:
             n = [x["i"] for x in v["l"]]
@@ -649,16 +757,16 @@ class Maker:
 
     def step(self):
         r, k = self.rng, self.rng.random()
-        some = [o for o in self.ops if (o.view if k < .3 else o.inplace if k < .5 else o.outs if k < .56 else not o.writes)]
+        some = [o for o in self.ops if (o.view if k < .25 else o.inplace if k < .42 else o.outs if k < .54 else not o.writes)]
         op = r.choice(some or self.ops)
-        call = self.recorded(op)
-        if call is None:
-            return
+        call = r.choice(op.calls)
         chosen = self.tensors(op, call)
         first = self.run.live.get(chosen[0]) if chosen else None
         args = []
         for a, v in zip(op.args, call.args):
-            if v == "out":
+            if v == "out" and a.kind != "Tensor":
+                args.append({"TL": self.outs(op, args, first)})
+            elif v == "out":
                 i = self.pick(lambda t: first is not None and t.shape == first.shape) if r.random() < .6 else None
                 args.append({"T": i if i is not None else self.input([0] if r.random() < .3 else list(first.shape) if first is not None else [2], "float")})
             elif isinstance(v, dict) and "T" in v:
@@ -775,13 +883,13 @@ def wanted(name, only):
 
 
 def try_program(args, setting, tally, driver, out):
-    table, ops, pool, known = setting
+    table, ops, known = setting
     rng = random.Random((args.seed << 32) + tally.counts["programs"])
     run = Run(driver, table, tally.counts)
     tally.counts["programs"] += 1
     found = None
     try:
-        Maker(run, rng, pool, ops).go()
+        Maker(run, rng, ops).go()
     except Stop:
         tally.counts["stopped"] += 1
     except Died as e:
@@ -814,6 +922,7 @@ def in_child(args, setting, tally, end, out):
     if child == 0:
         status = 1
         try:
+            limit_memory(MEMORY)
             driver = Driver(args.driver)
             with os.fdopen(writer, "wb") as tell:
                 while time.time() < end:
@@ -838,20 +947,24 @@ def in_child(args, setting, tally, end, out):
     if status > 0:
         sys.exit(2)
     if status < 0:
-        print("PyTorch crashed in program %d (signal %d)" % (tally.counts["programs"], -status), flush=True)
+        last = LAST_CALL[:].decode().strip()
+        print("PyTorch crashed in program %d, %s (signal %d)" % (tally.counts["programs"], last, -status), flush=True)
         tally.counts["programs"] += 1
         tally.counts["crashed"] += 1
     return tally
 
 
 def fuzz(args):
-    table, ops = operators(args.lazuli, args.operator)
-    setting = table, ops, Pool(args.data, table), Known(args.known)
+    table, ops, why = operators(args.lazuli, args.data, args.operator)
+    for reason in sorted(set(why.values())):
+        names = [name for name in why if why[name] == reason]
+        print("%d overloads are not drawn, %s: %s" % (len(names), reason, " ".join(names)))
+    setting = table, ops, Known(args.known)
     tally, end = Tally(), time.time() + args.seconds
     with open(args.out or os.devnull, "w") as out:
         while time.time() < end:
             tally = in_child(args, setting, tally, end, out)
-    return tally.counts, tally.seen, table
+    return tally.counts, tally.seen, table, [op.name for op in ops if not tally.counts[op.name]]
 
 
 def main():
@@ -865,8 +978,9 @@ def main():
     p.add_argument("--out")
     p.add_argument("--record")
     args = p.parse_args()
-    counts, seen, table = fuzz(args)
+    counts, seen, table, silent = fuzz(args)
     print(totals(counts, table))
+    print("%d overloads were drawn without a call to compare: %s" % (len(silent), " ".join(silent)))
     for (kind, op, text), n in seen.most_common():
         print("%6d %s %s: %s" % (n, kind, op, text))
     return 1 if counts["found"] else 0

@@ -14,10 +14,12 @@ storage's values or 0 for the pattern of `ramp`]. A result is [sizes, strides, o
 of the tensor whose storage it has, -1 none, -2 - k that of result k; `same` is 1 if the result is the argument itself.
 Results are "refused" where PyTorch refuses the call; "g" is 0 where it has no gradient for what it computes without."""
 import difflib
+import glob
 import gzip
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 import traceback
@@ -300,10 +302,12 @@ def outcome(op, call, grad):
 
 def read_cases(data):
     pool = {}
-    for name in ("opinfo", "opinfo_composed", "opinfo_more", "opinfo_special"):
-        with gzip.open(os.path.join(data, "oracle", name + ".bin.gz")) as f:
+    files = [f for name in ("oracle/opinfo*", "composites", "corners", "random")
+             for f in sorted(glob.glob(os.path.join(data, name + ".jsonl.gz")))]
+    for file in files:
+        with gzip.open(file.replace(".jsonl.gz", ".bin.gz")) as f:
             raw = f.read()
-        with gzip.open(os.path.join(data, "oracle", name + ".jsonl.gz"), "rt") as f:
+        with gzip.open(file, "rt") as f:
             for line in f:
                 case = json.loads(line)
                 if "error" not in case:
@@ -377,9 +381,11 @@ def arguments(op, source, case):
 
 
 def fits(op, args):
-    """Nothing is missing, and no number is in the place of a tensor: it has no layout."""
-    return all(a.kind.endswith("?") if v is None else a.kind.rstrip("?") != "Tensor" or v == "out" or "T" in v
-               for a, v in zip(op.args, args))
+    """Nothing is missing, no number is in the place of a tensor, which has no layout, and no tensor in that of a number."""
+    def fit(kind, v):
+        tensors = kind.startswith("Tensor") and kind.endswith("]")
+        return ("T" in v) == (kind == "Tensor") and ("TL" in v) == tensors and ("s" in v) == (kind == "str")
+    return all(a.kind.endswith("?") if v is None else v == "out" or fit(a.kind.rstrip("?"), v) for a, v in zip(op.args, args))
 
 
 def call_of(op, source, case, raw, most):
@@ -506,13 +512,13 @@ def chosen(op, calls):
 
 
 def base_calls(op, pool, invent):
-    found = chosen(op, pool.calls(op, MOST)) or chosen(op, pool.calls(op, 10 * MOST)) or chosen(op, OWN_CALLS.get(op.name, []))
+    found = chosen(op, pool.calls(op, MOST)) or chosen(op, pool.calls(op, 10 * MOST)) or chosen(op, own_calls(op))
     extra = made_up(op, found[0]) if found and invent else []
     seen = {c.key() for c in found}
     return found + [c for c in extra if c.key() not in seen]
 
 
-# Operators whose arguments no case has.
+# Operators whose arguments no case has; an out form takes those of its functional form.
 OWN_CALLS = {
     "detach_": [Call([{"T": 0}], [Tensor(torch.float32, [2, 3])])],
     "isin.Tensor_Scalar": [Call([{"T": 0}, {"i": 1}, {"b": False}, {"b": False}], [Tensor(torch.int64, [2, 3, 4])])],
@@ -522,8 +528,47 @@ OWN_CALLS = {
     "empty.memory_format": [Call([{"l": [{"i": 2}, {"i": 3}]}, None, None, None, None, None], [])],
     "quantile.scalar": [Call([{"T": 0}, {"f": 0.3}, {"i": 1}, {"b": True}, {"s": "linear"}], [Tensor(torch.float32, [2, 3, 4])])],
     "nanquantile.scalar": [Call([{"T": 0}, {"f": 0.3}, {"i": 1}, {"b": False}, {"s": "linear"}], [Tensor(torch.float32, [2, 3, 4])])],
+    "trapezoid.dx": [Call([{"T": 0}, {"f": 0.5}, {"i": 1}], [Tensor(torch.float32, [2, 3, 4])])],
+    "trapz.dx": [Call([{"T": 0}, {"f": 0.5}, {"i": 1}], [Tensor(torch.float32, [2, 3, 4])])],
+    "cumulative_trapezoid.dx": [Call([{"T": 0}, {"f": 0.5}, {"i": 1}], [Tensor(torch.float32, [2, 3, 4])])],
+    "tensordot": [Call([{"T": 0}, {"T": 1}, {"l": [{"i": 1}]}, {"l": [{"i": 0}]}],
+                       [Tensor(torch.float32, [2, 3, 4]), Tensor(torch.float32, [3, 5])])],
+    "pad_sequence": [Call([{"TL": [0, 1]}, {"b": first}, {"f": 0.5}, {"s": side}],
+                          [Tensor(torch.float32, [2, 3]), Tensor(torch.float32, [4, 3])])
+                     for first, side in ((False, "right"), (True, "left"))],
+    "fill_diagonal_": [Call([{"T": 0}, {"f": 1.5}, {"b": wrap}], [Tensor(torch.float32, sizes)])
+                       for wrap in (False, True) for sizes in ([3, 4], [7, 3], [3, 3, 3])],
+    "isreal": [Call([{"T": 0}], [Tensor(torch.float32, [2, 3])])],
+    "is_pinned": [Call([{"T": 0}, None], [Tensor(torch.float32, [2, 3])])],
+    "is_vulkan_available": [Call([], [])],
+    "range.out": [Call([{"i": 1}, {"i": 6}, {"i": 2}, "out"], [])],
+    "empty.out": [Call([{"l": [{"i": 2}, {"i": 3}]}, None, "out"], [])],
+    "fake_quantize_per_tensor_affine": [
+        Call([{"T": 0}, {"f": 0.1}, {"i": 3}, {"i": -8}, {"i": 7}], [Tensor(torch.float32, [2, 3, 4])])],
+    "fake_quantize_per_tensor_affine.tensor_qparams": [
+        Call([{"T": 0}, {"T": 1}, {"T": 2}, {"i": -8}, {"i": 7}],
+             [Tensor(torch.float32, [2, 3]), Tensor(torch.float32, [1], [.1]), Tensor(torch.int32, [1], [3])])],
+    "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams": [
+        Call([{"T": 0}, {"T": 1}, {"T": 2}, {"T": 3}, {"i": -8}, {"i": 7}],
+             [Tensor(torch.float32, [2, 3]), Tensor(torch.float32, [1], [.1]), Tensor(torch.int32, [1], [3]),
+              Tensor(torch.int64, [1], [enabled])]) for enabled in (0, 1)],
+    "fake_quantize_per_tensor_affine_cachemask_backward": [
+        Call([{"T": 0}, {"T": 1}], [Tensor(torch.float32, [2, 3]), Tensor(torch.bool, [2, 3])])],
+    "fake_quantize_per_channel_affine": [
+        Call([{"T": 0}, {"T": 1}, {"T": 2}, {"i": 1}, {"i": -8}, {"i": 7}],
+             [Tensor(torch.float32, [2, 3]), Tensor(torch.float32, [3], [.1, .2, .3]), Tensor(torch.int32, [3], [3, 0, -2])])],
+    "fake_quantize_per_channel_affine_cachemask_backward": [
+        Call([{"T": 0}, {"T": 1}], [Tensor(torch.float32, [2, 3]), Tensor(torch.bool, [2, 3])])],
     "_chunk_cat": [Call([{"TL": [0, 1]}, {"i": 0}, {"i": 2}], [Tensor(torch.float32, [2, 3]), Tensor(torch.float32, [4, 3])])],
 }
+OWN_CALLS["fake_quantize_per_channel_affine_cachemask"] = OWN_CALLS["fake_quantize_per_channel_affine"]
+
+
+def own_calls(op):
+    base, _, overload = op.name.partition(".")
+    kind = re.sub("_?out$", "", overload)
+    calls = OWN_CALLS.get(base + "." * (kind != "") + kind, []) if op.outs else []
+    return OWN_CALLS.get(op.name) or [Call(c.args + ["out"] * len(op.outs), c.tensors) for c in calls]
 
 
 def variants(op, call):
