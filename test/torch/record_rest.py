@@ -1,0 +1,104 @@
+"""Records what PyTorch gives for operators that no other recording calls: products in another dtype, gradients of composites,
+the CTC loss, einsum, fake quantization with an observer, tensors with strides that a call names. The cases have the form of the
+operator cases in test/data/oracle (`lazuli test ops` runs them).
+
+    record_rest.py OUT      writes OUT.jsonl.gz and OUT.bin.gz"""
+import itertools
+import sys
+import warnings
+
+import torch
+
+from record_corners import BF16, BOOL, F16, F32, F64, I32, I64, INF, U8
+from record_lists import ListWriter
+from record_questions import QuestionWriter
+
+warnings.simplefilter("ignore")
+MAKE = torch.Generator().manual_seed(215)
+
+
+class RestWriter(ListWriter, QuestionWriter):
+    """Lists what an operator wrote, and knows memory formats and strides."""
+
+
+def rand(*sizes, dtype=F32):
+    return (torch.randn(sizes, generator=MAKE) * 4).round().div(4).to(dtype)
+
+
+def gradients(w):
+    x, y = rand(3, 4), torch.ones(3, 4, dtype=I64)
+    for name in ("_cummax_helper", "_cummin_helper"):
+        for d in (0, 1):
+            w.case(name, x, torch.zeros(3, 4), y.clone(), d)
+    for sizes, to in (((2, 3, 4, 5, 6), (2, 3, 2)), ((7, 5, 3, 2), (3, 5, 2))):
+        g = rand(*sizes[:-3], *to)
+        w.case("adaptive_avg_pool3d_backward.grad_input", g, rand(*sizes), grad_input=torch.zeros(sizes))
+    x2, k2 = rand(2, 3, 6, 5), rand(4, 3, 3, 2)
+    g = torch.ones_like(torch.ops.aten.thnn_conv2d(x2, k2, [3, 2], None, [2, 1], [1, 0]))
+    w.case("_slow_conv2d_backward.grad_input", g, x2, k2, [3, 2], [2, 1], [1, 0], grad_input=torch.zeros_like(x2),
+           grad_weight=torch.zeros_like(k2), grad_bias=torch.zeros(4))
+    b = rand(2, 3, 4)
+    m, v = rand(3), rand(3).abs() + 1
+    for p in (None, rand(3)):
+        for train in (True, False):
+            out = torch.ops.aten._batch_norm_impl_index(b, p, p, None if train else m, None if train else v, train, 0.1, 1e-5, False)
+            w.case("_batch_norm_impl_index", b, p, p, None if train else m, None if train else v, train, 0.1, 1e-5, False)
+            for mask in ([True, True, True], [True, False, False]):
+                if p is not None or not mask[1]:
+                    w.case("_batch_norm_impl_index_backward", 0, b, rand(2, 3, 4), p, m, v, out[1], out[2], train, 1e-5, mask, out[3])
+    w.case("_batch_norm_impl_index", b, None, None, None, None, False, 0.1, 1e-5, True)
+    for dim in ([0], [0, 1], [], [-1], [0, 1, 2]):
+        w.case("frobenius_norm.dim", rand(3, 4), dim, True)
+        w.case("frobenius_norm.out", rand(3, 4), dim, False, out=torch.zeros(0))
+    w.case("frobenius_norm.dim", rand(3, 4).long(), [0])
+    w.case("frobenius_norm.dim", rand(2, 3, 4), [])
+    w.case("frobenius_norm.dim", rand(2, 3, 4), [0, 1, 2])
+    for x in (rand(3, 4), rand(1, 3, 4), rand(2, 2, 3, 4), rand(0, 3)):
+        for pad in ([1, 2], [5, 2], [-1, 2], [1, 2, 1, 1], [-3, -2], [-1, 0], [0, 0], []):
+            if len(pad) <= 2 * x.dim():
+                w.case("_pad_circular", x, pad)
+
+
+def bits(w):
+    for d in (I32, I64, torch.int8, U8):
+        x, y = torch.tensor([1, 2, 30], dtype=d), torch.tensor([1, 0, 2], dtype=d)
+        for name in ("__lshift__", "__rshift__"):
+            w.case(name + ".Tensor_out", x, y, out=torch.zeros(3, dtype=d))
+            w.case(name + ".Scalar_out", x, 2, out=torch.zeros(3, dtype=d))
+    for d in (F32, I32):
+        w.case("_add_relu.Scalar_out", torch.tensor([-3, 1, 2]).to(d), 1, 2, out=torch.zeros(3, dtype=d))
+
+
+def layouts(w):
+    """Elements are arbitrary, so sizes and dtypes are compared: each tensor is filled by another operator in other tests."""
+    x = torch.arange(24.0)
+    for args in (([3, 4], [4, 1]), ([4, 3], [1, 4]), ([2, 2], [4, 1]), ([3], [2]), ([], []), ([2, 3], [0, 0])):
+        w.case("_reshape_alias", x, *args)
+        w.case("_reshape_alias_copy", x, *args)
+    w.case("_reshape_alias", x, [4, 4], [1])
+    for size in ([2, 3], [3, 2], [6], [1, 6, 1], []):
+        for x in (rand(2, 3), rand(2, 3).t(), rand(1, 6), rand(6)):
+            if x.numel() >= torch.Size(size).numel():
+                w.case("resize", x, size)
+                w.case("resize.out", x, size, out=torch.zeros(0))
+                w.case("resize_as", x, torch.zeros(size))
+    w.case("resize", rand(1, 2, 3, 4), [1, 2, 3, 4], memory_format=torch.channels_last)
+    w.case("resize", rand(4, 3, 2, 1), [1, 2, 3, 4], memory_format=torch.channels_last)
+    w.case("resize", rand(4), [2, 2], memory_format=torch.preserve_format)
+    w.case("resize", rand(4), [2, 2], memory_format=torch.channels_last)
+    for args in (([2], [1, 1]), ([2, 3], [1])):
+        w.case("empty_strided", *args)
+    for args in (([2, 3], [1]), ([2, 3], [1, 1]), ([2, 3], [0, 2]), ([2, 3], [-1, 0])):
+        w.case("empty_permuted", *args)
+
+
+def main(out):
+    w = RestWriter()
+    for family in (gradients, bits, layouts):
+        family(w)
+    w.save(out)
+    print(len(w.lines), "cases")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
