@@ -92,9 +92,41 @@ def layouts(w):
         w.case("empty_permuted", *args)
 
 
+def ctc(w):
+    for d, n, times, classes, most in itertools.product((F32, F64), (1, 3), (1, 7), (2, 5), (1, 3)):
+        if d == F64 and times * most != 21:
+            continue
+        x = torch.log_softmax(rand(times, n, classes, dtype=d), -1)
+        goal = torch.randint(1, classes, (n, most), generator=MAKE)
+        ins = torch.randint(0, times + 1, (n,), generator=MAKE)
+        outs = torch.randint(0, most + 1, (n,), generator=MAKE)
+        flat = torch.cat([goal[i, :outs[i]] for i in range(n)])
+        # lengths as lists are part of the graph, as tensors they are not
+        for targets, zero in itertools.product((goal, flat, goal.int()), (False, True)):
+            loss, alpha = torch.ops.aten._ctc_loss(x, targets, ins.tolist(), outs.tolist(), 0, zero)
+            for r in (0, 1, 2):
+                w.case("ctc_loss.IntList", x, targets, ins.tolist(), outs.tolist(), 0, r, zero)
+                w.case("ctc_loss.Tensor", x, targets, ins, outs.int(), 0, r, zero)
+            w.case("_ctc_loss_backward", torch.ones(n, dtype=d), x, targets, ins.tolist(), outs.tolist(), loss, alpha, 0, zero)
+            w.case("_ctc_loss_backward.Tensor", torch.ones(n, dtype=d), x, targets, ins, outs, loss, alpha, 0, zero)
+    x = torch.log_softmax(rand(4, 2, 5), -1)
+    goal = torch.tensor([[1, 2], [3, 3]])
+    w.case("ctc_loss.IntList", x, goal, [4, 4], [2, 2], 4)
+    w.case("ctc_loss.IntList", x[:, 0], goal[0], [4], [2], 0, 0)
+    w.case("ctc_loss.Tensor", x[:, 0], goal[0], torch.tensor(4), torch.tensor(2), 0, 0)
+    for targets, ins, outs, blank in ((goal, [4], [2, 2], 0), (goal, [4, 4], [2], 0), (goal, [4, 5], [2, 2], 0), (goal, [4, 4], [2, 3], 0),
+                                      (goal, [4, 4], [2, 2], 5), (goal, [4, 4], [2, 2], -1), (goal, [4, 4], [2, -1], 0),
+                                      (goal.view(4), [4, 4], [2, 1], 0), (goal[None], [4, 4], [2, 2], 0), (goal.float(), [4, 4], [2, 2], 0),
+                                      (goal[:1], [4, 4], [2, 2], 0)):
+        w.case("ctc_loss.IntList", x, targets, ins, outs, blank)
+    w.case("ctc_loss.IntList", x.half(), goal, [4, 4], [2, 2])
+    w.case("ctc_loss.Tensor", x, goal, torch.tensor([4.0, 4.0]), torch.tensor([2, 2]))
+    w.case("ctc_loss.Tensor", x, goal, torch.tensor([4, 4]), torch.tensor([2.0, 2.0]))
+
+
 def main(out):
     w = RestWriter()
-    for family in (gradients, bits, layouts):
+    for family in (gradients, bits, layouts, ctc):
         family(w)
     w.save(out)
     print(len(w.lines), "cases")
