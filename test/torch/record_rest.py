@@ -124,9 +124,40 @@ def ctc(w):
     w.case("ctc_loss.Tensor", x, goal, torch.tensor([4, 4]), torch.tensor([2.0, 2.0]))
 
 
+EQUATIONS = (
+    ("ij,jk->ik", (3, 4), (4, 5)), ("ij,jk", (3, 4), (4, 5)), ("ij,ij->", (3, 4), (3, 4)), ("ij->ji", (3, 4)), ("ij->", (3, 4)),
+    ("ii->i", (3, 3)), ("ii", (3, 3)), ("iij->j", (3, 3, 2)), ("iji->j", (3, 2, 3)), ("i,j->ij", (3,), (4,)), ("bij,bjk->bik", (2, 3, 4), (2, 4, 5)),
+    ("b...j,jk->b...k", (2, 3, 4, 5), (5, 6)), ("...ij,...jk->...ik", (2, 1, 3, 4), (5, 4, 2)), ("...ij,...jk", (2, 1, 3, 4), (5, 4, 2)),
+    ("...,...", (2, 3), (3,)), ("...->", (2, 3)), ("i...->...", (2, 3)), ("i...", (2, 3)), ("ij...,jk->ik", (2, 3, 2), (3, 2)),
+    ("ij,jk,kl->il", (2, 30), (30, 3), (3, 40)), ("ij,jk,kl,lm,mn->in", (2, 3), (3, 4), (4, 5), (5, 6), (6, 7)),
+    ("bn,anm,bm->ba", (3, 4), (2, 4, 5), (3, 5)), ("abc,cd,def,ea->bf", (2, 3, 4), (4, 5), (5, 6, 3), (6, 2)), ("ij,ij,ij->i", (3, 4), (3, 4), (3, 4)),
+    ("ij,ij->ij", (3, 1), (3, 4)), ("ij,jk->ik", (3, 1), (4, 5)), ("ij,jk->ik", (3, 4), (1, 5)), ("ij,ji->", (1, 4), (4, 3)), ("aB,Bc->ac", (2, 3), (3, 4)),
+    ("Ba", (2, 3)), ("ba", (2, 3)), ("i,i,i,i,i,i,i,i,i->i", *[(3,)] * 9), ("ab,bc,cd,de,ef,fg,gh,hi,ij->aj", *[(2, 2)] * 9),
+    (" i j , j k -> k i ", (3, 4), (4, 5)), (",", (), ()), ("", ()), ("i,->i", (3,), ()), ("ij,jk->ik", (0, 4), (4, 5)), ("ij,jk->ik", (3, 0), (0, 5)),
+    ("ij->jj", (3, 4)), ("ij->jk", (3, 4)), ("ij,jk", (3, 4)), ("ij", (3, 4), (3,)), ("i.j", (3, 4)), ("i..j", (3, 4)), ("......", (3, 4)), ("i1", (3, 4)),
+    ("ijk", (3, 4)), ("i", (3, 4)), ("ijk...", (3, 4)), ("ii", (3, 4)), ("ii", (3, 1)), ("ij,jk", (3, 4), (5, 6)), ("ij->i->j", (3, 4)), ("ij-", (3, 4)),
+    ("...i->...", (3,)), ("i->...i", (3,)), ("->", ()), ("i->i.", (3,)), ("ij,kj,lj->ikl", (2, 3), (4, 3), (5, 3)), ("nchw,ocij->nohw", (1, 2, 3, 4), (3, 2, 2, 2)))
+
+
+def summation(w):
+    for equation, *shapes in EQUATIONS:
+        w.case("einsum", equation, [rand(*s) for s in shapes])
+    for d in (F64, BF16, F16, I64, I32):
+        for equation, *shapes in EQUATIONS[:12]:
+            w.case("einsum", equation, [rand(*s, dtype=d) for s in shapes])
+    x = [rand(2, 3), rand(3, 4), rand(4, 5)]
+    for path in ([0, 1, 0, 1], [1, 2, 0, 1], [2, 0, 1, 0], [0, 1], [0, 0, 0, 1], [0, 3, 0, 1], [-1, 0, 0, 1], []):
+        w.case("einsum", "ij,jk,kl->il", x, path=path)
+    w.case("einsum", "ij->ji", x[:1], path=[0])
+    w.case("einsum", "ij->ji", x[:1], path=[])
+    w.case("einsum", "ij,jk", [x[0], x[1].double()])
+    w.case("einsum", "ij,ij->ij", [x[0], x[0].double()])
+    w.case("einsum", "ij,jk->ki", [x[0].t().contiguous().t(), x[1][:, ::2]])
+
+
 def main(out):
     w = RestWriter()
-    for family in (gradients, bits, layouts, ctc):
+    for family in (gradients, bits, layouts, ctc, summation):
         family(w)
     w.save(out)
     print(len(w.lines), "cases")
