@@ -503,6 +503,7 @@ static const prim_row prim_rows[LZG_PRIM_COUNT] = {
     [LZG_PRIM_WRAP_DIMS] = { eval_wrap_dims, NULL, 0, false },
     [LZG_PRIM_SUMS] = { eval_one, "lz_low_sums", 0, false },
     [LZG_PRIM_BROADCAST_SHAPES] = { eval_many, "lz_low_broadcast_shapes", 0, false },
+    [LZG_PRIM_CONTRACTION] = { eval_many, "lz_low_contraction", 0, false },
     [LZG_PRIM_ELEMENT] = { eval_one, "lz_low_element", 0, false },
     [LZG_PRIM_SHAPE] = { eval_one, "lz_low_shape", 0, false },
     [LZG_PRIM_STRIDES] = { eval_one, "lz_low_strides", 0, false },

@@ -221,6 +221,20 @@ static lz_err *check_sums(lzg_checker *c, const lzg_call *call, lzg_prim prim, c
     return apply(c, call, prim, type, false, out);
 }
 
+/* An equation, sizes as one list (each operand's after their number), a path or an empty list. */
+static lz_err *check_contraction(lzg_checker *c, const lzg_call *call, lzg_prim prim, const lzg_term **out)
+{
+    const lzg_fty *type;
+    LZ_TRY(check_static(c, call));
+    if (!is(call, 0, LZG_TY_str))
+        return bad_argument(c, call, 0, "a str");
+    for (size_t i = 1; i < call->n; i++)
+        if (!is_int_list(call->args[i].term->type))
+            return bad_argument(c, call, i, "lists of ints behind it");
+    LZ_TRY(lzg_fty_list(c->arena, lzg_fty_base(LZG_TY_int), -1, &type));
+    return apply(c, call, prim, type, false, out);
+}
+
 static lz_err *check_shapes(lzg_checker *c, const lzg_call *call, lzg_prim prim, const lzg_term **out)
 {
     const lzg_fty *type;
@@ -259,6 +273,7 @@ static const builtin builtins[] = {
     { "wrap_dims", LZG_PRIM_WRAP_DIMS, 2, 2, check_wrap },
     { "sums", LZG_PRIM_SUMS, 1, 1, check_sums },
     { "broadcast_shapes", LZG_PRIM_BROADCAST_SHAPES, 1, SIZE_MAX, check_shapes },
+    { "contraction", LZG_PRIM_CONTRACTION, 2, 3, check_contraction },
     { "element", LZG_PRIM_ELEMENT, 1, 1, check_element },
 };
 

@@ -68,6 +68,9 @@ static const lzg_function *origin(const definer *p, const lzg_function *f, lz_st
     const lzg_function *carrier = lz_map_get(&p->carriers, key);
     if (carrier != f)
         return carrier;
+    if (lz_str_ends(f->func->name.base,
+                    LZ_STR("_scatter"))) /* the twin of slice_inverse puts in, and copies nothing */
+        return NULL;
     return g && g->view_copy == f && g->view != f ? g->view : NULL;
 }
 

@@ -67,6 +67,7 @@
     X(WRAP_DIM, wrap_dim)                                                                                    \
     X(WRAP_DIMS, wrap_dims)                                                                                  \
     X(SUMS, sums)                                                                                            \
+    X(CONTRACTION, contraction)                                                                              \
     X(BROADCAST_SHAPES, broadcast_shapes)                                                                    \
     X(ELEMENT, element)
 

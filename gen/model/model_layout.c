@@ -6,17 +6,17 @@
 
 /* In the order of the bits LZ_MEMORY_; the last two concern only how forms are made and have no such bit.
  * LZ_MEMORY_STATISTICS is the field `statistics`. */
-static const char *const words[] = { "may_copy",      "may_share", "may_return", "row_major", "overlap",
-                                     "no_write",      "cast_out",  "apart",      "no_cast",   "fills",
-                                     "alone",         "return_0d", "own_dtype",  "",          "instances",
-                                     "storage",       "detaches",  "copies",     "items",     "no_cast_out",
-                                     "contiguous_out" };
-enum { NO_CAST_OUT = 1 << 19, CONTIGUOUS_OUT = 1 << 20, ALL_BITS = NO_CAST_OUT - 1 };
+static const char *const words[] = { "may_copy",    "may_share",     "may_return", "row_major", "overlap",
+                                     "no_write",    "cast_out",      "apart",      "no_cast",   "fills",
+                                     "alone",       "return_0d",     "own_dtype",  "",          "instances",
+                                     "storage",     "detaches",      "copies",     "items",     "resizes",
+                                     "no_cast_out", "contiguous_out" };
+enum { NO_CAST_OUT = 1 << 20, CONTIGUOUS_OUT = 1 << 21, ALL_BITS = NO_CAST_OUT - 1 };
 
 /* What concerns only operators that write, by the form that does. */
 enum {
     OF_INPLACE = LZ_MEMORY_OVERLAP | LZ_MEMORY_NO_WRITE | LZ_MEMORY_APART | LZ_MEMORY_NO_CAST
-                 | LZ_MEMORY_FILLS | LZ_MEMORY_OWN_DTYPE | LZ_MEMORY_COPIES,
+                 | LZ_MEMORY_FILLS | LZ_MEMORY_OWN_DTYPE | LZ_MEMORY_COPIES | LZ_MEMORY_RESIZES,
     OF_OUT = LZ_MEMORY_CAST_OUT | LZ_MEMORY_ALONE | LZ_MEMORY_APART | LZ_MEMORY_OWN_DTYPE,
     OF_ALL = LZ_MEMORY_STORAGE | LZ_MEMORY_DETACHES | LZ_MEMORY_ITEMS, /* the entry and its forms */
 };
@@ -51,7 +51,8 @@ static lz_err *check_memory(const lzg_function *f, const lzg_yaml *v)
     if (m & of_writes && !writes)
         return lz_err_at(
             LZ_ERR_MODEL, v->loc,
-            "overlap, no_write, apart, no_cast, fills, own_dtype and copies are for operators that write");
+            "overlap, no_write, apart, no_cast, fills, own_dtype, copies and resizes are for operators that "
+            "write");
     if (m & LZ_MEMORY_INSTANCES && !(m & LZ_MEMORY_STATISTICS))
         return lz_err_at(LZ_ERR_MODEL, v->loc, "instances is for operators with statistics");
     if (m & (LZ_MEMORY_CAST_OUT | LZ_MEMORY_ALONE) && f->func->kind != LZG_OUT_KIND)
@@ -72,7 +73,7 @@ lz_err *lzg_entry_memory(lzg_entry *x, const lzg_yaml *v)
                 LZ_ERR_MODEL, lzg_yaml_at(v, (size_t)(one.ptr - v->text.ptr)),
                 "memory is may_copy, may_share, may_return, row_major, overlap, no_write, cast_out, "
                 "apart, no_cast, fills, alone, return_0d, own_dtype, instances, storage, "
-                "detaches, copies, items, no_cast_out or contiguous_out, not '%.*s'",
+                "detaches, copies, items, resizes, no_cast_out or contiguous_out, not '%.*s'",
                 LZ_FMT(one));
         x->f->form_memory |= 1U << bit;
     }

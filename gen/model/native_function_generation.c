@@ -247,6 +247,13 @@ static bool has_definition(const lzg_function *f)
     return f->formula || f->inner || f->shape;
 }
 
+/* In the project's own files the entry with the definition may ask as well. */
+static bool wants_out(const lzg_bucket *b, const lzg_function *base)
+{
+    const lzg_function *f = b->slot[LZG_FUNCTIONAL];
+    return asks_for_out(base) || (f && has_definition(f) && asks_for_out(f));
+}
+
 static lz_err *complete(lzg_ops *ops, lzg_bucket *b, const lzg_function *base)
 {
     bool has_out = b->slot[LZG_OUT_KIND], valid = can_have_out(base->func);
@@ -255,7 +262,7 @@ static lz_err *complete(lzg_ops *ops, lzg_bucket *b, const lzg_function *base)
         && !listed(ops, "native_function_generation.functional_ops_that_cannot_get_an_out_variant", base))
         return lz_err_at(LZ_ERR_MODEL, base->func_loc,
                          "no out variant is possible: nothing like a tensor is returned");
-    if (!has_out && valid && asks_for_out(base))
+    if (!has_out && valid && wants_out(b, base))
         LZ_TRY(generate(ops, base, LZG_OUT_KIND, b));
     if (!b->slot[LZG_FUNCTIONAL] && b->slot[LZG_OUT_KIND])
         LZ_TRY(generate(ops, base, LZG_FUNCTIONAL, b));

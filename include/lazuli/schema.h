@@ -118,7 +118,8 @@ enum {
     LZ_MEMORY_STORAGE = 32768,   /* reads the whole storage of self, not only the elements of the view self */
     LZ_MEMORY_DETACHES = 65536,  /* the result, a view or self, is not part of the tape */
     LZ_MEMORY_COPIES = 131072,   /* an in-place form that does nothing where both arguments are one tensor */
-    LZ_MEMORY_ITEMS = 262144     /* item i of each result comes from item i of each list */
+    LZ_MEMORY_ITEMS = 262144,    /* item i of each result comes from item i of each list */
+    LZ_MEMORY_RESIZES = 524288   /* an in-place form that changes sizes and strides, and no element */
 };
 
 /* How strides of results are found (lower/layout.h); views first. The names are those of the field
@@ -129,7 +130,8 @@ enum {
     X(squeeze_dims) X(unfold) X(diagonal) X(transpose) X(swap_last) X(reverse) X(permute) X(movedim)         \
     X(movedims) X(view) X(flatten) X(contiguous) X(operands) X(operands_and_number) X(like) X(order)         \
     X(format) X(common_format) X(any_format) X(index) X(rot90) X(transposed) X(columns)                        \
-    X(columns_left) X(first_inner) X(pad) X(dim_outer) X(row_major) X(roll) X(stacked)
+    X(columns_left) X(first_inner) X(pad) X(dim_outer) X(row_major) X(roll) X(stacked) X(given) X(physical)          \
+    X(preserved)
 /* clang-format on */
 
 typedef enum lz_stride_rule {

@@ -243,10 +243,12 @@ static lz_err *record_strided(lz_ctx *c, const lz_op_row *op, lz_loc at, const l
 }
 
 /* Records a view and a copy of the view. */
-static lz_err *record_strided_copy(lz_ctx *c, lz_loc at, const lz_value *in, lz_value *out)
+static lz_err *record_strided_copy(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value *in,
+                                   lz_value *out)
 {
     lz_value looks[2] = { lz_value_none(), lz_value_memory_format(LZ_CONTIGUOUS) };
-    LZ_TRY(record_strided(c, &lz_op_table[LZ_OP_as_strided], at, in, looks));
+    const lz_value place[] = { in[0], in[1], in[2], op->nargs > 3 ? in[3] : looks[0] };
+    LZ_TRY(record_strided(c, &lz_op_table[LZ_OP_as_strided], at, place, looks));
     return lz_record_try(c, &lz_op_table[LZ_OP_clone], at, looks, out);
 }
 
@@ -397,7 +399,7 @@ static lz_err *record_functional(lz_ctx *c, const lz_op_row *op, lz_loc at, cons
         return NULL;
     if (lz_layout_of(op)->memory & LZ_MEMORY_STORAGE)
         return op->flags & LZ_OPF_VIEW ? record_strided(c, op, at, in, out)
-                                       : record_strided_copy(c, at, in, out);
+                                       : record_strided_copy(c, op, at, in, out);
     if (is_reshaper(op))
         return record_reshape(c, op, at, in, out);
     return row->kind == LZ_GRAD_OWN ? record_own(c, op, at, in, wanted, out)
@@ -657,6 +659,8 @@ lz_err *lz_tape_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value
     if (op->kind != LZ_SCHEMA_FUNCTIONAL && mode != LZ_GRAD_INFERENCE)
         LZ_TRY(check_written(op, in));
     bool detaches = op->kind == LZ_SCHEMA_INPLACE && lz_layout_of(op)->memory & LZ_MEMORY_DETACHES;
+    if (lz_layout_of(op)->memory & LZ_MEMORY_RESIZES)
+        return any_wants(&in[0]) ? lz_errf(LZ_ERR_ARG, "cannot resize variables that require grad") : NULL;
     if (detaches && any_argument(op, in)) { /* also with gradients off */
         *done = true;
         return record_detach(c, op, at, in, out);

@@ -114,6 +114,14 @@ LZ_MUST_USE lz_err *lz_count_numbers(const lz_kernel_call *c);
  * LZ_ERR_ARG, and the base is unchanged. */
 LZ_MUST_USE lz_err *lz_scatter_into(const lz_kernel_call *c);
 
+/* Connectionist temporal classification. in: log probabilities [times, batch, classes] of f32 or f64, i64
+ * targets [batch, most], i64 lengths of inputs and of targets [batch]. params: the blank label. out [batch,
+ * times, 2 most + 1]: the logarithm of the probability to be in each state of the target, -inf behind the
+ * lengths. Lengths and labels out of range are LZ_ERR_ARG. */
+LZ_MUST_USE lz_err *lz_ctc_alpha(const lz_kernel_call *c);
+/* in: these, the loss [batch] and alpha. out: the gradient of the log probabilities. */
+LZ_MUST_USE lz_err *lz_ctc_slope(const lz_kernel_call *c);
+
 /* Factorises or solves each matrix of a batch: core/matrix_routine.h. The result is the first array of the
  * routine; the others lie behind it in the same buffer. */
 LZ_MUST_USE lz_err *lz_matrices(const lz_kernel_call *c);

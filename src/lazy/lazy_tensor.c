@@ -157,6 +157,15 @@ void lz_tensor_look(lz_tensor *t, lz_lazy_storage *a, const lz_spec *s, int64_t 
     drop_storage(old);
 }
 
+lz_err *lz_tensor_resize(lz_tensor *t, const lz_spec *s)
+{
+    lz_lazy_storage *a = t->storage;
+    if (t->offset + s->extent > a->spec->numel)
+        LZ_TRY(lz_lazy_storage_grow(a, t->offset + s->extent));
+    lz_tensor_look(t, a, s, t->offset);
+    return NULL;
+}
+
 void lz_tensor_written(lz_tensor *t, const lz_op_row *op, lz_loc at)
 {
     lz_lazy_storage *a = t->storage;

@@ -86,6 +86,8 @@ void lz_tensor_release(lz_tensor *t); /* requires: t is not inert, lz_ctx_enter 
 void lz_tensor_destroy(lz_tensor *t); /* whatever its count is */
 /* Makes t a view of another storage or part; drops its value. */
 void lz_tensor_look(lz_tensor *t, lz_lazy_storage *a, const lz_spec *s, int64_t offset);
+/* Gives t other sizes and strides. If t needs more elements, the storage grows. */
+LZ_MUST_USE lz_err *lz_tensor_resize(lz_tensor *t, const lz_spec *s);
 /* Records that the program wrote to t, or changed t's view of its storage. */
 void lz_tensor_written(lz_tensor *t, const lz_op_row *op, lz_loc at);
 /* Records that v is a view of t, made by the operator that is being recorded. creation: LZ_CREATED_ bits

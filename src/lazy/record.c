@@ -14,6 +14,7 @@
 #include "lower/layout.h"
 #include "lower/statistics.h"
 #include "lower/storage_question.h"
+#include "lower/write_rules.h"
 #include "op/functional_table.h"
 #include "op/op_table.h"
 #include <assert.h>
@@ -228,14 +229,32 @@ lz_err *lz_record_node(lz_ctx *c, const lz_inferred *x, lz_node **out)
     return NULL;
 }
 
+/* A result whose strides leave gaps or let elements coincide: a view of a storage that is long enough. */
+static lz_err *spread_tensor(lz_ctx *c, const lz_spec *s, lz_device d, lz_output v, lz_tensor **out)
+{
+    const lz_spec *dense;
+    LZ_TRY(lz_spec_get(c->specs, (lz_dtype)s->dtype, lz_spec_sizes(s), (lz_ints){ NULL, 0 }, &dense));
+    lz_node_retain((lz_node *)v.node); /* the storage gives its count up when it grows */
+    lz_err *e = lz_tensor_pending(c, dense, d, v, out);
+    bool made = !e;
+    if (made)
+        e = lz_tensor_resize(*out, s);
+    if (!e)
+        e = lz_tensor_write(*out, v, c->at);
+    if (!e || !made)
+        lz_node_release(c->nodes, (lz_node *)v.node);
+    return e;
+}
+
 /* Takes over one count of the node unless the function fails. */
 static lz_err *fresh_tensor(lz_ctx *c, const lz_result *r, const lz_node *node, uint32_t index,
                             lz_tensor **out)
 {
     assert(node); /* only views need no node (needs_node) */
     const lz_tensor *first = c->call.tensors.len ? c->call.tensors.data[0] : NULL;
-    return lz_tensor_pending(c, r->spec, first ? first->storage->device : c->device,
-                             (lz_output){ node, index }, out);
+    lz_device d = first ? first->storage->device : c->device;
+    return (r->spec->dense ? lz_tensor_pending : spread_tensor)(c, r->spec, d, (lz_output){ node, index },
+                                                                out);
 }
 
 lz_err *lz_record_tensor(lz_ctx *c, const lz_result *r, const lz_node *node, uint32_t index, bool several,
@@ -389,13 +408,17 @@ static lz_err *record_plain(lz_ctx *c, const lz_op_row *op, const lz_value *in, 
 
 /* ---- as_strided: a view of the storage, not of the argument's view ---- */
 
-static lz_err *strided_spec(lz_ctx *c, const lz_tensor *t, const lz_value *in, const lz_spec **spec,
+/* Sizes, strides and perhaps the offset are arguments, or those of another tensor (slice_inverse). */
+static lz_err *strided_spec(lz_ctx *c, const lz_op_row *op, const lz_value *in, const lz_spec **spec,
                             int64_t *offset)
 {
-    lz_ints sizes = in[1].ints, strides = in[2].ints;
+    const lz_tensor *t = in[0].tensor, *as = in[1].kind == LZ_KIND_TENSOR ? in[1].tensor : NULL;
+    lz_ints sizes = as ? lz_spec_sizes(as->spec) : in[1].ints,
+            strides = as ? lz_spec_strides(as->spec) : in[2].ints;
     const lz_spec *base = t->storage->spec;
     size_t element = lz_dtype_size((lz_dtype)base->dtype);
-    *offset = in[3].kind == LZ_KIND_INT ? in[3].integer : t->offset;
+    bool named = !as && op->nargs > 3 && in[3].kind == LZ_KIND_INT;
+    *offset = as ? as->offset : named ? in[3].integer : t->offset;
     LZ_TRY(lz_shape_check(sizes));
     for (int64_t i = 0; i < strides.n; i++)
         if (strides.v[i] < 0)
@@ -404,17 +427,29 @@ static lz_err *strided_spec(lz_ctx *c, const lz_tensor *t, const lz_value *in, c
     return lz_spec_get(c->specs, (lz_dtype)base->dtype, sizes, strides, spec);
 }
 
+static lz_err *check_strided(const lz_ctx *c, const lz_op_row *op, const lz_value *in, bool *ok)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        bool tensor = op->args[i].type->kind == LZ_KIND_TENSOR;
+        if (tensor && (in[i].kind != LZ_KIND_TENSOR || !in[i].tensor))
+            return lz_errf(LZ_ERR_ARG, "%s(): argument '%s' must be a tensor, not none", op->name,
+                           op->args[i].name);
+        if (tensor)
+            LZ_TRY(lz_record_check(c, in[i].tensor, ok));
+    }
+    return NULL;
+}
+
 static lz_err *record_strided(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok)
 {
     lz_tensor *t = in[0].tensor, *made = NULL;
     const lz_spec *spec = NULL;
     int64_t offset = 0;
-    if (!t)
-        return lz_errf(LZ_ERR_ARG, "as_strided(): argument 'self' must be a tensor, not none");
-    LZ_TRY(lz_record_check(c, t, ok));
+    LZ_TRY(check_strided(c, op, in, ok));
     if (!*ok)
         return NULL;
-    LZ_TRY(strided_spec(c, t, in, &spec, &offset));
+    assert(t);
+    LZ_TRY(strided_spec(c, op, in, &spec, &offset));
     lz_ctx_count(c, LZ_COUNT_OPS + (size_t)(op - lz_op_table));
     out[0] = in[0];
     if (op->flags & LZ_OPF_MUTABLE) {
@@ -433,7 +468,8 @@ static lz_err *record_strided_copy(lz_ctx *c, const lz_op_row *op, const lz_valu
                                    bool *ok)
 {
     lz_value looks = lz_value_none();
-    LZ_TRY(record_strided(c, &lz_op_table[LZ_OP_as_strided], in, &looks, ok));
+    const lz_value place[] = { in[0], in[1], in[2], op->nargs > 3 ? in[3] : looks };
+    LZ_TRY(record_strided(c, &lz_op_table[LZ_OP_as_strided], place, &looks, ok));
     if (!*ok || looks.kind != LZ_KIND_TENSOR)
         return NULL;
     const lz_value args[] = { looks, lz_value_memory_format(LZ_CONTIGUOUS) };
@@ -452,7 +488,7 @@ static lz_err *record_strided_copy_out(lz_ctx *c, const lz_op_row *op, const lz_
         return lz_errf(LZ_ERR_ARG, "argument 'out' must be a tensor, not none");
     LZ_TRY(lz_record_check(c, to->tensor, ok));
     if (*ok)
-        LZ_TRY(record_strided_copy(c, &lz_op_table[LZ_OP_as_strided_copy], in, &made, ok));
+        LZ_TRY(record_strided_copy(c, lz_write_functional(op), in, &made, ok));
     if (!*ok || made.kind != LZ_KIND_TENSOR)
         return NULL;
     if (to->tensor->spec->dtype != made.tensor->spec->dtype)
@@ -461,6 +497,36 @@ static lz_err *record_strided_copy_out(lz_ctx *c, const lz_op_row *op, const lz_
                               lz_dtype_get((lz_dtype)to->tensor->spec->dtype)->name);
     out[0] = *to;
     return lz_record_put(c, op, to->tensor, made.tensor);
+}
+
+/* ---- operators that give self other sizes: resize_ ---- */
+
+static bool names_format(const lz_op_row *op, const lz_value *in)
+{
+    bool named = false;
+    for (uint32_t i = 0; i < op->nargs; i++)
+        named =
+            named || (in[i].kind == LZ_KIND_MEMORY_FORMAT && in[i].memory_format != LZ_MEMORY_FORMAT_NONE);
+    return named;
+}
+
+/* The functional form has the sizes and strides. Its elements are those that the storage has. */
+static lz_err *record_resize(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_value *out, bool *ok)
+{
+    const lz_inferred *x;
+    LZ_TRY(lz_record_pack(c, lz_write_functional(op), in, ok));
+    if (!*ok)
+        return NULL;
+    LZ_TRY(lz_record_infer(c, in, &x));
+    lz_tensor *t = in[0].tensor;
+    const lz_spec *spec = x->results[0].spec;
+    lz_ctx_count(c, LZ_COUNT_OPS + (size_t)(op - lz_op_table));
+    if (names_format(op, in) || !lz_shape_eq(lz_spec_sizes(t->spec), lz_spec_sizes(spec))) {
+        LZ_TRY(lz_tensor_resize(t, spec));
+        lz_tensor_written(t, op, c->at);
+    }
+    out[0] = in[0];
+    return NULL;
 }
 
 /* ---- questions about storages ---- */
@@ -536,6 +602,8 @@ static inline record_fn *recorder_of(const lz_op_row *op)
         return storage_recorder_of(op);
     if (op->kind == LZ_SCHEMA_FUNCTIONAL)
         return record_plain;
+    if (lz_layout_of(op)->memory & LZ_MEMORY_RESIZES)
+        return record_resize;
     return op->flags & LZ_OPF_INPLACE_VIEW ? record_look : lz_record_write;
 }
 

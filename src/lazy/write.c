@@ -217,16 +217,6 @@ static lz_err *cast(lz_ctx *c, lz_output v, const lz_spec *to, lz_node **out)
     return lz_node_op_create(c->nodes, &lz_op_table[LZ_OP__to_copy], args, &v, 1, &to, 1, c->at, out);
 }
 
-/* Gives t another shape. If t needs more elements, the shared storage grows. */
-static lz_err *resize(lz_tensor *t, const lz_spec *s)
-{
-    lz_lazy_storage *a = t->storage;
-    if (t->offset + s->extent > a->spec->numel)
-        LZ_TRY(lz_lazy_storage_grow(a, t->offset + s->extent));
-    lz_tensor_look(t, a, s, t->offset);
-    return NULL;
-}
-
 /* Whether a result of these sizes covers the storage, and no other tensor uses the storage. A storage never
  * gets smaller: as_strided still finds the elements behind a result that has fewer elements. */
 static bool covers(const lz_tensor *t, const lz_spec *s)
@@ -252,7 +242,7 @@ static lz_err *put(lz_ctx *c, lz_tensor *t, const lz_spec *s, lz_output v)
         replace(t, s, v);
         return NULL;
     }
-    LZ_TRY(resize(t, s));
+    LZ_TRY(lz_tensor_resize(t, s));
     return lz_tensor_write(t, v, c->at);
 }
 

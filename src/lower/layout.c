@@ -499,6 +499,34 @@ static lz_err *stacked(const question *q, lz_shape *out)
     return NULL;
 }
 
+/* As `format` if the call asks to preserve the format of the argument. */
+static lz_err *preserved(const question *q, lz_shape *out)
+{
+    bool asked = fixed_arg(q->call, "memory_format").kind == LZ_LOW_VALUE_MEMORY_FORMAT;
+    return (asked ? format : contiguous)(q, out);
+}
+
+/* The strides that the call names: perhaps with gaps, or with several elements at one place. */
+static lz_err *given(const question *q, lz_shape *out)
+{
+    return ints_arg(q->call, "stride", out) && out->n == q->sizes.n ? NULL : contiguous(q, out);
+}
+
+/* Dense, with the dimensions in the order that the call names. */
+static lz_err *physical(const question *q, lz_shape *out)
+{
+    lz_shape dims, sorted = { .n = q->sizes.n }, strides;
+    if (!ints_arg(q->call, "physical_layout", &dims) || dims.n != q->sizes.n)
+        return contiguous(q, out);
+    for (int64_t i = 0; i < dims.n; i++)
+        sorted.v[i] = q->sizes.v[dims.v[i]];
+    LZ_TRY(lz_strides_contiguous(lz_shape_ints(&sorted), &strides));
+    out->n = dims.n;
+    for (int64_t i = 0; i < dims.n; i++)
+        out->v[dims.v[i]] = strides.v[i];
+    return NULL;
+}
+
 /* By lz_stride_rule; NULL: row-major, also for copies of views. */
 static fresh_fn *const rules[LZ_STRIDE_RULE_COUNT] = {
     [LZ_STRIDES_operands] = operands,
@@ -520,6 +548,9 @@ static fresh_fn *const rules[LZ_STRIDE_RULE_COUNT] = {
     [LZ_STRIDES_row_major] = row_major,
     [LZ_STRIDES_roll] = roll,
     [LZ_STRIDES_stacked] = stacked,
+    [LZ_STRIDES_given] = given,
+    [LZ_STRIDES_physical] = physical,
+    [LZ_STRIDES_preserved] = preserved,
 };
 
 lz_err *lz_layout_fresh(const lz_op_call *c, lz_dtype d, lz_ints sizes, lz_shape *out)

@@ -16,6 +16,9 @@
  *   first_inner          row-major with the first dimension innermost, if the last argument has one
  *   transposed           a matrix in column-major order
  *   columns              matrices in column-major order, if the result has as many dimensions as an argument
+ *   given                the argument `stride`
+ *   preserved            format, if the argument `memory_format` is given
+ *   physical             dense, dimensions in the order of the argument `physical_layout`
  *   contiguous           row-major; also where a rule does not apply */
 #ifndef LZ_LOWER_LAYOUT_H
 #define LZ_LOWER_LAYOUT_H

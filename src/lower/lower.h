@@ -73,6 +73,9 @@ typedef enum lz_low_call_op {
                       saved, states (kernels.h); lz_cell_kind, reverse */
     LZ_CALL_RECUR_BACKWARD, /* gradient of output and states, what is saved, weight of the state, batch sizes:
                                gradients of gates and states; the parameters of RECUR */
+    LZ_CALL_CTC_ALPHA, /* log probabilities, targets, i64 lengths of inputs and targets: alpha (kernels.h);
+                          blank */
+    LZ_CALL_CTC_SLOPE, /* these, loss, alpha: gradient of the probabilities; blank */
     LZ_CALLS
 } lz_low_call_op;
 
@@ -477,6 +480,9 @@ LZ_MUST_USE lz_err *lz_low_strides(lz_lower *b, const lz_low_value *tensor, lz_l
 LZ_MUST_USE lz_err *lz_low_element(lz_lower *b, const lz_low_value *tensor, lz_low_value *out);
 LZ_MUST_USE lz_err *lz_low_wrap_dim(int64_t dim, int64_t ndim, int64_t *out);
 LZ_MUST_USE lz_err *lz_low_wrap_dims(lz_lower *b, const lz_low_value *dims, int64_t ndim, lz_low_value *out);
+/* The steps of an Einstein summation (core/contraction.h): an equation, a list with the number of dimensions
+ * and the sizes of each operand, and, with n = 3, a path. */
+LZ_MUST_USE lz_err *lz_low_contraction(lz_lower *b, const lz_low_value *args, size_t n, lz_low_value *out);
 /* The sums of the first 0, 1, ... and of all items of a list of ints. */
 LZ_MUST_USE lz_err *lz_low_sums(lz_lower *b, const lz_low_value *list, lz_low_value *out);
 LZ_MUST_USE lz_err *lz_low_broadcast_shapes(lz_lower *b, const lz_low_value *shapes, size_t n,

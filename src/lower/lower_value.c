@@ -1,4 +1,5 @@
 /* Values of formulas: known numbers, dtypes, lists. */
+#include "core/contraction.h"
 #include "core/device.h"
 #include "core/scalar.h"
 #include "core/strides.h"
@@ -293,6 +294,28 @@ lz_err *lz_low_sums(lz_lower *b, const lz_low_value *list, lz_low_value *out)
     items[v.n] = lz_low_value_int(sum);
     *out = lz_low_value_list(items, (size_t)v.n + 1);
     return NULL;
+}
+
+/* Takes the list apart: each shape behind its number of dimensions. */
+static lz_err *read_shapes(lz_lower *b, lz_ints v, lz_ints **shapes, size_t *n)
+{
+    LZ_TRY(lz_arena_new(b->arena, shapes, (size_t)v.n + 1));
+    *n = 0;
+    for (int64_t at = 0; at < v.n; at += v.v[at] + 1)
+        (*shapes)[(*n)++] = (lz_ints){ v.v + at + 1, v.v[at] };
+    return NULL;
+}
+
+lz_err *lz_low_contraction(lz_lower *b, const lz_low_value *args, size_t n, lz_low_value *out)
+{
+    lz_ints v, path, plan, *shapes;
+    size_t operands;
+    LZ_TRY(lz_low_value_get_ints(b, &args[1], &v));
+    if (n > 2)
+        LZ_TRY(lz_low_value_get_ints(b, &args[2], &path));
+    LZ_TRY(read_shapes(b, v, &shapes, &operands));
+    LZ_TRY(lz_contraction_plan(b->arena, args[0].str, shapes, operands, n > 2 ? &path : NULL, &plan));
+    return lz_low_int_list(b, plan, out);
 }
 
 lz_err *lz_low_broadcast_shapes(lz_lower *b, const lz_low_value *shapes, size_t n, lz_low_value *out)

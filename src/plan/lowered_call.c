@@ -350,6 +350,37 @@ static const char *recur_backward(const lz_low_proto *p)
     return recurrent(p, p->in[1], true);
 }
 
+/* ---- connectionist temporal classification ---- */
+
+static bool ctc_fits(const lz_low_proto *p)
+{
+    const lz_low_node *x = p->in[0], *targets = p->in[1];
+    lz_dtype d = (lz_dtype)x->dtype;
+    if ((d != LZ_F32 && d != LZ_F64) || p->dtype != d || x->ndim != 3 || targets->ndim != 2)
+        return false;
+    int64_t batch = x->sizes[1], blank = params_of(p)[0];
+    return has_sizes(targets, LZ_I64, LZ_INTS(batch, targets->sizes[1]))
+           && has_sizes(p->in[2], LZ_I64, LZ_INTS(batch)) && has_sizes(p->in[3], LZ_I64, LZ_INTS(batch))
+           && blank >= 0 && blank < x->sizes[2] && targets->sizes[1] < INT64_MAX / 4;
+}
+
+static const char *ctc_alpha(const lz_low_proto *p)
+{
+    bool ok =
+        ctc_fits(p)
+        && lz_shape_eq(p->sizes, LZ_INTS(p->in[0]->sizes[1], p->in[0]->sizes[0], 2 * p->in[1]->sizes[1] + 1));
+    return ok ? NULL : "probabilities, targets and lengths do not fit";
+}
+
+static const char *ctc_slope(const lz_low_proto *p)
+{
+    const lz_low_node *x = p->in[0];
+    bool ok = ctc_fits(p) && like(p, x) && has_sizes(p->in[4], (lz_dtype)x->dtype, LZ_INTS(x->sizes[1]))
+              && has_sizes(p->in[5], (lz_dtype)x->dtype,
+                           LZ_INTS(x->sizes[1], x->sizes[0], 2 * p->in[1]->sizes[1] + 1));
+    return ok ? NULL : "probabilities, targets, lengths, loss and alpha do not fit";
+}
+
 /* ---- all of them ---- */
 
 static const struct {
@@ -377,6 +408,8 @@ static const struct {
     [LZ_CALL_ATTENTION_BACKWARD] = { 7, 3, attention_backward, 1 },
     [LZ_CALL_RECUR] = { 5, 2, recur, 0 },
     [LZ_CALL_RECUR_BACKWARD] = { 5, 2, recur_backward, 0 },
+    [LZ_CALL_CTC_ALPHA] = { 4, 1, ctc_alpha, 0 },
+    [LZ_CALL_CTC_SLOPE] = { 6, 1, ctc_slope, 0 },
 };
 
 const char *lz_low_check_call(const lz_low_proto *p)

@@ -38,10 +38,29 @@ static void set_value(lz_described *t, lz_ssa_value *value)
     t->version = t->x.storage->head.version;
 }
 
+/* A result whose strides leave gaps or let elements coincide: a view of a storage that is long enough. */
+/* NOLINTNEXTLINE(misc-no-recursion): once, for a dense spec */
+static lz_err *spread(lz_functionalizer *f, lz_ssa_value *value, const lz_spec *spec, lz_script_value *out)
+{
+    const lz_spec *dense;
+    LZ_TRY(
+        lz_spec_get(f->out->specs, (lz_dtype)spec->dtype, lz_spec_sizes(spec), (lz_ints){ NULL, 0 }, &dense));
+    LZ_TRY(lz_described_fresh(f, value, dense, out));
+    lz_err *e = lz_described_resize(f, lz_described_of(*out), spec);
+    if (!e)
+        e = lz_described_write(f, lz_described_of(*out), value);
+    if (e)
+        lz_script_value_release(*out);
+    return e;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): once, for a dense spec */
 lz_err *lz_described_fresh(lz_functionalizer *f, lz_ssa_value *value, const lz_spec *spec,
                            lz_script_value *out)
 {
     lz_described_storage *s;
+    if (!spec->dense)
+        return spread(f, value, spec, out);
     LZ_TRY(storage_make((lz_dtype)spec->dtype, spec->numel, &s));
     s->made = value;
     s->base = spec->contiguous ? value : NULL;

@@ -134,14 +134,31 @@ static lz_err *ints_of(lz_script_value v, lz_shape *out)
     return NULL;
 }
 
+static lz_shape shape_of(lz_ints v)
+{
+    lz_shape s = { .n = v.n };
+    for (int64_t i = 0; i < v.n; i++)
+        s.v[i] = v.v[i];
+    return s;
+}
+
+/* Sizes, strides and perhaps the offset are arguments, or those of another tensor (slice_inverse). */
 static lz_err *strided_spec(lz_functionalizer *f, const lz_script_instr *inst, const lz_described *t,
                             const lz_spec **spec, int64_t *offset)
 {
     const lz_described_storage *s = lz_storage_of(t);
-    lz_script_value at = value_arg(f, inst, 3);
+    lz_script_value as = value_arg(f, inst, 1), at = lz_script_value_none();
     lz_shape sizes, strides;
-    LZ_TRY(ints_of(value_arg(f, inst, 1), &sizes));
-    LZ_TRY(ints_of(value_arg(f, inst, 2), &strides));
+    if (lz_script_value_is_described(as)) {
+        const lz_described *x = lz_described_of(as);
+        sizes = shape_of(lz_spec_sizes(x->spec));
+        strides = shape_of(lz_spec_strides(x->spec));
+        at = lz_script_value_int(x->x.offset);
+    } else {
+        LZ_TRY(ints_of(as, &sizes));
+        LZ_TRY(ints_of(value_arg(f, inst, 2), &strides));
+        at = inst->node->op->nargs > 3 ? value_arg(f, inst, 3) : at;
+    }
     *offset = at.kind == LZ_SCRIPT_VALUE_INT ? at.i : t->x.offset;
     if (sizes.n != strides.n)
         return lz_errf(LZ_ERR_ARG, "mismatch in length of strides and shape");
@@ -257,6 +274,39 @@ static lz_err *run_look(lz_functionalizer *f, const lz_script_instr *inst)
     return e;
 }
 
+/* ---- operators that give self other sizes: resize_ ---- */
+
+static bool names_format(lz_functionalizer *f, const lz_script_instr *inst)
+{
+    const lz_op_row *op = inst->node->op;
+    bool named = false;
+    for (uint32_t i = 0; i < op->nargs; i++)
+        named = named
+                || (op->args[i].type->kind == LZ_KIND_MEMORY_FORMAT
+                    && value_arg(f, inst, i).kind != LZ_SCRIPT_VALUE_NONE);
+    return named;
+}
+
+/* The functional form has the sizes and strides. Its elements are those that the storage has. */
+static lz_err *run_resize(lz_functionalizer *f, const lz_script_instr *inst)
+{
+    lz_functionalize_call c = call_of(f, lz_write_functional(inst->node->op));
+    lz_script_value self = value_arg(f, inst, 0);
+    if (!lz_script_value_is_described(self))
+        return lz_errf(LZ_ERR_ARG, "%s(): argument 'self' must be a tensor", inst->node->op->name);
+    for (uint32_t i = 0; i < c.op->nargs; i++)
+        c.args[i] = arg_of(f, inst, i);
+    lz_described *t = lz_described_of(self);
+    lz_err *e = lz_functionalize_call_run(f, &c);
+    const lz_spec *spec = e ? NULL : lz_described_of(c.results[0])->spec;
+    if (!e && (names_format(f, inst) || !lz_shape_eq(lz_spec_sizes(t->spec), lz_spec_sizes(spec))))
+        e = lz_described_resize(f, t, spec);
+    if (!e)
+        set_out(f, inst, 0, lz_script_value_retain(self));
+    lz_functionalize_call_deinit(&c);
+    return e;
+}
+
 /* ---- any instruction ---- */
 
 static lz_err *run_host(lz_functionalizer *f, const lz_script_instr *inst)
@@ -277,6 +327,8 @@ static lz_err *run_inst(lz_functionalizer *f, const lz_script_instr *inst)
         return run_strided(f, inst);
     if (op->flags & LZ_OPF_INPLACE_VIEW)
         return run_look(f, inst);
+    if (lz_layout_of(op)->memory & LZ_MEMORY_RESIZES && op->kind == LZ_SCHEMA_INPLACE)
+        return run_resize(f, inst);
     return op->flags & LZ_OPF_MUTABLE ? run_write(f, inst) : run_plain(f, inst);
 }
 

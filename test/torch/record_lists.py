@@ -245,4 +245,5 @@ def main():
     print(len(w.lines), "cases")
 
 
-main()
+if __name__ == "__main__":
+    main()
