@@ -238,12 +238,13 @@ typedef struct lz_rnn_options {
     int64_t layers;
     double dropout; /* of the outputs of all layers but the last, while training */
     bool bias, bidirectional;
-    bool batch_first; /* [batch, length, in] instead of [length, batch, in] */
+    bool batch_first;  /* [batch, length, in] instead of [length, batch, in] */
+    int64_t proj_size; /* LSTM only: the first state and the output are projections this wide; 0: none */
 } lz_rnn_options;
 
-/* weight_ih_l0 [gates * width, in], weight_hh_l0 [gates * width, width], bias_ih_l0, bias_hh_l0; then those
- * of
- * "_l0_reverse", "_l1" and so on. lz_forward begins with states of zeros: lz_nn_lstm(m, "rnn", 128, 256,
+/* weight_ih_l0 [gates * width, in], weight_hh_l0 [gates * width, width or proj_size], bias_ih_l0, bias_hh_l0,
+ * with projections weight_hr_l0 [proj_size, width]; then those of "_l0_reverse", "_l1" and so on. lz_forward
+ * begins with states of zeros: lz_nn_lstm(m, "rnn", 128, 256,
  * .layers = 2) */
 #define lz_nn_recurrent(parent, name, kind, in, ...)                                                         \
     LZ_CALL(                                                                                                 \
@@ -256,7 +257,8 @@ LZ_API lz_module *lz_nn_recurrent_at(lz_module *parent, lz_loc at, const char *n
                                      int64_t in, int64_t width, const lz_rnn_options *options);
 
 typedef struct lz_rnn_args {
-    lz_tensor *h, *c;       /* first states [layers * directions, batch, width]; NULL: zeros. c: LSTM only */
+    lz_tensor *h, *c;       /* first states [layers * directions, batch, width], h: or proj_size; NULL: zeros.
+                               c: LSTM only */
     lz_tensor **h_n, **c_n; /* get the last states, of the scope; may be NULL */
     lz_tensor *batch_sizes; /* x is packed: the number of sequences at each time (lz__pack_padded_sequence) */
     int64_t batch;          /* of packed sequences without h: the first of batch_sizes */
