@@ -29,9 +29,11 @@ LZ_API void lz_module_free(lz_module *root); /* with its children; NULL does not
 LZ_API lz_ctx *lz_module_ctx(const lz_module *m);
 LZ_API const char *lz_module_path(const lz_module *m); /* from the root: "blocks.0.attn"; the root's is "" */
 LZ_API lz_module *lz_module_find(lz_module *m, const char *path); /* "0.attn"; NULL: there is none */
+LZ_API lz_module *lz_module_child(const lz_module *m, size_t i);  /* in order; NULL: no such i */
 LZ_API bool lz_module_is_inert(const lz_module *m);
 
-/* A child that only holds others. As with all children: without a name it gets its number, "0", "1", ... */
+/* A child that only holds others: a list of modules, or a dictionary. As with all children: without a name it
+ * gets its number, "0", "1", ... */
 #define lz_nn_module(parent, name) lz_nn_module_at((parent), LZ_HERE, (name))
 LZ_API lz_module *lz_nn_module_at(lz_module *parent, lz_loc at, const char *name);
 
@@ -139,6 +141,43 @@ typedef struct lz_embedding_options {
 LZ_API lz_module *lz_nn_embedding_at(lz_module *parent, lz_loc at, const char *name, int64_t count,
                                      int64_t width, const lz_embedding_options *options);
 
+typedef struct lz_embedding_bag_options {
+    lz_opt_int padding_idx; /* this row starts as 0, does not count and gets no gradient; -1: the last */
+    lz_opt_float max_norm;
+    double norm_type;
+    bool scale_grad_by_freq;
+    const char *mode; /* "sum", "mean", "max" */
+    bool include_last_offset;
+} lz_embedding_bag_options;
+
+/* weight [count, width]; sums, means or maxima of rows */
+#define lz_nn_embedding_bag(parent, name, count, ...)                                                        \
+    LZ_CALL(lz_nn_embedding_bag_at(                                                                          \
+        (parent), LZ_HERE, (name), (count), LZ_LAST(__VA_ARGS__),                                            \
+        &(const lz_embedding_bag_options){ .norm_type = 2, .mode = "mean", LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API lz_module *lz_nn_embedding_bag_at(lz_module *parent, lz_loc at, const char *name, int64_t count,
+                                         int64_t width, const lz_embedding_bag_options *options);
+
+typedef struct lz_bag_args {
+    lz_tensor *offsets;            /* where each bag begins; of x with one dimension only, which needs it */
+    lz_tensor *per_sample_weights; /* as x; mode "sum" only */
+} lz_bag_args;
+
+/* x: indices, [bags, length], or [indices] with offsets; gives [bags, width]. */
+#define lz_run_bag(m, ...)                                                                                   \
+    LZ_CALL(lz_run_bag_at((m), LZ_HERE, LZ_LAST(__VA_ARGS__),                                                \
+                          &(const lz_bag_args){ .offsets = NULL, LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API lz_tensor *lz_run_bag_at(lz_module *m, lz_loc at, lz_tensor *x, const lz_bag_args *args);
+
+/* weight [out, in1, in2], bias [out]: lz_nn_bilinear(m, "b", 5, 4, 3, .bias = false) */
+#define lz_nn_bilinear(parent, name, in1, in2, ...)                                                          \
+    LZ_CALL(lz_nn_bilinear_at((parent), LZ_HERE, (name), (in1), (in2), LZ_LAST(__VA_ARGS__),                 \
+                              &(const lz_linear_options){ .bias = true, LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API lz_module *lz_nn_bilinear_at(lz_module *parent, lz_loc at, const char *name, int64_t in1, int64_t in2,
+                                    int64_t out, const lz_linear_options *options);
+#define lz_run_bilinear(m, x1, x2) lz_run_bilinear_at((m), LZ_HERE, (x1), (x2))
+LZ_API lz_tensor *lz_run_bilinear_at(lz_module *m, lz_loc at, lz_tensor *x1, lz_tensor *x2);
+
 /* ---- normalisation ---- */
 
 typedef struct lz_batch_norm_options {
@@ -149,15 +188,30 @@ typedef struct lz_batch_norm_options {
 } lz_batch_norm_options;
 
 /* weight, bias, running_mean, running_var [channels], num_batches_tracked */
-#define lz_nn_batch_norm1d(parent, name, ...)                                                                \
-    LZ_NN_BATCH_NORM(lz_nn_batch_norm1d_at, parent, name, __VA_ARGS__)
-#define lz_nn_batch_norm2d(parent, name, ...)                                                                \
-    LZ_NN_BATCH_NORM(lz_nn_batch_norm2d_at, parent, name, __VA_ARGS__)
-#define LZ_NN_BATCH_NORM(function, parent, name, ...)                                                        \
-    LZ_CALL(function(                                                                                        \
-        (parent), LZ_HERE, (name), LZ_LAST(__VA_ARGS__),                                                     \
+#define lz_nn_batch_norm1d(parent, name, ...) LZ_NN_BATCH_NORM(1, parent, name, __VA_ARGS__)
+#define lz_nn_batch_norm2d(parent, name, ...) LZ_NN_BATCH_NORM(2, parent, name, __VA_ARGS__)
+#define lz_nn_batch_norm3d(parent, name, ...) LZ_NN_BATCH_NORM(3, parent, name, __VA_ARGS__)
+#define LZ_NN_BATCH_NORM(ndim, parent, name, ...)                                                            \
+    LZ_CALL(lz_nn_batch_norm_at(                                                                             \
+        (parent), LZ_HERE, (name), (ndim), LZ_LAST(__VA_ARGS__),                                             \
         &(const lz_batch_norm_options){                                                                      \
             .momentum = 0.1, .track_running_stats = true, LZ_NORM_DEFAULTS, LZ_KEYWORDS(__VA_ARGS__) }))
+
+/* Each instance and channel by itself; the batch may be missing. By default neither weights nor running
+ * statistics. */
+#define lz_nn_instance_norm1d(parent, name, ...) LZ_NN_INSTANCE_NORM(1, parent, name, __VA_ARGS__)
+#define lz_nn_instance_norm2d(parent, name, ...) LZ_NN_INSTANCE_NORM(2, parent, name, __VA_ARGS__)
+#define lz_nn_instance_norm3d(parent, name, ...) LZ_NN_INSTANCE_NORM(3, parent, name, __VA_ARGS__)
+#define LZ_NN_INSTANCE_NORM(ndim, parent, name, ...)                                                         \
+    LZ_CALL(                                                                                                 \
+        lz_nn_instance_norm_at((parent), LZ_HERE, (name), (ndim), LZ_LAST(__VA_ARGS__),                      \
+                               &(const lz_instance_norm_options){                                            \
+                                   .eps = 1e-5, .momentum = 0.1, .bias = true, LZ_KEYWORDS(__VA_ARGS__) }))
+typedef struct lz_instance_norm_options {
+    double eps, momentum;
+    bool affine, bias; /* bias: with affine only */
+    bool track_running_stats;
+} lz_instance_norm_options;
 
 typedef struct lz_norm_options {
     double eps;
@@ -173,10 +227,10 @@ typedef struct lz_norm_options {
 #define LZ_NN_NORM(function, parent, name, ...)                                                              \
     LZ_CALL(function((parent), LZ_HERE, (name), LZ_LAST(__VA_ARGS__),                                        \
                      &(const lz_norm_options){ LZ_NORM_DEFAULTS, LZ_KEYWORDS(__VA_ARGS__) }))
-LZ_API lz_module *lz_nn_batch_norm1d_at(lz_module *parent, lz_loc at, const char *name, int64_t channels,
-                                        const lz_batch_norm_options *options);
-LZ_API lz_module *lz_nn_batch_norm2d_at(lz_module *parent, lz_loc at, const char *name, int64_t channels,
-                                        const lz_batch_norm_options *options);
+LZ_API lz_module *lz_nn_batch_norm_at(lz_module *parent, lz_loc at, const char *name, int64_t ndim,
+                                      int64_t channels, const lz_batch_norm_options *options);
+LZ_API lz_module *lz_nn_instance_norm_at(lz_module *parent, lz_loc at, const char *name, int64_t ndim,
+                                         int64_t channels, const lz_instance_norm_options *options);
 LZ_API lz_module *lz_nn_layer_norm_at(lz_module *parent, lz_loc at, const char *name, lz_ints shape,
                                       const lz_norm_options *options);
 LZ_API lz_module *lz_nn_group_norm_at(lz_module *parent, lz_loc at, const char *name, int64_t groups,
@@ -194,7 +248,19 @@ typedef struct lz_rms_norm_options {
 LZ_API lz_module *lz_nn_rms_norm_at(lz_module *parent, lz_loc at, const char *name, lz_ints shape,
                                     const lz_rms_norm_options *options);
 
-/* ---- attention ---- */
+typedef struct lz_response_norm_options {
+    double alpha, beta, k;
+} lz_response_norm_options;
+
+/* Divides by (k + alpha * the mean of squares over `size` neighbouring channels)^beta. */
+#define lz_nn_local_response_norm(parent, name, ...)                                                         \
+    LZ_CALL(lz_nn_local_response_norm_at(                                                                    \
+        (parent), LZ_HERE, (name), LZ_LAST(__VA_ARGS__),                                                     \
+        &(const lz_response_norm_options){ .alpha = 1e-4, .beta = 0.75, .k = 1, LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API lz_module *lz_nn_local_response_norm_at(lz_module *parent, lz_loc at, const char *name, int64_t size,
+                                               const lz_response_norm_options *options);
+
+/* ---- attention; encoders and decoders are in transformer.h ---- */
 
 typedef struct lz_attention_options {
     double dropout; /* of the weights, while training */
@@ -238,12 +304,13 @@ typedef struct lz_rnn_options {
     int64_t layers;
     double dropout; /* of the outputs of all layers but the last, while training */
     bool bias, bidirectional;
-    bool batch_first; /* [batch, length, in] instead of [length, batch, in] */
+    bool batch_first;  /* [batch, length, in] instead of [length, batch, in] */
+    int64_t proj_size; /* LSTM only: the first state and the output are projections this wide; 0: none */
 } lz_rnn_options;
 
-/* weight_ih_l0 [gates * width, in], weight_hh_l0 [gates * width, width], bias_ih_l0, bias_hh_l0; then those
- * of
- * "_l0_reverse", "_l1" and so on. lz_forward begins with states of zeros: lz_nn_lstm(m, "rnn", 128, 256,
+/* weight_ih_l0 [gates * width, in], weight_hh_l0 [gates * width, width or proj_size], bias_ih_l0, bias_hh_l0,
+ * with projections weight_hr_l0 [proj_size, width]; then those of "_l0_reverse", "_l1" and so on. lz_forward
+ * begins with states of zeros: lz_nn_lstm(m, "rnn", 128, 256,
  * .layers = 2) */
 #define lz_nn_recurrent(parent, name, kind, in, ...)                                                         \
     LZ_CALL(                                                                                                 \
@@ -256,7 +323,8 @@ LZ_API lz_module *lz_nn_recurrent_at(lz_module *parent, lz_loc at, const char *n
                                      int64_t in, int64_t width, const lz_rnn_options *options);
 
 typedef struct lz_rnn_args {
-    lz_tensor *h, *c;       /* first states [layers * directions, batch, width]; NULL: zeros. c: LSTM only */
+    lz_tensor *h, *c;       /* first states [layers * directions, batch, width], h: or proj_size; NULL: zeros.
+                               c: LSTM only */
     lz_tensor **h_n, **c_n; /* get the last states, of the scope; may be NULL */
     lz_tensor *batch_sizes; /* x is packed: the number of sequences at each time (lz__pack_padded_sequence) */
     int64_t batch;          /* of packed sequences without h: the first of batch_sizes */
@@ -269,7 +337,33 @@ typedef struct lz_rnn_args {
                           &(const lz_rnn_args){ .h = NULL, LZ_KEYWORDS(__VA_ARGS__) }))
 LZ_API lz_tensor *lz_run_rnn_at(lz_module *m, lz_loc at, lz_tensor *x, const lz_rnn_args *args);
 
-/* ---- layers without weights: for lz_nn_sequential, and dropout for its switch ---- */
+typedef struct lz_cell_options {
+    bool bias;
+} lz_cell_options;
+
+/* One step: weight_ih [gates * width, in], weight_hh [gates * width, width], bias_ih, bias_hh. lz_forward
+ * begins with states of zeros. */
+#define lz_nn_cell(parent, name, kind, in, ...)                                                              \
+    LZ_CALL(lz_nn_cell_at((parent), LZ_HERE, (name), (kind), (in), LZ_LAST(__VA_ARGS__),                     \
+                          &(const lz_cell_options){ .bias = true, LZ_KEYWORDS(__VA_ARGS__) }))
+#define lz_nn_rnn_cell(parent, name, ...)  lz_nn_cell(parent, name, LZ_RNN_TANH, __VA_ARGS__)
+#define lz_nn_lstm_cell(parent, name, ...) lz_nn_cell(parent, name, LZ_RNN_LSTM, __VA_ARGS__)
+#define lz_nn_gru_cell(parent, name, ...)  lz_nn_cell(parent, name, LZ_RNN_GRU, __VA_ARGS__)
+LZ_API lz_module *lz_nn_cell_at(lz_module *parent, lz_loc at, const char *name, lz_rnn_kind kind, int64_t in,
+                                int64_t width, const lz_cell_options *options);
+
+typedef struct lz_cell_args {
+    lz_tensor *h, *c; /* states [batch, width] or [width], as x; NULL: zeros. c: LSTM only */
+    lz_tensor **c_n;  /* gets the LSTM's second state, of the scope; may be NULL */
+} lz_cell_args;
+
+/* x [batch, in] or [in]; gives the new state: h = lz_run_cell(m, x, .h = h) */
+#define lz_run_cell(m, ...)                                                                                  \
+    LZ_CALL(lz_run_cell_at((m), LZ_HERE, LZ_LAST(__VA_ARGS__),                                               \
+                           &(const lz_cell_args){ .h = NULL, LZ_KEYWORDS(__VA_ARGS__) }))
+LZ_API lz_tensor *lz_run_cell_at(lz_module *m, lz_loc at, lz_tensor *x, const lz_cell_args *args);
+
+/* ---- sequences of layers, and dropout for its switch; more layers without weights are in layers.h ---- */
 
 /* Its children, one after the other. */
 #define lz_nn_sequential(parent, name) lz_nn_sequential_at((parent), LZ_HERE, (name))
@@ -295,103 +389,6 @@ typedef enum lz_dropout_kind {
 #define LZ_NN_DROPOUT(kind, parent, name, p)         lz_nn_dropout_at((parent), LZ_HERE, (name), (kind), (p))
 LZ_API lz_module *lz_nn_dropout_at(lz_module *parent, lz_loc at, const char *name, lz_dropout_kind kind,
                                    double p);
-
-typedef struct lz_rrelu_options {
-    double lower, upper; /* slopes below 0 are drawn between them while training, and are their mean else */
-} lz_rrelu_options;
-
-#define lz_nn_rrelu(parent, ...)                                                                             \
-    LZ_CALL(lz_nn_rrelu_at(                                                                                  \
-        (parent), LZ_HERE, LZ_LAST(__VA_ARGS__),                                                             \
-        &(const lz_rrelu_options){ .lower = 1.0 / 8, .upper = 1.0 / 3, LZ_KEYWORDS(__VA_ARGS__) }))
-LZ_API lz_module *lz_nn_rrelu_at(lz_module *parent, lz_loc at, const char *name,
-                                 const lz_rrelu_options *options);
-
-/* Any operator of one tensor: lz_nn_op(m, NULL, lz_relu_at), lz_tanh_at, lz_sigmoid_at, lz_silu_at, ... */
-typedef lz_tensor *lz_unary_op(lz_ctx *c, lz_loc at, lz_tensor *x);
-#define lz_nn_op(parent, name, op) lz_nn_op_at((parent), LZ_HERE, (name), (op))
-LZ_API lz_module *lz_nn_op_at(lz_module *parent, lz_loc at, const char *name, lz_unary_op *op);
-
-typedef struct lz_gelu_options {
-    const char *approximate; /* "none", "tanh" */
-} lz_gelu_options;
-
-#define lz_nn_gelu(parent, ...)                                                                              \
-    LZ_CALL(lz_nn_gelu_at((parent), LZ_HERE, LZ_LAST(__VA_ARGS__),                                           \
-                          &(const lz_gelu_options){ .approximate = "none", LZ_KEYWORDS(__VA_ARGS__) }))
-LZ_API lz_module *lz_nn_gelu_at(lz_module *parent, lz_loc at, const char *name,
-                                const lz_gelu_options *options);
-
-typedef struct lz_flatten_options {
-    int64_t start_dim, end_dim; /* inclusive */
-} lz_flatten_options;
-
-#define lz_nn_flatten(parent, ...)                                                                           \
-    LZ_CALL(lz_nn_flatten_at(                                                                                \
-        (parent), LZ_HERE, LZ_LAST(__VA_ARGS__),                                                             \
-        &(const lz_flatten_options){ .start_dim = 1, .end_dim = -1, LZ_KEYWORDS(__VA_ARGS__) }))
-LZ_API lz_module *lz_nn_flatten_at(lz_module *parent, lz_loc at, const char *name,
-                                   const lz_flatten_options *options);
-
-typedef struct lz_pool_options {
-    int64_t stride, padding, dilation; /* stride 0: the kernel's size; dilation: maximum pooling only */
-    lz_ints kernels, strides, paddings, dilations;
-    bool ceil_mode, count_include_pad; /* count_include_pad: average pooling only */
-    lz_opt_int divisor_override;       /* average pooling in 2D: divides by this, not by the element count */
-} lz_pool_options;
-
-typedef enum lz_pool_kind { LZ_POOL_MAX, LZ_POOL_AVG } lz_pool_kind;
-
-#define lz_nn_max_pool1d(parent, name, ...) LZ_NN_POOL(LZ_POOL_MAX, 1, parent, name, __VA_ARGS__)
-#define lz_nn_max_pool2d(parent, name, ...) LZ_NN_POOL(LZ_POOL_MAX, 2, parent, name, __VA_ARGS__)
-#define lz_nn_avg_pool1d(parent, name, ...) LZ_NN_POOL(LZ_POOL_AVG, 1, parent, name, __VA_ARGS__)
-#define lz_nn_avg_pool2d(parent, name, ...) LZ_NN_POOL(LZ_POOL_AVG, 2, parent, name, __VA_ARGS__)
-#define LZ_NN_POOL(pool, ndim, parent, name, ...)                                                            \
-    LZ_CALL(lz_nn_pool_at(                                                                                   \
-        (parent), LZ_HERE, (name), (pool), (ndim), LZ_LAST(__VA_ARGS__),                                     \
-        &(const lz_pool_options){ .dilation = 1, .count_include_pad = true, LZ_KEYWORDS(__VA_ARGS__) }))
-LZ_API lz_module *lz_nn_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pool_kind pool,
-                                int64_t ndim, int64_t kernel, const lz_pool_options *options);
-/* Pools to the output sizes, -1 for the input's: lz_nn_adaptive_pool(m, NULL, LZ_POOL_AVG, LZ_INTS(1, 1)) */
-#define lz_nn_adaptive_pool(parent, name, pool, sizes)                                                       \
-    lz_nn_adaptive_pool_at((parent), LZ_HERE, (name), (pool), (sizes))
-LZ_API lz_module *lz_nn_adaptive_pool_at(lz_module *parent, lz_loc at, const char *name, lz_pool_kind pool,
-                                         lz_ints sizes);
-
-/* ---- losses ---- */
-
-/* What the .reduction of operators means: lz_mse_loss(c, y, t, .reduction = LZ_REDUCTION_SUM). Most losses
- * are operators: mse_loss, l1_loss, smooth_l1_loss, huber_loss, cross_entropy_loss, nll_loss,
- * binary_cross_entropy, binary_cross_entropy_with_logits, kl_div, triplet_margin_loss, cosine_embedding_loss,
- * ... */
-typedef enum lz_loss_reduction { LZ_REDUCTION_NONE, LZ_REDUCTION_MEAN, LZ_REDUCTION_SUM } lz_loss_reduction;
-
-typedef struct lz_gaussian_nll_options {
-    double eps; /* variances are at least this */
-    lz_loss_reduction reduction;
-    bool full; /* with the constant */
-} lz_gaussian_nll_options;
-
-/* variance: of each element, or of each row: without the last dimension, or 1 there */
-#define lz_gaussian_nll_loss(c, input, target, ...)                                                          \
-    LZ_CALL(lz_gaussian_nll_loss_at((c), LZ_HERE, (input), (target), LZ_LAST(__VA_ARGS__),                   \
-                                    &(const lz_gaussian_nll_options){ .reduction = LZ_REDUCTION_MEAN,        \
-                                                                      .eps = 1e-6,                           \
-                                                                      LZ_KEYWORDS(__VA_ARGS__) }))
-LZ_API lz_tensor *lz_gaussian_nll_loss_at(lz_ctx *c, lz_loc at, lz_tensor *input, lz_tensor *target,
-                                          lz_tensor *variance, const lz_gaussian_nll_options *options);
-
-typedef struct lz_kl_div_batchmean_options {
-    bool log_target; /* target is a logarithm as well */
-} lz_kl_div_batchmean_options;
-
-/* The sum of kl_div, divided by the number of rows. */
-#define lz_kl_div_batchmean(c, input, ...)                                                                   \
-    LZ_CALL(lz_kl_div_batchmean_at(                                                                          \
-        (c), LZ_HERE, (input), LZ_LAST(__VA_ARGS__),                                                         \
-        &(const lz_kl_div_batchmean_options){ .log_target = false, LZ_KEYWORDS(__VA_ARGS__) }))
-LZ_API lz_tensor *lz_kl_div_batchmean_at(lz_ctx *c, lz_loc at, lz_tensor *input, lz_tensor *target,
-                                         const lz_kl_div_batchmean_options *options);
 
 /* ---- initialisers: they write to a tensor, without the tape; t is returned ---- */
 
@@ -443,4 +440,9 @@ LZ_API bool lz_module_load_state(lz_module *m, const char *prefix, lz_named_tens
 #ifdef __cplusplus
 }
 #endif
+
+#include <lazuli/layers.h>
+#include <lazuli/losses.h>
+#include <lazuli/transformer.h>
+
 #endif

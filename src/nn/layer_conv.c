@@ -21,18 +21,6 @@ typedef struct conv {
     int64_t kernel;
 } conv;
 
-static lz_err *spread(lz_ints each, int64_t all, int64_t ndim, int64_t least, const char *what, int64_t *out)
-{
-    if (each.n > 0 && each.n != ndim)
-        return lz_errf(LZ_ERR_ARG, "%s: got %d numbers for %d dimensions", what, (int)each.n, (int)ndim);
-    for (int64_t i = 0; i < ndim; i++) {
-        out[i] = each.n > 0 ? each.v[i] : all;
-        if (out[i] < least)
-            return lz_errf(LZ_ERR_ARG, "%s must be at least %d", what, (int)least);
-    }
-    return NULL;
-}
-
 static lz_err *find_mode(const char *name, conv *out)
 {
     static const char *const modes[] = { "reflect", "replicate", "circular" };
@@ -80,11 +68,12 @@ static lz_err *read_options(const lz_conv_options *o, conv *out)
     int64_t n = out->ndim;
     if (n < 1 || n > DIMS)
         return lz_errf(LZ_ERR_ARG, "convolutions have 1, 2 or 3 dimensions");
-    LZ_TRY(spread(o->kernels, out->kernel, n, 1, "kernel", out->g.kernel));
-    LZ_TRY(spread(o->strides, o->stride, n, 1, "stride", out->g.stride));
-    LZ_TRY(spread(o->paddings, o->padding, n, 0, "padding", out->g.padding));
-    LZ_TRY(spread(o->dilations, o->dilation, n, 1, "dilation", out->g.dilation));
-    LZ_TRY(spread(o->output_paddings, o->output_padding, n, 0, "output_padding", out->g.output_padding));
+    LZ_TRY(lz_layer_spread(o->kernels, out->kernel, n, 1, "kernel", out->g.kernel));
+    LZ_TRY(lz_layer_spread(o->strides, o->stride, n, 1, "stride", out->g.stride));
+    LZ_TRY(lz_layer_spread(o->paddings, o->padding, n, 0, "padding", out->g.padding));
+    LZ_TRY(lz_layer_spread(o->dilations, o->dilation, n, 1, "dilation", out->g.dilation));
+    LZ_TRY(lz_layer_spread(o->output_paddings, o->output_padding, n, 0, "output_padding",
+                           out->g.output_padding));
     if (o->groups < 1 || out->in < 0 || out->out < 0 || out->in % o->groups || out->out % o->groups)
         return lz_errf(LZ_ERR_ARG, "channels must be divisible by groups");
     LZ_TRY(check_paddings(o, out));

@@ -1,4 +1,4 @@
-/* Batch, layer and group normalisation. */
+/* Batch, layer, group and instance normalisation. */
 #include "nn/module.h"
 
 typedef struct norm {
@@ -112,21 +112,25 @@ lz_module *lz_nn_group_norm_at(lz_module *parent, lz_loc at, const char *name, i
 
 /* ---- batch norm ---- */
 
-static lz_err *build_batch(lz_module *m)
+static lz_err *add_statistics(lz_module *m)
 {
     const lz_loc at = m->at;
+    norm *o = m->data;
+    LZ_TRY(lz_module_slot_add(m, "running_mean", LZ_SLOT_BUFFER, lz_weight_full(m, o->shape, 0), &o->mean));
+    LZ_TRY(lz_module_slot_add(m, "running_var", LZ_SLOT_BUFFER, lz_weight_full(m, o->shape, 1), &o->var));
+    lz_tensor *none = lz_zeros(m->ctx, ((lz_ints){ NULL, 0 }), .dtype = LZ_I64);
+    return lz_module_slot_add(m, "num_batches_tracked", LZ_SLOT_BUFFER, none, &o->seen);
+}
+
+static lz_err *build_batch(lz_module *m)
+{
     norm *o = m->data;
     if (!(o->b.momentum >= 0 && o->b.momentum <= 1))
         return lz_errf(LZ_ERR_ARG, "momentum must be between 0 and 1");
     if (o->b.cumulative && !o->b.track_running_stats)
         return lz_errf(LZ_ERR_ARG, "cumulative needs track_running_stats");
     LZ_TRY(build(m));
-    if (!o->b.track_running_stats)
-        return NULL;
-    LZ_TRY(lz_module_slot_add(m, "running_mean", LZ_SLOT_BUFFER, lz_weight_full(m, o->shape, 0), &o->mean));
-    LZ_TRY(lz_module_slot_add(m, "running_var", LZ_SLOT_BUFFER, lz_weight_full(m, o->shape, 1), &o->var));
-    lz_tensor *none = lz_zeros(m->ctx, ((lz_ints){ NULL, 0 }), .dtype = LZ_I64);
-    return lz_module_slot_add(m, "num_batches_tracked", LZ_SLOT_BUFFER, none, &o->seen);
+    return o->b.track_running_stats ? add_statistics(m) : NULL;
 }
 
 /* The weight of a new batch in the mean of all batches. It is computed in the graph, so that all steps have
@@ -191,8 +195,9 @@ static lz_tensor *forward_batch(lz_module *m, lz_tensor *x)
         return x;
     lz_ints sizes = lz_tensor_sizes(x);
     if (sizes.n < o->least_dims || sizes.n > o->most_dims)
-        return refuse(m, o->most_dims == 4 ? "batch_norm2d: expected 4 dimensions"
-                                           : "batch_norm1d: expected 2 or 3 dimensions");
+        return lz_refuse(m->ctx, m->at,
+                         lz_errf(LZ_ERR_ARG, "batch_norm%dd: expected %s%d dimensions", (int)o->most_dims - 2,
+                                 o->least_dims < o->most_dims ? "2 or " : "", (int)o->most_dims));
     if (sizes.v[1] != o->shape.v[0])
         return lz_refuse(m->ctx, m->at,
                          lz_err_because(LZ_REASON_SHAPE,
@@ -208,26 +213,108 @@ static lz_tensor *forward_batch(lz_module *m, lz_tensor *x)
     return y;
 }
 
-static lz_module *make_batch(lz_module *parent, lz_loc at, const char *name, int64_t channels,
-                             const lz_batch_norm_options *options, int64_t least, int64_t most)
+lz_module *lz_nn_batch_norm_at(lz_module *parent, lz_loc at, const char *name, int64_t ndim, int64_t channels,
+                               const lz_batch_norm_options *options)
 {
     static const lz_layer layer = { { "BatchNorm", forward_batch, NULL }, build_batch };
     norm o = { .o = { options->eps, options->affine, options->bias },
                .b = *options,
                .shape = { &channels, 1 },
-               .least_dims = least,
-               .most_dims = most };
+               .least_dims = ndim == 1 ? 2 : ndim + 2,
+               .most_dims = ndim + 2 };
     return lz_layer_make(parent, at, name, &layer, &o, sizeof o);
 }
 
-lz_module *lz_nn_batch_norm1d_at(lz_module *parent, lz_loc at, const char *name, int64_t channels,
-                                 const lz_batch_norm_options *options)
+/* ---- instance norm ---- */
+
+static lz_tensor *instances(lz_module *m, lz_tensor *x)
 {
-    return make_batch(parent, at, name, channels, options, 2, 3);
+    const lz_loc at = m->at;
+    const norm *o = m->data;
+    return lz_instance_norm(m->ctx, x, lz_module_slot_tensor(o->weight), lz_module_slot_tensor(o->bias),
+                            lz_module_slot_tensor(o->mean), lz_module_slot_tensor(o->var),
+                            m->training || !o->mean, o->b.momentum, o->o.eps, false);
 }
 
-lz_module *lz_nn_batch_norm2d_at(lz_module *parent, lz_loc at, const char *name, int64_t channels,
-                                 const lz_batch_norm_options *options)
+/* As in PyTorch, the number of channels must fit only where it is used. */
+static lz_err *check_instances(const norm *o, lz_ints sizes)
 {
-    return make_batch(parent, at, name, channels, options, 4, 4);
+    int64_t spatial = 1, channel = sizes.n - o->most_dims + 1;
+    if (sizes.n != o->most_dims && sizes.n != o->most_dims - 1)
+        return lz_err_because(LZ_REASON_SHAPE, "instance_norm%dd: expected %d or %d dimensions, got %d",
+                              (int)o->most_dims - 2, (int)o->most_dims - 1, (int)o->most_dims, (int)sizes.n);
+    if ((o->weight || o->mean) && sizes.v[channel] != o->shape.v[0])
+        return lz_err_because(LZ_REASON_SHAPE,
+                              "instance norm: size mismatch: got %lld channels, expected %lld",
+                              (long long)sizes.v[channel], (long long)o->shape.v[0]);
+    for (int64_t i = channel + 1; i < sizes.n; i++)
+        spatial *= sizes.v[i];
+    return spatial != 1
+               ? NULL
+               : lz_err_because(LZ_REASON_SHAPE, "instance norm: expected more than 1 spatial element");
+}
+
+static lz_tensor *forward_instance(lz_module *m, lz_tensor *x)
+{
+    const lz_loc at = m->at;
+    const norm *o = m->data;
+    if (!x || lz_tensor_is_inert(x))
+        return x;
+    lz_ints sizes = lz_tensor_sizes(x);
+    lz_err *e = m->training || !o->mean ? check_instances(o, sizes) : NULL;
+    if (e)
+        return lz_refuse(m->ctx, at, e);
+    if (sizes.n == o->most_dims)
+        return instances(m, x);
+    return lz_squeeze_dim(m->ctx, instances(m, lz_unsqueeze(m->ctx, x, 0)), 0);
+}
+
+lz_module *lz_nn_instance_norm_at(lz_module *parent, lz_loc at, const char *name, int64_t ndim,
+                                  int64_t channels, const lz_instance_norm_options *options)
+{
+    static const lz_layer layer = { { "InstanceNorm", forward_instance, NULL }, build_batch };
+    norm o = { .o = { options->eps, options->affine, options->bias },
+               .b = { .momentum = options->momentum, .track_running_stats = options->track_running_stats },
+               .shape = { &channels, 1 },
+               .most_dims = ndim + 2 };
+    return lz_layer_make(parent, at, name, &layer, &o, sizeof o);
+}
+
+/* ---- local response norm ---- */
+
+typedef struct response {
+    int64_t size;
+    lz_response_norm_options o;
+} response;
+
+static lz_err *build_response(lz_module *m)
+{
+    return ((const response *)m->data)->size > 0 ? NULL : lz_errf(LZ_ERR_ARG, "size must be greater than 0");
+}
+
+/* The mean of squares over neighbouring channels, of [batch, 1, channels, all other dimensions]. */
+static lz_tensor *forward_response(lz_module *m, lz_tensor *x)
+{
+    const lz_loc at = m->at;
+    const response *r = m->data;
+    lz_ctx *c = m->ctx;
+    if (!x || lz_tensor_is_inert(x) || lz_tensor_ndim(x) < 3)
+        return lz_refuse(
+            c, at, lz_err_because(LZ_REASON_SHAPE, "local_response_norm: expected 3 or more dimensions"));
+    lz_ints n = lz_tensor_sizes(x);
+    if (lz_tensor_numel(x) == 0)
+        return x;
+    lz_tensor *squares = lz_reshape(c, lz_mul_Tensor(c, x, x), LZ_INTS(n.v[0], 1, n.v[1], -1));
+    squares = lz_constant_pad_nd(c, squares, LZ_INTS(0, 0, r->size / 2, (r->size - 1) / 2));
+    lz_tensor *mean = lz_avg_pool2d(c, squares, LZ_INTS(r->size, 1), .stride = LZ_INTS(1, 1));
+    lz_tensor *scale = lz_add_Scalar(c, lz_mul_Scalar(c, lz_reshape(c, mean, n), r->o.alpha), r->o.k);
+    return lz_div_Tensor(c, x, lz_pow_Tensor_Scalar(c, scale, r->o.beta));
+}
+
+lz_module *lz_nn_local_response_norm_at(lz_module *parent, lz_loc at, const char *name, int64_t size,
+                                        const lz_response_norm_options *options)
+{
+    static const lz_layer layer = { { "LocalResponseNorm", forward_response, NULL }, build_response };
+    response r = { size, *options };
+    return lz_layer_make(parent, at, name, &layer, &r, sizeof r);
 }

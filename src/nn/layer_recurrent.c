@@ -38,34 +38,59 @@ static lz_err *check(const recurrent *o)
         return lz_errf(LZ_ERR_ARG, "num_layers must be greater than zero, and at most 1024");
     if (!(o->o.dropout >= 0 && o->o.dropout <= 1))
         return lz_errf(LZ_ERR_ARG, "dropout is a probability between 0 and 1");
+    if (o->o.proj_size != 0 && o->kind != LZ_RNN_LSTM)
+        return lz_errf(LZ_ERR_ARG, "proj_size argument is only supported for LSTM, not RNN or GRU");
+    if (o->o.proj_size < 0 || o->o.proj_size >= o->width)
+        return lz_errf(LZ_ERR_ARG,
+                       "proj_size has to be a positive integer, smaller than hidden_size, or zero");
     return NULL;
 }
 
-/* weight_ih_l0_reverse and so on. part: 0, 1 weights of the input and of the state, 2, 3 their biases. */
+/* The width of the first state and of the output. */
+static int64_t out_width(const recurrent *o)
+{
+    return o->o.proj_size ? o->o.proj_size : o->width;
+}
+
+enum { INPUT, STATE, INPUT_BIAS, STATE_BIAS, PROJECTION, PARTS };
+
+/* weight_ih_l0_reverse and so on. */
 static lz_err *add_weight(lz_module *m, int64_t layer, int way, int part)
 {
-    static const char *const names[] = { "weight_ih", "weight_hh", "bias_ih", "bias_hh" };
+    static const char *const names[] = { "weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr" };
     recurrent *o = m->data;
     char name[64];
-    int64_t rows = cells[o->kind].gates * o->width;
-    int64_t columns = part == 1 ? o->width : layer ? ways_of(o) * o->width : o->in;
+    int64_t gates = cells[o->kind].gates * o->width;
+    int64_t in = layer ? ways_of(o) * out_width(o) : o->in;
+    const int64_t sizes[PARTS][2] = { [INPUT] = { gates, in },
+                                      [STATE] = { gates, out_width(o) },
+                                      [INPUT_BIAS] = { gates },
+                                      [STATE_BIAS] = { gates },
+                                      [PROJECTION] = { o->o.proj_size, o->width } };
+    bool is_bias = part == INPUT_BIAS || part == STATE_BIAS;
     snprintf(name, sizeof name, "%s_l%lld%s", names[part], (long long)layer, way ? "_reverse" : "");
     lz_tensor *t =
-        lz_weight_uniform(m, part < 2 ? LZ_INTS(rows, columns) : LZ_INTS(rows), 1 / sqrt((double)o->width));
+        lz_weight_uniform(m, (lz_ints){ sizes[part], is_bias ? 1 : 2 }, 1 / sqrt((double)o->width));
     return lz_module_slot_add(m, name, LZ_SLOT_PARAM, t, &o->weights[o->count++]);
+}
+
+static bool has_part(const recurrent *o, int part)
+{
+    return part == PROJECTION ? o->o.proj_size > 0 : part < INPUT_BIAS || o->o.bias;
 }
 
 static lz_err *build(lz_module *m)
 {
     recurrent *o = m->data;
     LZ_TRY(check(o));
-    size_t most = (size_t)o->o.layers * (size_t)ways_of(o) * 4;
+    size_t most = (size_t)o->o.layers * (size_t)ways_of(o) * PARTS;
     LZ_TRY(lz_arena_new(&m->tree->arena, &o->weights, most));
     LZ_TRY(lz_arena_new(&m->tree->arena, &o->tensors, most));
     for (int64_t layer = 0; layer < o->o.layers; layer++)
         for (int way = 0; way < ways_of(o); way++)
-            for (int part = 0; part < (o->o.bias ? 4 : 2); part++)
-                LZ_TRY(add_weight(m, layer, way, part));
+            for (int part = 0; part < PARTS; part++)
+                if (has_part(o, part))
+                    LZ_TRY(add_weight(m, layer, way, part));
     return NULL;
 }
 
@@ -78,47 +103,45 @@ static lz_tensors weights_of(const recurrent *o)
     return (lz_tensors){ o->tensors, (int64_t)o->count };
 }
 
-/* [states, layers and directions, batch, width], from what the call gives and zeros. */
-static lz_tensor *first_state(lz_module *m, lz_tensor *x, const lz_rnn_args *args, int64_t batch, bool single)
+/* What the call gives, or zeros: [layers and directions, batch, width] each. */
+static lz_tensors first_states(lz_module *m, lz_tensor *x, const lz_rnn_args *args, int64_t batch,
+                               bool single, lz_tensor *room[2])
 {
     const lz_loc at = m->at;
     const recurrent *o = m->data;
-    lz_tensor *all[2], *given[] = { args->h, args->c };
+    lz_tensor *const given[] = { args->h, args->c };
+    const int64_t widths[] = { out_width(o), o->width };
     int n = cells[o->kind].states;
     assert(n == 1 || n == 2);
     for (int i = 0; i < n; i++) {
-        all[i] = given[i] ? given[i]
-                          : lz_zeros(m->ctx, LZ_INTS(o->o.layers * ways_of(o), batch, o->width),
-                                     .dtype = lz_tensor_dtype(x));
+        room[i] = given[i] ? given[i]
+                           : lz_zeros(m->ctx, LZ_INTS(o->o.layers * ways_of(o), batch, widths[i]),
+                                      .dtype = lz_tensor_dtype(x));
         if (given[i] && single)
-            all[i] = lz_unsqueeze(m->ctx, all[i], 1);
+            room[i] = lz_unsqueeze(m->ctx, given[i], 1);
     }
-    return lz_stack(m->ctx, ((lz_tensors){ all, n }), .dim = 0);
+    return (lz_tensors){ room, n };
 }
 
-static void give_states(lz_module *m, lz_tensor *states, const lz_rnn_args *args, bool single)
+static void give_states(lz_module *m, lz_tensor *h, lz_tensor *c, const lz_rnn_args *args, bool single)
 {
     const lz_loc at = m->at;
-    lz_tensor **out[] = { args->h_n, args->c_n };
-    for (int i = 0; i < 2; i++) {
-        if (!out[i])
-            continue;
-        *out[i] = lz_select_int(m->ctx, states, 0, i);
-        if (single)
-            *out[i] = lz_squeeze_dim(m->ctx, *out[i], 1);
-    }
+    if (args->h_n)
+        *args->h_n = single ? lz_squeeze_dim(m->ctx, h, 1) : h;
+    if (args->c_n)
+        *args->c_n = single ? lz_squeeze_dim(m->ctx, c, 1) : c;
 }
 
 static lz_tensor *run_packed(lz_module *m, lz_tensor *x, const lz_rnn_args *args)
 {
     const lz_loc at = m->at;
     const recurrent *o = m->data;
+    lz_tensor *room[2];
     int64_t batch = args->h ? lz_tensor_sizes(args->h).v[1] : args->batch;
-    lz_tensor *state = first_state(m, x, args, batch, false);
-    lz__recurrent_result r =
-        lz__recurrent(m->ctx, x, args->batch_sizes, state, weights_of(o), o->o.bias, o->o.layers,
-                      o->o.dropout, m->training, o->o.bidirectional, cells[o->kind].cell);
-    give_states(m, r.out1, args, false);
+    lz__recurrent_result r = lz__recurrent(
+        m->ctx, x, args->batch_sizes, first_states(m, x, args, batch, false, room), weights_of(o), o->o.bias,
+        o->o.layers, o->o.dropout, m->training, o->o.bidirectional, cells[o->kind].cell);
+    give_states(m, r.out1, r.out2, args, false);
     return r.out0;
 }
 
@@ -126,15 +149,16 @@ static lz_tensor *run_padded(lz_module *m, lz_tensor *x, const lz_rnn_args *args
 {
     const lz_loc at = m->at;
     const recurrent *o = m->data;
+    lz_tensor *room[2];
     bool single = lz_tensor_ndim(x) == 2, first = o->o.batch_first && !single;
     x = single ? lz_unsqueeze(m->ctx, x, 1) : x;
     if (lz_tensor_is_inert(x))
         return x;
-    lz_tensor *state = first_state(m, x, args, lz_tensor_sizes(x).v[first ? 0 : 1], single);
+    lz_tensors states = first_states(m, x, args, lz_tensor_sizes(x).v[first ? 0 : 1], single, room);
     lz__recurrent_dense_result r =
-        lz__recurrent_dense(m->ctx, x, state, weights_of(o), o->o.bias, o->o.layers, o->o.dropout,
+        lz__recurrent_dense(m->ctx, x, states, weights_of(o), o->o.bias, o->o.layers, o->o.dropout,
                             m->training, o->o.bidirectional, first, cells[o->kind].cell);
-    give_states(m, r.out1, args, single);
+    give_states(m, r.out1, r.out2, args, single);
     return single ? lz_squeeze_dim(m->ctx, r.out0, 1) : r.out0;
 }
 

@@ -141,6 +141,14 @@ lz_module *lz_module_find(lz_module *m, const char *path)
     return NULL;
 }
 
+lz_module *lz_module_child(const lz_module *m, size_t i)
+{
+    lz_module *k = m ? m->first : NULL;
+    while (k && i-- > 0)
+        k = k->next;
+    return k;
+}
+
 /* ---- children ---- */
 
 static lz_err *add_child(lz_module *parent, const char *name, const lz_module_class *cls, lz_module **out)
@@ -253,6 +261,19 @@ lz_err *lz_module_keep_ints(lz_module *m, lz_ints *list)
     LZ_TRY(lz_arena_new(&m->tree->arena, &copy, (size_t)list->n));
     memcpy(copy, list->v, (size_t)list->n * sizeof *copy);
     list->v = copy;
+    return NULL;
+}
+
+lz_err *lz_layer_spread(lz_ints each, int64_t all, int64_t ndim, int64_t least, const char *what,
+                        int64_t *out)
+{
+    if (each.n > 0 && each.n != ndim)
+        return lz_errf(LZ_ERR_ARG, "%s: got %d numbers for %d dimensions", what, (int)each.n, (int)ndim);
+    for (int64_t i = 0; i < ndim; i++) {
+        out[i] = each.n > 0 ? each.v[i] : all;
+        if (out[i] < least)
+            return lz_errf(LZ_ERR_ARG, "%s must be at least %d", what, (int)least);
+    }
     return NULL;
 }
 

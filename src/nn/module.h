@@ -89,6 +89,10 @@ const char *lz_name_in(const lz_module *m, const char *path);
 /* A copy in the tree's arena. */
 LZ_MUST_USE lz_err *lz_module_keep_ints(lz_module *m, lz_ints *list);
 
+/* The numbers of `ndim` dimensions, at least `least`: those of the list, or `all` for each. */
+LZ_MUST_USE lz_err *lz_layer_spread(lz_ints each, int64_t all, int64_t ndim, int64_t least, const char *what,
+                                    int64_t *out);
+
 /* New weights with the module's dtype, owned by the current scope. */
 lz_tensor *lz_weight_uniform(lz_module *m, lz_ints sizes, double bound); /* from -bound to bound */
 lz_tensor *lz_weight_full(lz_module *m, lz_ints sizes, double value);

@@ -3,7 +3,8 @@
 
     python test/torch/nn_facts.py test/data/nn
 
-layers.npz    NAME/x (input), NAME/p/... (state before), NAME/y, NAME/w (y is weighted by it and summed),
+layers.npz, layers_more.npz
+              NAME/x (input), NAME/p/... (state before), NAME/y, NAME/w (y is weighted by it and summed),
               NAME/gx, NAME/g/... (gradients), NAME/b/... (buffers afterwards), NAME/a/... (parameters afterwards)
 optim.npz, optim_more.npz
               NAME/p (start), NAME/g (a gradient for each step), NAME/s (parameters after each step)
@@ -47,7 +48,7 @@ def record_layer(out, name, module, inputs, call=None, eval_too=False):
         if x.requires_grad:
             out[f"{name}/gx{i or ''}"] = array(x.grad)
     for k, p in module.named_parameters():
-        out[f"{name}/g/{k}"] = array(p.grad)
+        out[f"{name}/g/{k}"] = array(torch.zeros_like(p) if p.grad is None else p.grad)
     for k, b in module.named_buffers():
         out[f"{name}/b/{k}"] = array(b)
     if eval_too:
@@ -227,6 +228,221 @@ def loss_options(out):
             a, y, weight=w, ignore_index=1, label_smoothing=0.2, reduction=how))
 
 
+# ---- layers of layers.h and transformer.h, losses.h: in a file of their own, so that the numbers of the others stay ----
+
+
+def more_layers():
+    out = Facts()
+    activations(out)
+    norms(out)
+    pools(out)
+    shapes(out)
+    two_inputs(out)
+    cells(out)
+    projections(out)
+    transformers(out)
+    more_losses(out)
+    return out
+
+
+def activations(out):
+    x = torch.randn(2, 4, 3, 2) * 2
+    for name, m in {
+        "elu": nn.ELU(), "elu_half": nn.ELU(0.5), "celu": nn.CELU(1.5), "leaky_relu": nn.LeakyReLU(), "leaky_relu_all": nn.LeakyReLU(0.3),
+        "hardtanh": nn.Hardtanh(), "hardtanh_all": nn.Hardtanh(-0.3, 1.2), "hardshrink": nn.Hardshrink(),
+        "softshrink": nn.Softshrink(0.7), "softplus": nn.Softplus(), "softplus_all": nn.Softplus(2, 1.5), "threshold": nn.Threshold(0.1, 20),
+        "glu": nn.GLU(), "glu_one": nn.GLU(1), "softmax": nn.Softmax(1), "softmin": nn.Softmin(-1), "log_softmax": nn.LogSoftmax(2),
+        "softmax2d": nn.Softmax2d(), "softsign": nn.Softsign(), "tanhshrink": nn.Tanhshrink(), "relu6": nn.ReLU6(),
+        "log_sigmoid": nn.LogSigmoid(), "mish": nn.Mish(), "selu": nn.SELU(), "hardswish": nn.Hardswish(),
+        "hardsigmoid": nn.Hardsigmoid(), "silu": nn.SiLU(), "identity": nn.Identity(),
+    }.items():
+        record_layer(out, name, m, [x])
+    record_layer(out, "prelu", nn.PReLU(), [x])
+    record_layer(out, "prelu_each", nn.PReLU(4, 0.1), [x])
+
+
+def norms(out):
+    r = torch.randn
+    record_layer(out, "batch_norm3d", nn.BatchNorm3d(2, eps=1e-3, momentum=0.2), [r(2, 2, 2, 3, 2) * 2 + 1], eval_too=True)
+    record_layer(out, "instance_norm1d", nn.InstanceNorm1d(3), [r(2, 3, 5)], eval_too=True)
+    record_layer(out, "instance_norm1d_single", nn.InstanceNorm1d(3, affine=True), [r(3, 5)], eval_too=True)
+    record_layer(out, "instance_norm2d", nn.InstanceNorm2d(2, eps=1e-2, momentum=0.3, affine=True, track_running_stats=True),
+                 [r(3, 2, 3, 4) * 2 + 1], eval_too=True)
+    record_layer(out, "instance_norm3d", nn.InstanceNorm3d(2, affine=True, bias=False), [r(2, 2, 2, 2, 3)], eval_too=True)
+    record_layer(out, "instance_norm3d_stats", nn.InstanceNorm3d(2, track_running_stats=True), [r(2, 2, 2, 2, 3)], eval_too=True)
+    record_layer(out, "response_norm", nn.LocalResponseNorm(2), [r(2, 5, 3)])
+    record_layer(out, "response_norm_all", nn.LocalResponseNorm(3, alpha=0.2, beta=1.5, k=2), [r(2, 5, 2, 2, 2)])
+
+
+def pools(out):
+    r = torch.randn
+    record_layer(out, "max_pool3d", nn.MaxPool3d(2, padding=1), [r(1, 2, 4, 5, 3)])
+    record_layer(out, "max_pool3d_all", nn.MaxPool3d((2, 1, 3), (2, 1, 2), (1, 0, 1), (1, 2, 1), ceil_mode=True), [r(2, 4, 5, 6)])
+    record_layer(out, "avg_pool3d", nn.AvgPool3d(2), [r(1, 2, 4, 5, 3)])
+    record_layer(out, "avg_pool3d_all", nn.AvgPool3d((3, 2, 2), (2, 1, 2), (1, 0, 1), ceil_mode=True, count_include_pad=False,
+                                                     divisor_override=5), [r(1, 2, 4, 5, 3)])
+    record_layer(out, "adaptive_avg3d", nn.AdaptiveAvgPool3d((2, 3, None)), [r(1, 2, 4, 5, 3)])
+    record_layer(out, "adaptive_max1d", nn.AdaptiveMaxPool1d(3), [r(2, 3, 7)])
+    record_layer(out, "adaptive_max3d", nn.AdaptiveMaxPool3d((2, None, 1)), [r(1, 2, 4, 3, 3)])
+    record_layer(out, "lp_pool1d", nn.LPPool1d(2, 3), [r(2, 3, 8)])
+    record_layer(out, "lp_pool2d", nn.LPPool2d(3, (2, 3), (2, 1), ceil_mode=True), [torch.rand(1, 2, 5, 6)])
+    record_layer(out, "lp_pool2d_infinite", nn.LPPool2d(float("inf"), 2), [r(1, 2, 5, 6)])
+    record_layer(out, "lp_pool3d", nn.LPPool3d(1.5, 2, stride=1), [torch.rand(1, 2, 3, 4, 3)])
+    for dims, kernel, size in ((2, (2, 3), (3, 2)), (3, 2, (2, 3, 2))):
+        cls = getattr(nn, f"FractionalMaxPool{dims}d")
+        u = torch.rand(2, 2, dims)
+        record_layer(out, f"fractional{dims}d", cls(kernel, output_size=size, _random_samples=u), [r(2, 2, *([7] * dims))])
+        out[f"fractional{dims}d/u"] = array(u)
+    u = torch.rand(1, 2, 2)
+    record_layer(out, "fractional2d_ratio", nn.FractionalMaxPool2d(2, output_ratio=(0.5, 0.7), _random_samples=u), [r(2, 8, 9)])
+    out["fractional2d_ratio/u"] = array(u)
+    with_indices(out)
+
+
+def with_indices(out):
+    """Maxima, their places, and what comes back from them."""
+    r = torch.randn
+    for dims, x in ((1, r(2, 2, 9)), (2, r(2, 2, 7, 8)), (3, r(1, 2, 5, 4, 6))):
+        pool = getattr(nn, f"MaxPool{dims}d")(3, 2, 1, return_indices=True)
+        back = getattr(nn, f"MaxUnpool{dims}d")(3, 2, 1)
+        out[f"unpool{dims}d/i"] = array(pool(x)[1])
+        sizes = x.shape[2:]
+        out[f"unpool{dims}d/plain"] = array(getattr(nn, f"MaxUnpool{dims}d")(2)(*getattr(nn, f"MaxPool{dims}d")(2, return_indices=True)(x)))
+        record_layer(out, f"unpool{dims}d", Nothing(), [x], lambda m, x: back(*pool(x), output_size=sizes))
+    adaptive = nn.AdaptiveMaxPool2d((2, 3), return_indices=True)
+    x = r(2, 3, 5, 7)
+    out["adaptive_indices/i"] = array(adaptive(x)[1])
+    record_layer(out, "adaptive_indices", Nothing(), [x], lambda m, x: adaptive(x)[0])
+
+
+def shapes(out):
+    r = torch.randn
+    inputs = {1: r(2, 2, 4), 2: r(2, 2, 4, 3), 3: r(1, 2, 3, 4, 3)}
+    for dims, x in inputs.items():
+        each = tuple([1, 2, 0, 1, 2, 1][: 2 * dims])
+        for kind in ("Reflection", "Replication", "Circular", "Zero"):
+            record_layer(out, f"{kind.lower()}_pad{dims}d", getattr(nn, f"{kind}Pad{dims}d")(each), [x])
+        record_layer(out, f"constant_pad{dims}d", getattr(nn, f"ConstantPad{dims}d")(1, 3.5), [x])
+        record_layer(out, f"cut_pad{dims}d", getattr(nn, f"ConstantPad{dims}d")(tuple([-1, 1] * dims), 0.5), [x[0]])
+    record_layer(out, "unflatten", nn.Unflatten(1, (2, -1)), [r(2, 6, 3)])
+    record_layer(out, "pixel_shuffle", nn.PixelShuffle(2), [r(2, 8, 3, 2)])
+    record_layer(out, "pixel_unshuffle", nn.PixelUnshuffle(3), [r(2, 6, 3)])
+    record_layer(out, "channel_shuffle", nn.ChannelShuffle(2), [r(2, 6, 3)])
+    record_layer(out, "unfold", nn.Unfold((2, 3), dilation=(1, 2), padding=1, stride=(2, 1)), [r(2, 2, 5, 6)])
+    record_layer(out, "fold", nn.Fold((4, 5), 2, padding=1, stride=2), [r(2, 8, 9)])
+    upsampling(out, inputs)
+
+
+def upsampling(out, inputs):
+    up = nn.Upsample
+    for dims, x in inputs.items():
+        for mode in ("nearest", "nearest-exact", "area"):
+            record_layer(out, f"{mode.replace('-', '_')}{dims}d_scale", up(scale_factor=1.7, mode=mode), [x])
+            record_layer(out, f"{mode.replace('-', '_')}{dims}d_size", up(size=5, mode=mode), [x])
+    modes = {1: ["linear"], 2: ["bilinear", "bicubic"], 3: ["trilinear"]}
+    for dims, names in modes.items():
+        for mode in names:
+            record_layer(out, f"{mode}_scale", up(scale_factor=tuple([1.6, 2, 1.3][:dims]), mode=mode), [inputs[dims]])
+            record_layer(out, f"{mode}_align", up(size=tuple([5, 6, 4][:dims]), mode=mode, align_corners=True), [inputs[dims]])
+            record_layer(out, f"{mode}_recompute", up(scale_factor=1.6, mode=mode, align_corners=False, recompute_scale_factor=True),
+                         [inputs[dims]])
+
+
+def two_inputs(out):
+    r = torch.randn
+    record_layer(out, "bilinear_layer", nn.Bilinear(3, 4, 2), [r(5, 3), r(5, 4)])
+    record_layer(out, "bilinear_layer_plain", nn.Bilinear(3, 2, 4, bias=False), [r(2, 3, 3), r(2, 3, 2)])
+    bags = torch.tensor([[1, 2, 6], [0, 2, 2]])
+    flat, offsets = torch.tensor([1, 2, 6, 0, 2, 2, 5]), torch.tensor([0, 2, 2, 5])
+    record_layer(out, "bag_mean", nn.EmbeddingBag(7, 3), [bags])
+    record_layer(out, "bag_sum", nn.EmbeddingBag(7, 3, mode="sum", padding_idx=2), [bags])
+    record_layer(out, "bag_max", nn.EmbeddingBag(7, 3, mode="max"), [flat, offsets])
+    record_layer(out, "bag_last", nn.EmbeddingBag(7, 3, include_last_offset=True, padding_idx=-1), [flat, torch.tensor([0, 3, 7])])
+    record_layer(out, "bag_freq", nn.EmbeddingBag(7, 3, mode="sum", scale_grad_by_freq=True), [flat, offsets])
+    record_layer(out, "bag_weights", nn.EmbeddingBag(7, 3, mode="sum"), [flat, offsets, torch.rand(7)])
+    m = nn.EmbeddingBag(7, 3, max_norm=1.1, norm_type=1.0)
+    record_layer(out, "bag_norm", m, [bags])
+    out["bag_norm/a/weight"] = array(m.weight)
+
+
+def cells(out):
+    r = torch.randn
+    record_layer(out, "rnn_cell", nn.RNNCell(3, 4), [r(2, 3), r(2, 4)])
+    record_layer(out, "rnn_cell_relu", nn.RNNCell(3, 4, nonlinearity="relu"), [r(2, 3)])
+    record_layer(out, "gru_cell", nn.GRUCell(3, 4), [r(3), r(4)])
+    record_layer(out, "gru_cell_plain", nn.GRUCell(3, 4, bias=False), [r(2, 3), r(2, 4)])
+    both = lambda m, x, *s: torch.cat(m(x, s if s else None), -1)
+    record_layer(out, "lstm_cell", nn.LSTMCell(3, 4), [r(2, 3), r(2, 4), r(2, 4)], both)
+    record_layer(out, "lstm_cell_single", nn.LSTMCell(3, 4), [r(3)], both)
+
+
+def projections(out):
+    r = torch.randn
+
+    def flat(m, x, *states):
+        y, last = m(x, states if states else None)
+        return torch.cat([t.flatten() for t in (y, *last)])
+
+    record_layer(out, "lstm_proj", nn.LSTM(3, 5, proj_size=2), [r(4, 2, 3)], flat)
+    deep = nn.LSTM(3, 4, 2, bias=False, batch_first=True, bidirectional=True, proj_size=2)
+    record_layer(out, "lstm_proj_deep", deep, [r(2, 4, 3), r(4, 2, 2), r(4, 2, 4)], flat)
+
+
+def transformers(out):
+    r, E, D = torch.randn, nn.TransformerEncoderLayer, nn.TransformerDecoderLayer
+    plain = dict(dropout=0.0)
+    causal = torch.triu(torch.ones(5, 5, dtype=torch.bool), 1)
+    pad = torch.tensor([[False, False, False, True, True], [False] * 5])
+    out["encoder_layer/pad"] = out["encoder/pad"] = out["transformer/pad"] = array(pad)
+    record_layer(out, "encoder_layer", E(8, 2, 12, **plain), [r(5, 2, 8)], lambda m, x: m(x, src_key_padding_mask=pad))
+    record_layer(out, "encoder_layer_first", E(8, 2, 6, **plain, activation="gelu", norm_first=True, batch_first=True, bias=False,
+                                               layer_norm_eps=1e-3), [r(2, 5, 8)], lambda m, x: m(x, src_mask=causal))
+    record_layer(out, "encoder_layer_own", E(8, 2, 6, **plain, activation=torch.tanh), [r(5, 8)])
+    memory = r(4, 2, 8)
+    mask = r(5, 4)
+    out["decoder_layer/mask"] = array(mask)
+    record_layer(out, "decoder_layer", D(8, 2, 12, **plain), [r(5, 2, 8), memory],
+                 lambda m, x, y: m(x, y, tgt_mask=causal, memory_mask=mask))
+    record_layer(out, "decoder_layer_first", D(8, 4, 6, **plain, norm_first=True, batch_first=True), [r(2, 5, 8), r(2, 4, 8)])
+    stack = nn.TransformerEncoder(E(8, 2, 6, **plain), 2, enable_nested_tensor=False)
+    record_layer(out, "encoder", stack, [r(5, 2, 8)], lambda m, x: m(x, mask=causal, src_key_padding_mask=pad))
+    normed = nn.TransformerDecoder(D(8, 2, 6, **plain), 2, nn.LayerNorm(8))
+    record_layer(out, "decoder", normed, [r(5, 2, 8), r(4, 2, 8)], lambda m, x, y: m(x, y, tgt_mask=causal))
+    whole = nn.Transformer(8, 2, 1, 2, 6, **plain)
+    record_layer(out, "transformer", whole, [r(5, 2, 8), r(5, 2, 8)],
+                 lambda m, x, y: m(x, y, tgt_mask=causal, src_key_padding_mask=pad, memory_key_padding_mask=pad))
+
+
+def more_losses(out):
+    r = torch.randn
+    y, w = torch.randint(0, 2, (4, 3)).double(), torch.rand(3)
+    out["multilabel/t"], out["multilabel/weight"] = array(y), array(w)
+    for how in ("none", "mean", "sum"):
+        record_layer(out, f"multilabel_soft_margin_{how}", Nothing(), [r(4, 3)],
+                     lambda m, a: F.multilabel_soft_margin_loss(a, y, weight=w if how == "none" else None, reduction=how))
+        record_layer(out, f"triplet_{how}", Nothing(), [r(4, 3), r(4, 3), r(4, 3)],
+                     lambda m, a, p, n: F.triplet_margin_with_distance_loss(a, p, n, margin=0.7, swap=how == "sum", reduction=how))
+    far = lambda a, b: (a - b).abs().amax(-1)
+    record_layer(out, "triplet_own", Nothing(), [r(4, 3), r(4, 3), r(4, 3)],
+                 lambda m, a, p, n: F.triplet_margin_with_distance_loss(a, p, n, distance_function=far))
+    target = torch.tensor([2, 0, 1, 1, 2])
+    out["linear_loss/t"] = array(target)
+    out["linear_loss_more/t"] = array(torch.randint(0, 3, (5, 2)))
+    loss = nn.LinearCrossEntropyLoss(4, 3, bias=True, weight=w, ignore_index=1, label_smoothing=0.2, reduction="sum")
+    record_layer(out, "linear_loss", loss, [r(5, 4)], lambda m, x: m(x, target))
+    record_layer(out, "linear_loss_more", nn.LinearCrossEntropyLoss(4, 3, out_features=(2,)), [r(5, 4)],
+                 lambda m, x: m(x, torch.from_numpy(out["linear_loss_more/t"])))
+    soft = nn.AdaptiveLogSoftmaxWithLoss(8, 12, [3, 7], div_value=2.0, head_bias=True)
+    chosen = torch.tensor([0, 2, 5, 11, 6, 3])
+    x = r(6, 8)
+    out["adaptive_softmax/t"] = array(chosen)
+    record_layer(out, "adaptive_softmax", soft, [x], lambda m, x: m(x, chosen).loss)
+    out["adaptive_softmax/output"], out["adaptive_softmax/log_prob"] = array(soft(x, chosen).output), array(soft.log_prob(x))
+    out["adaptive_softmax/predict"] = array(soft.predict(x))
+    record_layer(out, "adaptive_softmax_single", nn.AdaptiveLogSoftmaxWithLoss(8, 12, [3, 7]), [r(8)],
+                 lambda m, x: m(x, torch.tensor(9)).loss)
+
+
 # ---- optimisers ----
 
 STEPS = 12
@@ -369,3 +585,5 @@ if __name__ == "__main__":
     facts.save(sys.argv[1] + "/layers.npz")
     torch.manual_seed(3)
     more_optimisers().save(sys.argv[1] + "/optim_more.npz")
+    torch.manual_seed(4)
+    more_layers().save(sys.argv[1] + "/layers_more.npz")

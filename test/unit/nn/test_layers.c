@@ -1,76 +1,11 @@
 /* Layers against what PyTorch's gave: outputs, gradients and buffers (test/torch/nn_facts.py). */
 #include "check.h"
+#include "layer_facts.h"
 #include <lazuli/lazuli.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-
-enum { MOST = 2048 };
-
-typedef struct facts {
-    lz_ctx *c;
-    lz_archive *file;
-    const char *name;
-    lz_module *root;
-    double worst;
-} facts;
-
-static lz_tensor *find(const facts *f, const char *part, const char *name)
-{
-    char full[128];
-    snprintf(full, sizeof full, "%s/%s%s", f->name, part, name);
-    if (lz_archive_find(f->file, full) == SIZE_MAX)
-        return NULL;
-    return lz_archive_tensor(f->c, f->file, full);
-}
-
-static void read_all(lz_ctx *c, lz_tensor *t, double *out)
-{
-    assert_non_null(t);
-    assert_true(lz_tensor_numel(t) <= MOST);
-    bool ok = lz_read(lz_to_dtype(c, t, LZ_F64), out, MOST * sizeof *out);
-    if (!ok)
-        print_message("%s\n", lz_message(c));
-    assert_true(ok);
-}
-
-static void expect_close(facts *f, lz_tensor *got, lz_tensor *want, const char *what, const char *name)
-{
-    static double a[MOST], b[MOST];
-    if (lz_failed(f->c))
-        print_message("%s %s%s: %s\n", f->name, what, name, lz_message(f->c));
-    assert_non_null(got);
-    assert_non_null(want);
-    assert_int_equal(lz_tensor_numel(got), lz_tensor_numel(want));
-    assert_int_equal(lz_tensor_ndim(got), lz_tensor_ndim(want));
-    read_all(f->c, got, a);
-    read_all(f->c, want, b);
-    for (int64_t i = 0; i < lz_tensor_numel(got); i++) {
-        double off = fabs(a[i] - b[i]) / (1 + fabs(b[i]));
-        if (!(off < 1e-11))
-            print_message("%s %s%s [%d]: %.17g, not %.17g\n", f->name, what, name, (int)i, a[i], b[i]);
-        assert_true(off < 1e-11);
-        f->worst = fmax(f->worst, off);
-    }
-}
 
 /* ---- cases ---- */
-
-typedef lz_module *build_fn(lz_module *root);
-typedef lz_tensor *call_fn(const facts *f, lz_module *m, lz_tensor *const *x);
-
-/* Functions that are one expression. */
-#define LAYER(name, ...)                                                                                     \
-    static lz_module *name(lz_module *m)                                                                     \
-    {                                                                                                        \
-        return __VA_ARGS__;                                                                                  \
-    }
-#define CALL(name, ...)                                                                                      \
-    static lz_tensor *call_##name(const facts *f, lz_module *m, lz_tensor *const *x)                         \
-    {                                                                                                        \
-        (void)f, (void)m, (void)x;                                                                           \
-        return __VA_ARGS__;                                                                                  \
-    }
 
 LAYER(linear, lz_nn_linear(m, "l", 5, 3))
 LAYER(linear_plain, lz_nn_linear(m, "l", 5, 3, .bias = false))
@@ -140,8 +75,8 @@ LAYER(attention, lz_nn_multihead_attention(m, "l", 8, 2))
 LAYER(attention_causal, lz_nn_multihead_attention(m, "l", 8, 4, .batch_first = true))
 CALL(causal, lz_attend(m, x[0], x[0], x[0], .is_causal = true))
 LAYER(attention_masks, lz_nn_multihead_attention(m, "l", 8, 2, .bias = false))
-CALL(masks,
-     lz_attend(m, x[0], x[0], x[0], .attn_mask = find(f, "mask", ""), .key_padding_mask = find(f, "pad", "")))
+CALL(masks, lz_attend(m, x[0], x[0], x[0], .attn_mask = find_fact(f, "mask", ""),
+                      .key_padding_mask = find_fact(f, "pad", "")))
 LAYER(attention_other, lz_nn_multihead_attention(m, "l", 8, 2, .kdim = 6, .vdim = 7))
 LAYER(attention_bias_kv, lz_nn_multihead_attention(m, "l", 8, 2, .add_bias_kv = true))
 LAYER(attention_zero_attn, lz_nn_multihead_attention(m, "l", 8, 2, .add_zero_attn = true, .bias = false))
@@ -154,31 +89,31 @@ LAYER(attention_weights_single, lz_nn_multihead_attention(m, "l", 8, 2, .batch_f
 CALL(other, lz_attend(m, x[0], x[1], x[2]))
 CALL(single, lz_attend(m, x[0], x[1], x[1]))
 
-static lz_tensor *call_weights(const facts *f, lz_module *m, lz_tensor *const *x)
+static lz_tensor *call_weights(const layer_facts *f, lz_module *m, lz_tensor *const *x)
 {
     lz_tensor *mean = NULL, *each = NULL;
-    facts checks = *f;
+    layer_facts checks = *f;
     lz_tensor *y = lz_attend(m, x[0], x[0], x[0], .weights = &mean);
-    expect_close(&checks, mean, find(f, "mean", ""), "weights", "");
+    expect_close(&checks, mean, find_fact(f, "mean", ""), "weights", "");
     lz_attend(m, x[0], x[0], x[0], .weights = &each, .each_head = true);
-    expect_close(&checks, each, find(f, "each", ""), "weights", "");
+    expect_close(&checks, each, find_fact(f, "each", ""), "weights", "");
     return y;
 }
 
 /* Also with weights: by another way. */
-static lz_tensor *call_masked(const facts *f, lz_module *m, lz_tensor *const *x)
+static lz_tensor *call_masked(const layer_facts *f, lz_module *m, lz_tensor *const *x)
 {
     lz_tensor *mean = NULL;
-    facts checks = *f;
-    lz_tensor *y = lz_attend(m, x[0], x[0], x[0], .attn_mask = find(f, "mask", ""),
-                             .key_padding_mask = find(f, "pad", ""), .weights = &mean);
-    expect_close(&checks, mean, find(f, "mean", ""), "weights", "");
-    expect_close(&checks, y, find(f, "y", ""), "output with weights", "");
+    layer_facts checks = *f;
+    lz_tensor *y = lz_attend(m, x[0], x[0], x[0], .attn_mask = find_fact(f, "mask", ""),
+                             .key_padding_mask = find_fact(f, "pad", ""), .weights = &mean);
+    expect_close(&checks, mean, find_fact(f, "mean", ""), "weights", "");
+    expect_close(&checks, y, find_fact(f, "y", ""), "output with weights", "");
     return call_masks(f, m, x);
 }
 
 /* Outputs and last states, one behind the other. */
-static lz_tensor *flat(const facts *f, lz_module *m, lz_tensor *x, lz_tensor *h, lz_tensor *c, bool two)
+static lz_tensor *flat(const layer_facts *f, lz_module *m, lz_tensor *x, lz_tensor *h, lz_tensor *c, bool two)
 {
     lz_tensor *all[3] = { NULL };
     all[0] = two ? lz_run_rnn(m, x, .h = h, .c = c, .h_n = &all[1], .c_n = &all[2])
@@ -210,28 +145,19 @@ CALL(kl, lz_kl_div_batchmean(f->c, lz_log_softmax_int(f->c, x[0], 1), x[1]))
 CALL(gaussian_rows, lz_gaussian_nll_loss(f->c, x[0], x[1], x[2], .reduction = LZ_REDUCTION_NONE))
 CALL(kl_log, lz_kl_div_batchmean(f->c, lz_log_softmax_int(f->c, x[0], 1), x[1], .log_target = true))
 
-static lz_tensor *cross_entropy(const facts *f, lz_tensor *x, lz_loss_reduction how)
+static lz_tensor *cross_entropy(const layer_facts *f, lz_tensor *x, lz_loss_reduction how)
 {
-    const facts shared = { .c = f->c, .file = f->file, .name = "cross_entropy" };
-    return lz_cross_entropy_loss(f->c, x, find(&shared, "t", ""), .weight = find(&shared, "weight", ""),
-                                 .ignore_index = 1, .label_smoothing = 0.2, .reduction = how);
+    const layer_facts shared = { .c = f->c, .file = f->file, .name = "cross_entropy" };
+    return lz_cross_entropy_loss(f->c, x, find_fact(&shared, "t", ""),
+                                 .weight = find_fact(&shared, "weight", ""), .ignore_index = 1,
+                                 .label_smoothing = 0.2, .reduction = how);
 }
 
 CALL(cross_none, cross_entropy(f, x[0], LZ_REDUCTION_NONE))
 CALL(cross_mean, cross_entropy(f, x[0], LZ_REDUCTION_MEAN))
 CALL(cross_sum, cross_entropy(f, x[0], LZ_REDUCTION_SUM))
 
-/* Called by lz_forward. */
-#define PLAIN(name)                                                                                          \
-    {                                                                                                        \
-#name, name, NULL                                                                                    \
-    }
-
-static const struct {
-    const char *name;
-    build_fn *build;
-    call_fn *call; /* NULL: lz_forward of the only input */
-} cases[] = {
+static const layer_case cases[] = {
     PLAIN(linear),
     PLAIN(linear_plain),
     PLAIN(conv1d),
@@ -308,86 +234,10 @@ static const struct {
     { "cross_entropy_sum", nothing, call_cross_sum },
 };
 
-/* ---- one case ---- */
-
-/* What of the file is a state of this case. */
-static void load(facts *f, lz_module *m)
-{
-    char prefix[64];
-    lz_state *s = lz_state_create(f->c);
-    assert_non_null(s);
-    int n = snprintf(prefix, sizeof prefix, "%s/p/", f->name);
-    for (size_t i = 0; i < lz_archive_count(f->file); i++) {
-        const char *name = lz_archive_name(f->file, i);
-        if (!strncmp(name, prefix, (size_t)n))
-            assert_true(lz_state_add(s, name, lz_archive_tensor(f->c, f->file, name)));
-    }
-    if (!lz_module_load_state(m, prefix, lz_state_list(s), false))
-        print_message("%s: %s\n", f->name, lz_message(f->c));
-    assert_false(lz_failed(f->c));
-    lz_state_free(s);
-}
-
-static void check_gradients(facts *f, lz_module *m)
-{
-    lz_named_tensors params = lz_module_params(m), buffers = lz_module_buffers(m);
-    for (size_t i = 0; i < params.n; i++)
-        expect_close(f, lz_grad_of(params.v[i].tensor), find(f, "g/", params.v[i].name), "gradient of ",
-                     params.v[i].name);
-    for (size_t i = 0; i < params.n; i++)
-        if (find(f, "a/", params.v[i].name))
-            expect_close(f, params.v[i].tensor, find(f, "a/", params.v[i].name), "changed ",
-                         params.v[i].name);
-    for (size_t i = 0; i < buffers.n; i++)
-        expect_close(f, buffers.v[i].tensor, find(f, "b/", buffers.v[i].name), "buffer ", buffers.v[i].name);
-}
-
-static void run_case(facts *f, build_fn *build, call_fn *call)
-{
-    static const char *const names[] = { "", "1", "2" };
-    lz_tensor *x[3], *want;
-    f->root = lz_module_create(f->c);
-    lz_module_set_dtype(f->root, LZ_F64);
-    lz_module *m = build(f->root);
-    load(f, m);
-    for (int i = 0; i < 3; i++) {
-        x[i] = find(f, "x", names[i]);
-        if (x[i] && lz_tensor_dtype(x[i]) == LZ_F64)
-            assert_true(lz_set_requires_grad(x[i], true));
-    }
-    lz_tensor *y = call ? call(f, m, x) : lz_forward(m, x[0]);
-    expect_close(f, y, find(f, "y", ""), "output", "");
-    if (!lz_backward(f->c, lz_sum(f->c, lz_mul_Tensor(f->c, y, find(f, "w", "")))))
-        print_message("%s: %s\n", f->name, lz_message(f->c));
-    assert_false(lz_failed(f->c));
-    for (int i = 0; i < 3; i++)
-        if (x[i] && (want = find(f, "gx", names[i])) && lz_grad_of(x[i]))
-            expect_close(f, lz_grad_of(x[i]), want, "gradient of input", names[i]);
-    assert_true(!x[0] || lz_tensor_dtype(x[0]) != LZ_F64 || lz_grad_of(x[0]));
-    check_gradients(f, m);
-    lz_train(m, false);
-    if (find(f, "eval", ""))
-        expect_close(f, lz_forward(m, x[0]), find(f, "eval", ""), "evaluation", "");
-    assert_false(lz_failed(f->c));
-    lz_module_free(f->root);
-}
-
 static void test_recorded(void **state)
 {
     (void)state;
-    facts f = { .c = lz_open(NULL) };
-    f.file = lz_archive_open(f.c, LZ_SOURCE_DIR "/test/data/nn/layers.npz");
-    assert_non_null(f.file);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        lz_scope *s = lz_scope_push(f.c);
-        f.name = cases[i].name;
-        run_case(&f, cases[i].build, cases[i].call);
-        lz_scope_pop(s);
-    }
-    print_message("%d layers and losses, largest difference %.2g\n", (int)(sizeof cases / sizeof *cases),
-                  f.worst);
-    lz_archive_close(f.file);
-    lz_close(f.c);
+    run_layer_cases("layers.npz", cases, sizeof cases / sizeof *cases);
 }
 
 static int64_t compiled(void)
