@@ -1,5 +1,6 @@
 #include "gen/torch/gen_sources.h"
 #include "gen/emit/c_text.h"
+#include "gen/torch/c_shim_files.h"
 #include "gen/torch/gen_operators.h"
 #include "gen/torch/gen_registration.h"
 #include "gen/torch/gen_static_dispatch.h"
@@ -73,5 +74,6 @@ lz_err *lzg_plan_sources(lzg_torch_settings *s)
 {
     LZ_TRY(lzg_run_add(s->run, 50, operators, s));
     LZ_TRY(lzg_plan_registration(s));
+    LZ_TRY(lzg_plan_c_shims(s));
     return lzg_torch_plan(s, fixed);
 }

@@ -45,7 +45,7 @@ static const lzg_option options[] = {
     { "--update-aoti-c-shim", 0, LZG_FLAG, false, AT(update_aoti_c_shim), NULL, NULL,
       "writes the headers of C shims, which otherwise may not change", NULL },
     { "--extend-aoti-c-shim", 0, LZG_FLAG, false, AT(extend_aoti_c_shim), NULL, NULL,
-      "the C shims are those of other operators than the ones listed", NULL },
+      "for operators outside of the tree: composite kernels get no C shims", NULL },
     { 0 },
 };
 
