@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "gen/torch/dest/native_functions.h"
+#include "gen/torch/gen_declarations_yaml.h"
 #include "gen/torch/gen_headers.h"
 #include "gen/torch/gen_sources.h"
 #include "gen/torch/torch_commands.h"
@@ -317,6 +318,8 @@ static lz_err *plan(lzg_run *r, const void *o)
         LZ_TRY(lzg_plan_sources(s));
     if (generates(s->o, "headers"))
         LZ_TRY(lzg_plan_headers(s));
+    if (generates(s->o, "declarations_yaml"))
+        LZ_TRY(lzg_plan_declarations(s));
     return list_files(s);
 }
 
