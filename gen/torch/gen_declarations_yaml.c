@@ -72,7 +72,7 @@ static size_t out_place(const lzg_schema *s, lz_str name, size_t nout)
 
 static void put_annotation(writer *w, const lzg_annotation *n)
 {
-    lzg_put(w->out, "  - annotation: ");
+    lzg_put(w->out, "annotation: ");
     lz_text_clear(&w->scratch);
     if (n)
         lzg_annotation_print(n, &w->scratch);
@@ -101,8 +101,7 @@ static lz_err *put_argument(writer *w, const lzg_argument *arg)
     size_t nout = s->nargs - s->first[LZG_OUT], place = out_place(s, arg->name, nout);
     bool is_out = place < nout;
     const lzg_type *list = lzg_type_is_list_like(arg->type);
-    if (is_out)
-        lzg_put(w->out, "  - allocate: true\n");
+    lz_text_puts(w->out, is_out ? "  - allocate: true\n    " : "  - ");
     put_annotation(w, arg->annotation);
     LZ_TRY(put_default(w, arg));
     LZ_TRY(put_dynamic_type(w, "    dynamic_type: ", arg->type));
