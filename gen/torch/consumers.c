@@ -209,8 +209,7 @@ static lz_err *check_ufunc(lz_arena *a, const lzg_ops *ops, const lzg_group *g)
     if (!g->structured || !g->out->nufunc)
         return NULL;
     LZ_TRY(lzg_structured_meta_arguments(a, g, &meta));
-    LZ_TRY(lzg_ufunc_cpu(a, g));
-    return lzg_ufunc_cuda(a, g);
+    return lzg_ufunc_check(a, g);
 }
 
 lz_err *lzg_check_ufunc(const lzg_ops *ops, lzg_diag *d)
