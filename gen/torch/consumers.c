@@ -4,6 +4,7 @@
 #include "gen/api/native.h"
 #include "gen/api/structured.h"
 #include "gen/api/translate.h"
+#include "gen/torch/composite_kernels.h"
 #include "gen/torch/dest/native_functions.h"
 #include "gen/torch/dest/register_dispatch_key.h"
 #include "gen/torch/dest/ufunc_kernel.h"
@@ -181,7 +182,7 @@ lz_err *lzg_check_register(const lzg_ops *ops, lzg_diag *d)
 static lz_err *check_view(lz_arena *a, const lzg_ops *ops, const lzg_view_group *g)
 {
     LZ_TRY(lzg_functionalize_view(a, ops, g));
-    return lzg_view_copy_kernel(a, g);
+    return lzg_view_copy_check(a, g);
 }
 
 static lz_err *check_functionalize_single(lz_arena *a, const lzg_ops *ops, const lzg_function *f)
