@@ -69,6 +69,14 @@ lz_err *lzg_env_add(lzg_env *env, const char *name, lz_str item)
     return add_item(env, lz_str_of(name), item);
 }
 
+lz_err *lzg_env_texts(lzg_env *env, const char *name, const lzg_texts *items)
+{
+    LZ_TRY(lzg_env_list(env, name));
+    for (size_t i = 0; i < lzg_texts_count(items); i++)
+        LZ_TRY(add_item(env, lz_str_of(name), lzg_texts_item(items, i)));
+    return NULL;
+}
+
 const lzg_value *lzg_env_get(const lzg_env *env, lz_str name)
 {
     return lz_map_get(&env->values, name);
@@ -223,6 +231,12 @@ static size_t indent_start(lz_str s, size_t from, size_t i)
 
 lz_err *lzg_template_expand(const lzg_template *t, const lzg_env *env, lz_text *out)
 {
+    return lzg_template_expand_with(t, env, env, out);
+}
+
+lz_err *lzg_template_expand_with(const lzg_template *t, const lzg_env *env, const lzg_env *defaults,
+                                 lz_text *out)
+{
     lz_str s = t->text;
     size_t done = 0;
     for (size_t i = 0; i < s.len; i++) {
@@ -230,6 +244,8 @@ lz_err *lzg_template_expand(const lzg_template *t, const lzg_env *env, lz_text *
         if (s.ptr[i] != '$' || !read_hole(s, i, &h))
             continue;
         const lzg_value *v = lzg_env_get(env, h.name);
+        if (!v)
+            v = lzg_env_get(defaults, h.name);
         if (!v)
             return missing(t, i, h.name);
         size_t start = indent_start(s, done, i);
