@@ -161,13 +161,12 @@ lz_err *lzg_check_native(const lzg_ops *ops, lzg_diag *d)
 
 static lz_err *check_register_group(lz_arena *a, const lzg_ops *ops, const lzg_group *g)
 {
-    (void)ops;
-    return lzg_register_check(a, (lzg_unit){ .group = g });
+    return lzg_register_check(a, ops, &(lzg_grouped){ g, g->functional });
 }
 
 static lz_err *check_register_single(lz_arena *a, const lzg_ops *ops, const lzg_function *f)
 {
-    return in_group(ops, f) ? NULL : lzg_register_check(a, (lzg_unit){ .single = f });
+    return in_group(ops, f) ? NULL : lzg_register_check(a, ops, &(lzg_grouped){ NULL, f });
 }
 
 lz_err *lzg_check_register(const lzg_ops *ops, lzg_diag *d)

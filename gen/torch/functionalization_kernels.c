@@ -7,7 +7,7 @@
 #include "gen/torch/functionalization_impl.h"
 #include "gen/torch/gen_functionalization_type.h"
 #include "gen/torch/redispatch.h"
-#include "gen/torch/units.h"
+#include "gen/torch/grouped.h"
 
 /* A kernel being printed; texts that appear in several places are made once. */
 typedef struct kernel {
@@ -619,7 +619,7 @@ static lz_err *put_impls(lz_arena *a, const lzg_function *const *members, size_t
 
 lz_err *lzg_put_functionalization_impls(lz_arena *a, const lzg_ops *ops, lzg_functionalized u, lz_text *out)
 {
-    const lzg_function *members[LZG_UNIT_MEMBERS];
+    const lzg_function *members[LZG_GROUP_MEMBERS];
     if (u.views)
         return put_view_impls(a, u.views, out);
     if (u.single)

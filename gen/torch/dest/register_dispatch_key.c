@@ -24,11 +24,6 @@ bool lzg_key_is_one_of(lzg_dispatch_key key, const char *const *names)
     return *names;
 }
 
-bool lzg_key_is_cuda(lzg_dispatch_key key)
-{
-    return lzg_dispatch_key_device_guard(key) && lz_str_ends(lzg_key_text(key), LZ_STR("CUDA"));
-}
-
 void lzg_registration_deinit(lzg_registration *r)
 {
     lz_text_deinit(&r->wrappers);
@@ -85,7 +80,7 @@ static void put_device_guard(lz_text *out, const lzg_backend_index *index, const
     const lzg_argument *arg = guarded_argument(f->func);
     bool guards = f->device_guard && index->device_guard;
     if (guards && lzg_schema_has_tensor_options(f->func)) {
-        if (lzg_key_is_cuda(index->key))
+        if (lzg_dispatch_key_is_cuda(index->key))
             lz_text_puts(out, "globalContext().lazyInitDevice(c10::DeviceType::CUDA);\n");
         lz_text_puts(out, "\n  const DeviceGuard device_guard(device_or_default(device));");
     } else if (guards && arg) {
@@ -149,12 +144,12 @@ static origin origin_of(const lzg_backend_index *index, const lzg_group *g, cons
 {
     if (f->manual_kernel_registration)
         return NOT_MADE;
-    if (lzg_index_function(index, f))
+    if (lzg_index_kernel_of(index, f))
         return OF_KERNEL;
     if (has_meta_stub(index, f))
         return META_STUB;
     bool from_functional = !index->use_out_as_primary && g && f->func->kind != LZG_FUNCTIONAL
-                           && lzg_index_function(index, g->functional);
+                           && lzg_index_kernel_of(index, g->functional);
     return from_functional ? OF_FUNCTIONAL : NOT_MADE;
 }
 
@@ -191,7 +186,7 @@ static lz_err *put_callee(const lzg_registrar *r, const lzg_backend_metadata *m,
 static lz_err *put_kernel_wrapper(const lzg_registrar *r, const lzg_function *f, const lzg_sig *sig,
                                   lz_text *out)
 {
-    const lzg_backend_metadata *m = lzg_index_function(r->index, f);
+    const lzg_backend_metadata *m = lzg_index_kernel_of(r->index, f);
     lzg_sig kernel;
     LZ_TRY(lzg_kernel_signature(r->arena, f, m, r->index->external, &kernel));
     lz_text_puts(out, "namespace {\n\n");
@@ -314,32 +309,43 @@ static lz_err *register_unstructured(const lzg_registrar *r, const lzg_group *g,
     return NULL;
 }
 
-/* ---- units ---- */
+/* ---- groups ---- */
 
 /* Whether a structured group makes its kernels for this key from its meta function. */
-static lz_err *is_structured(const lzg_backend_index *index, lzg_unit u, bool *out)
+static lz_err *is_structured(const lzg_backend_index *index, const lzg_group *g, bool *out)
 {
-    const lzg_backend_metadata *primary = u.group ? lzg_index_unit(index, u) : NULL;
+    const lzg_backend_metadata *primary = g ? lzg_index_kernel_of_group(index, g) : NULL;
     bool made = lzg_key_is(index->key, "Meta") || index->key == lzg_key_non_functional;
-    *out = u.group && u.group->structured && (made || (primary && primary->structured));
-    if (*out && made && lzg_index_function(index, u.group->out))
+    *out = g && g->structured && (made || (primary && primary->structured));
+    if (*out && made && lzg_index_kernel_of(index, g->out))
         return lz_errf(LZ_ERR_MODEL, "the %s kernel of a structured operator is made, not named",
                        lzg_dispatch_key_name(index->key));
     return NULL;
 }
 
-lz_err *lzg_register_unit(const lzg_registrar *r, lzg_unit u, lzg_registration *out)
+lz_err *lzg_register_wrappers(const lzg_registrar *r, const lzg_grouped *g, lzg_registration *out)
 {
-    const lzg_function *members[LZG_UNIT_MEMBERS];
-    size_t n = lzg_unit_members(u, members);
+    const lzg_function *members[LZG_GROUP_MEMBERS];
+    size_t n = lzg_grouped_members(g, members);
     bool structured;
-    LZ_TRY(is_structured(r->index, u, &structured));
+    LZ_TRY(is_structured(r->index, g->group, &structured));
     for (size_t i = 0; i < n; i++)
-        LZ_TRY(structured ? lzg_register_structured(r, u.group, members[i], out)
-                          : register_unstructured(r, u.group, members[i], out));
+        LZ_TRY(structured ? lzg_register_structured(r, g->group, members[i], out)
+                          : register_unstructured(r, g->group, members[i], out));
     LZ_TRY(lz_text_check(&out->wrappers));
     LZ_TRY(lz_text_check(&out->direct));
     return lz_text_check(&out->impls);
+}
+
+/* ---- declarations ---- */
+
+lz_str lzg_export_macro(const lzg_backend_index *index)
+{
+    if (index->external)
+        return LZ_STR("");
+    if (lzg_dispatch_key_is_cuda(index->key))
+        return LZ_STR("TORCH_CUDA_CPP_API");
+    return lzg_dispatch_key_is_xpu(index->key) ? LZ_STR("TORCH_XPU_API") : LZ_STR("TORCH_API");
 }
 
 /* Under the key that takes the out op for granted, this one alone has no wrapper. */
@@ -350,49 +356,52 @@ static bool has_wrapper(const lzg_registrar *r, const lzg_group *g, const lzg_fu
     return origin_of(r->index, g, f) != NOT_MADE;
 }
 
-lz_err *lzg_wrapped_members(const lzg_registrar *r, lzg_unit u, const lzg_function *out[LZG_UNIT_MEMBERS],
-                            size_t *n)
+static lz_err *put_declarations(const lzg_registrar *r, const lzg_function *f, lz_text *out)
 {
-    const lzg_function *members[LZG_UNIT_MEMBERS];
-    size_t all = lzg_unit_members(u, members);
+    lzg_cpp_form forms[4];
+    size_t n = lzg_cpp_forms(f->func, (lzg_cpp_form){ 0 }, forms);
+    for (size_t i = 0; i < n; i++) {
+        lzg_sig sig;
+        LZ_TRY(lzg_cpp_signature(r->arena, f, forms[i], &sig));
+        lz_text_add(out, lzg_export_macro(r->index));
+        lz_text_putc(out, ' ');
+        lzg_sig_decl(&sig, out);
+        lz_text_puts(out, ";\n");
+    }
+    return NULL;
+}
+
+lz_err *lzg_register_declarations(const lzg_registrar *r, const lzg_grouped *g, lzg_texts *out)
+{
+    const lzg_function *members[LZG_GROUP_MEMBERS];
+    size_t n = lzg_grouped_members(g, members);
     bool structured;
-    *n = 0;
-    LZ_TRY(is_structured(r->index, u, &structured));
-    for (size_t i = 0; i < all; i++)
-        if (has_wrapper(r, u.group, members[i], structured))
-            out[(*n)++] = members[i];
+    LZ_TRY(is_structured(r->index, g->group, &structured));
+    for (size_t i = 0; i < n; i++) {
+        if (!has_wrapper(r, g->group, members[i], structured))
+            continue;
+        LZ_TRY(put_declarations(r, members[i], &out->text));
+        LZ_TRY(lzg_texts_end(out));
+    }
     return NULL;
 }
 
 /* ---- checks ---- */
 
-static lz_err *check_key(lz_arena *a, lzg_unit u, lzg_dispatch_key key)
+static lz_err *check_key(lz_arena *a, const lzg_backend_index *index, const lzg_grouped *g)
 {
-    const lzg_backend_index index = { .key = key, .use_out_as_primary = true };
-    const lzg_registrar r = { .arena = a, .index = &index };
-    const lzg_backend_metadata *m = lzg_index_unit(&index, u);
+    const lzg_registrar r = { .arena = a, .index = index, .key = index->key };
     lzg_registration out = { 0 };
-    lz_err *e = m ? lzg_kernel_namespace_check(m->cpp_namespace) : NULL;
+    lz_err *e = lzg_kernel_namespace_check(lzg_kernel_namespace(&r, g));
     if (!e)
-        e = lzg_register_unit(&r, u, &out);
+        e = lzg_register_wrappers(&r, g, &out);
     lzg_registration_deinit(&out);
     return e;
 }
 
-lz_err *lzg_register_check(lz_arena *a, lzg_unit u)
+lz_err *lzg_register_check(lz_arena *a, const lzg_ops *ops, const lzg_grouped *g)
 {
-    const lzg_function *members[LZG_UNIT_MEMBERS];
-    size_t n = lzg_unit_members(u, members);
-    bool done[LZG_KEY_COUNT] = { false };
-    LZ_TRY(check_key(a, u, lzg_dispatch_key_find(LZ_STR("Meta"))));
-    LZ_TRY(check_key(a, u, lzg_key_non_functional));
-    done[lzg_dispatch_key_find(LZ_STR("Meta"))] = done[lzg_key_non_functional] = true;
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < members[i]->ndispatch; k++) {
-            lzg_dispatch_key key = members[i]->dispatch[k].key;
-            if (!done[key])
-                LZ_TRY(check_key(a, u, key));
-            done[key] = true;
-        }
+    for (size_t i = 0; i < ops->nindices; i++)
+        LZ_TRY(check_key(a, &ops->indices[i], g));
     return NULL;
 }

@@ -10,7 +10,8 @@
 
 #include "gen/api/types.h"
 #include "gen/text/code_template.h"
-#include "gen/torch/units.h"
+#include "gen/text/texts.h"
+#include "gen/torch/grouped.h"
 
 struct lzg_selector;
 
@@ -22,13 +23,14 @@ typedef lz_err *lzg_consult_fn(const void *context, const lzg_group *g, lz_str a
 typedef struct lzg_registrar {
     lz_arena *arena; /* for everything that is made on the way; the caller rewinds it */
     const lzg_backend_index *index;
+    lzg_dispatch_key key; /* that wrappers are registered for: index->key, if the index has kernels */
     const struct lzg_selector *selector; /* which operators to register; NULL: every one */
     lz_str class_name;                   /* of an external backend's kernels; ptr NULL: none */
     lzg_consult_fn *consult;             /* or NULL */
     const void *context;                 /* passed to consult */
 } lzg_registrar;
 
-/* Texts of a unit; more is appended by the next. */
+/* Texts of a group; more is appended by the next. */
 typedef struct lzg_registration {
     lz_text wrappers; /* definitions for an anonymous namespace */
     lz_text direct;   /* definitions for at::<key>; none for external backends */
@@ -37,23 +39,22 @@ typedef struct lzg_registration {
 } lzg_registration;
 
 void lzg_registration_deinit(lzg_registration *r);
-LZ_MUST_USE lz_err *lzg_register_unit(const lzg_registrar *r, lzg_unit u, lzg_registration *out);
+LZ_MUST_USE lz_err *lzg_register_wrappers(const lzg_registrar *r, const lzg_grouped *g,
+                                          lzg_registration *out);
 
-/* The definitions of one unit, ready for a file: namespaces and registration around them, as the template
+/* The definitions of one group, ready for a file: namespaces and registration around them, as the template
  * RegisterDispatchDefinitions.ini arranges them. `base` has what every template gets. Nothing is appended
- * for a unit without wrappers. */
+ * for a group without wrappers. */
 typedef struct lzg_register_file {
     const lzg_template *definitions;
     const lzg_env *base; /* or NULL */
     bool skip_registration;
 } lzg_register_file;
 LZ_MUST_USE lz_err *lzg_register_definitions(const lzg_registrar *r, const lzg_register_file *file,
-                                             lzg_unit u, lz_text *out);
+                                             const lzg_grouped *g, lz_text *out);
 
-/* "TORCH_API R name(T a=1);" of the direct functions, each once, in their namespaces; one line behind the
- * other without empty ones. */
-LZ_MUST_USE lz_err *lzg_register_declarations(const lzg_registrar *r, const lzg_unit *units, size_t n,
-                                              lz_text *out);
+/* "TORCH_API R name(T a=1);" for the direct functions; an item for each operator. */
+LZ_MUST_USE lz_err *lzg_register_declarations(const lzg_registrar *r, const lzg_grouped *g, lzg_texts *out);
 
 /* The headers that a registration file needs, and the functions that its classes call; added to a list. */
 typedef struct lzg_register_options {
@@ -63,7 +64,7 @@ LZ_MUST_USE lz_err *lzg_register_headers(const lzg_backend_index *index, lzg_reg
                                          const char *list);
 LZ_MUST_USE lz_err *lzg_register_helpers(const lzg_backend_index *index, lzg_env *env, const char *list);
 
-/* Whether a unit has wrappers under every key for which it has any. */
-LZ_MUST_USE lz_err *lzg_register_check(lz_arena *a, lzg_unit u);
+/* Whether the group has wrappers under every key for which any operator has a kernel. */
+LZ_MUST_USE lz_err *lzg_register_check(lz_arena *a, const lzg_ops *ops, const lzg_grouped *g);
 
 #endif

@@ -1,17 +1,13 @@
-/* What surrounds the wrappers of a dispatch key in a file: namespaces, registrations, declarations of the
- * direct functions. */
-#include "base/vec.h"
-#include "gen/api/cpp.h"
+/* What surrounds the wrappers of a dispatch key in a file: namespaces, registrations, headers. */
 #include "gen/text/identifiers.h"
 #include "gen/text/utils.h"
 #include "gen/torch/dest/register_impl.h"
 
-static const lz_str native = { "at::native", 10 };
-
-static lz_str kernel_namespace(const lzg_backend_index *index, lzg_unit u)
+lz_str lzg_kernel_namespace(const lzg_registrar *r, const lzg_grouped *g)
 {
-    const lzg_backend_metadata *m = lzg_index_unit(index, u);
-    return m ? m->cpp_namespace : native;
+    const lzg_backend_metadata *m =
+        g->group ? lzg_index_kernel_of_group(r->index, g->group) : lzg_index_kernel_of(r->index, g->f);
+    return m ? m->cpp_namespace : LZ_STR("at::native");
 }
 
 lz_err *lzg_kernel_namespace_check(lz_str ns)
@@ -46,13 +42,13 @@ static void put_lines(lz_str s, lz_text *out)
 
 /* ---- definitions ---- */
 
-static lz_err *print_registration(const lzg_registrar *r, lzg_unit u, lz_str impls, lz_arena *a, lz_str *out)
+static lz_err *print_registration(const lzg_registrar *r, const lzg_grouped *g, lz_str impls, lz_str *out)
 {
-    lz_str key = lzg_key_text(r->index->key), ns = lzg_unit_functional(u)->ns;
+    lz_str key = lzg_key_text(r->key), ns = g->f->ns;
     *out = LZ_STR("");
     if (!impls.len)
         return NULL;
-    return lz_arena_printf(a, out, "\nTORCH_LIBRARY_IMPL(%.*s, %.*s, m) {\n    %.*s}", LZ_FMT(ns),
+    return lz_arena_printf(r->arena, out, "\nTORCH_LIBRARY_IMPL(%.*s, %.*s, m) {\n    %.*s}", LZ_FMT(ns),
                            LZ_FMT(key), LZ_FMT(impls));
 }
 
@@ -60,11 +56,11 @@ typedef struct frame {
     lz_str open, close, key, registration;
 } frame;
 
-static lz_err *make_frame(const lzg_registrar *r, bool skip, lzg_unit u, lz_str impls, frame *out)
+static lz_err *make_frame(const lzg_registrar *r, bool skip, const lzg_grouped *g, lz_str impls, frame *out)
 {
     lz_text t = { 0 };
     lz_str ns;
-    lz_err *e = lzg_replace_all(r->arena, kernel_namespace(r->index, u), LZ_STR("::native"), LZ_STR(""), &ns);
+    lz_err *e = lzg_replace_all(r->arena, lzg_kernel_namespace(r, g), LZ_STR("::native"), LZ_STR(""), &ns);
     if (!e)
         lzg_namespace_open(&t, ns);
     if (!e)
@@ -74,9 +70,9 @@ static lz_err *make_frame(const lzg_registrar *r, bool skip, lzg_unit u, lz_str 
     if (!e)
         e = lz_text_save(&t, r->arena, &out->close);
     if (!e)
-        e = lower_key(r->arena, r->index->key, &out->key);
+        e = lower_key(r->arena, r->key, &out->key);
     if (!e)
-        e = print_registration(r, u, skip ? LZ_STR("") : impls, r->arena, &out->registration);
+        e = print_registration(r, g, skip ? LZ_STR("") : impls, &out->registration);
     lz_text_deinit(&t);
     return e;
 }
@@ -94,13 +90,13 @@ static lz_err *fill_env(lzg_env *env, const lzg_env *base, const frame *f, const
     return lzg_env_add(env, "dispatch_namespaced_definitions", lz_text_view(&one->direct));
 }
 
-static lz_err *expand(const lzg_registrar *r, const lzg_register_file *file, lzg_unit u,
+static lz_err *expand(const lzg_registrar *r, const lzg_register_file *file, const lzg_grouped *g,
                       const lzg_registration *one, lz_text *out)
 {
     lz_text t = { 0 };
     lzg_env env;
     frame f;
-    LZ_TRY(make_frame(r, file->skip_registration, u, lz_text_view(&one->impls), &f));
+    LZ_TRY(make_frame(r, file->skip_registration, g, lz_text_view(&one->impls), &f));
     lzg_env_init(&env, r->arena);
     lz_err *e = fill_env(&env, file->base, &f, one);
     if (!e)
@@ -112,129 +108,16 @@ static lz_err *expand(const lzg_registrar *r, const lzg_register_file *file, lzg
     return e ? e : lz_text_check(out);
 }
 
-lz_err *lzg_register_definitions(const lzg_registrar *r, const lzg_register_file *file, lzg_unit u,
+lz_err *lzg_register_definitions(const lzg_registrar *r, const lzg_register_file *file, const lzg_grouped *g,
                                  lz_text *out)
 {
     lzg_registration one = { 0 };
-    lz_err *e = lzg_kernel_namespace_check(kernel_namespace(r->index, u));
+    lz_err *e = lzg_kernel_namespace_check(lzg_kernel_namespace(r, g));
     if (!e)
-        e = lzg_register_unit(r, u, &one);
+        e = lzg_register_wrappers(r, g, &one);
     if (!e && one.any)
-        e = expand(r, file, u, &one, out);
+        e = expand(r, file, g, &one, out);
     lzg_registration_deinit(&one);
-    return e;
-}
-
-/* ---- declarations ---- */
-
-lz_str lzg_export_macro(const lzg_backend_index *index)
-{
-    if (index->external)
-        return LZ_STR("");
-    if (lzg_key_is_cuda(index->key))
-        return LZ_STR("TORCH_CUDA_CPP_API");
-    return lzg_dispatch_key_device_guard(index->key) ? LZ_STR("TORCH_XPU_API") : LZ_STR("TORCH_API");
-}
-
-/* The direct functions of one operator. */
-static lz_err *print_direct(const lzg_registrar *r, const lzg_function *f, lz_text *out)
-{
-    lzg_cpp_form forms[4];
-    size_t n = lzg_cpp_forms(f->func, (lzg_cpp_form){ 0 }, forms);
-    for (size_t i = 0; i < n; i++) {
-        lzg_sig sig;
-        LZ_TRY(lzg_cpp_signature(r->arena, f, forms[i], &sig));
-        lz_text_add(out, lzg_export_macro(r->index));
-        lz_text_putc(out, ' ');
-        lzg_sig_decl(&sig, out);
-        lz_text_puts(out, ";\n");
-    }
-    return NULL;
-}
-
-/* Declarations of one namespace, and the operators' parts of them, so that each comes once. */
-typedef struct declared {
-    lz_str ns; /* of the kernels */
-    lz_text text;
-    lz_map seen;
-} declared;
-
-typedef struct declarer {
-    const lzg_registrar *r;
-    lz_text one;
-    LZ_VEC(declared) all;
-} declarer;
-
-static lz_err *declare_member(declarer *d, declared *to, const lzg_function *f)
-{
-    lz_str text;
-    LZ_TRY(print_direct(d->r, f, &d->one));
-    LZ_TRY(lz_text_save(&d->one, d->r->arena, &text));
-    if (lz_map_find(&to->seen, text))
-        return NULL;
-    lz_text_add(&to->text, text);
-    return lz_map_put(&to->seen, text, NULL);
-}
-
-static lz_err *find_namespace(declarer *d, lz_str ns, declared **out)
-{
-    size_t i = 0;
-    while (i < d->all.len && !lz_str_eq(d->all.data[i].ns, ns))
-        i++;
-    if (i == d->all.len)
-        LZ_TRY(lz_vec_push(&d->all, (declared){ .ns = ns }));
-    *out = &d->all.data[i];
-    return NULL;
-}
-
-static lz_err *declare_unit(declarer *d, lzg_unit u)
-{
-    const lzg_function *members[LZG_UNIT_MEMBERS];
-    declared *to;
-    size_t n;
-    LZ_TRY(find_namespace(d, kernel_namespace(d->r->index, u), &to));
-    LZ_TRY(lzg_wrapped_members(d->r, u, members, &n));
-    for (size_t i = 0; i < n; i++)
-        LZ_TRY(declare_member(d, to, members[i]));
-    return NULL;
-}
-
-/* a::native is declared in a::KEY. The line of blanks behind becomes an empty one in the file. */
-static lz_err *print_declared(const lzg_registrar *r, const declared *d, lz_text *out)
-{
-    lz_str key, ns;
-    if (!d->text.len)
-        return NULL;
-    LZ_TRY(lower_key(r->arena, r->index->key, &key));
-    LZ_TRY(lzg_replace_all(r->arena, d->ns, LZ_STR("native"), key, &ns));
-    LZ_TRY(lzg_namespace_check(ns, 3, (lz_loc){ 0 }));
-    lzg_namespace_open(out, ns);
-    lz_text_putc(out, '\n');
-    lz_text_add(out, lz_text_view(&d->text));
-    lzg_namespace_close(out, ns);
-    lz_text_puts(out, "\n        \n");
-    return lz_text_check(out);
-}
-
-static lz_err *declare_all(declarer *d, const lzg_unit *units, size_t n, lz_text *out)
-{
-    for (size_t i = 0; i < n; i++)
-        LZ_TRY(declare_unit(d, units[i]));
-    for (size_t i = 0; i < d->all.len; i++)
-        LZ_TRY(print_declared(d->r, &d->all.data[i], out));
-    return NULL;
-}
-
-lz_err *lzg_register_declarations(const lzg_registrar *r, const lzg_unit *units, size_t n, lz_text *out)
-{
-    declarer d = { .r = r };
-    lz_err *e = declare_all(&d, units, n, out);
-    for (size_t i = 0; i < d.all.len; i++) {
-        lz_text_deinit(&d.all.data[i].text);
-        lz_map_deinit(&d.all.data[i].seen);
-    }
-    lz_vec_deinit(&d.all);
-    lz_text_deinit(&d.one);
     return e;
 }
 

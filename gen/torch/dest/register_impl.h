@@ -3,11 +3,12 @@
 #define LZG_DEST_REGISTER_IMPL_H
 
 #include "gen/torch/dest/register_dispatch_key.h"
+#include "gen/torch/grouped.h"
+#include "gen/torch/torch_run.h"
 
 lz_str lzg_key_text(lzg_dispatch_key key);
 bool lzg_key_is(lzg_dispatch_key key, const char *name);
 bool lzg_key_is_one_of(lzg_dispatch_key key, const char *const *names); /* NULL-terminated */
-bool lzg_key_is_cuda(lzg_dispatch_key key);
 
 /* Calls of check_and_update_common_device for every tensor-like argument, outs first. */
 void lzg_put_device_check(lz_text *out, const lzg_function *f, lz_str wrapper);
@@ -19,9 +20,8 @@ LZ_MUST_USE lz_err *lzg_put_direct(const lzg_registrar *r, const lzg_function *f
 lz_str lzg_export_macro(const lzg_backend_index *index);
 LZ_MUST_USE lz_err *lzg_is_registered(const lzg_registrar *r, const lzg_function *f, bool *out);
 
-/* The members for which lzg_register_unit prints a wrapper. */
-LZ_MUST_USE lz_err *lzg_wrapped_members(const lzg_registrar *r, lzg_unit u,
-                                        const lzg_function *out[LZG_UNIT_MEMBERS], size_t *n);
+/* Of the group's primary kernel; "at::native" if there is none. */
+lz_str lzg_kernel_namespace(const lzg_registrar *r, const lzg_grouped *g);
 
 /* a::b::native is registered in a::b and declared in a::b::cpu: two and three levels at most. */
 LZ_MUST_USE lz_err *lzg_kernel_namespace_check(lz_str ns);

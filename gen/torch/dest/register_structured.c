@@ -23,7 +23,7 @@ typedef struct wrapper {
 
 static lz_err *wrapper_signature(wrapper *w)
 {
-    const lzg_backend_metadata *m = lzg_index_function(w->r->index, w->f);
+    const lzg_backend_metadata *m = lzg_index_kernel_of(w->r->index, w->f);
     bool symint = m && lzg_backend_metadata_symint(m);
     lz_str key = lzg_key_text(w->key);
     LZ_TRY(lzg_native_signature(w->r->arena, w->f->func, lzg_local_of(w->f), symint, &w->sig));
@@ -46,7 +46,7 @@ static lz_err *name_class(wrapper *w)
         return name_made_class(w, "meta");
     if (w->key == lzg_key_non_functional)
         return name_made_class(w, "default_backend");
-    const lzg_backend_metadata *m = lzg_index_unit(w->r->index, (lzg_unit){ .group = w->g });
+    const lzg_backend_metadata *m = lzg_index_kernel_of_group(w->r->index, w->g);
     lz_str kind = lz_str_of(lzg_schema_kind_name(w->f->func->kind));
     LZ_TRY(lz_arena_printf(w->r->arena, &w->cls.parent, "%.*s::structured_%.*s", LZ_FMT(m->cpp_namespace),
                            LZ_FMT(m->kernel)));
