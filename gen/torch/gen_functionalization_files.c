@@ -1,11 +1,9 @@
 #include "gen/torch/gen_functionalization_files.h"
-#include "base/mem.h"
-#include "gen/text/fill.h"
 #include "gen/torch/composite_kernels.h"
 #include "gen/torch/functionalization_kernels.h"
-#include "gen/torch/grouped.h"
 #include "gen/torch/torch_commands.h"
 #include "gen/torch/view_meta_classes.h"
+#include <stddef.h>
 
 /* ---- headers ---- */
 
@@ -113,10 +111,7 @@ static lz_err *set_views(lzg_job *j, lzg_env *env, const char *name, lzg_view_cl
         lz_arena_rewind(&j->scratch, mark);
         LZ_TRY(lzg_texts_end_if_any(t));
     }
-    LZ_TRY(lzg_env_list(env, name));
-    for (size_t i = 0; i < lzg_texts_count(t); i++)
-        LZ_TRY(lzg_env_add(env, name, lzg_texts_item(t, i)));
-    return NULL;
+    return lzg_env_texts(env, name, t);
 }
 
 static lz_err *put_view_headers(lz_arena *a, const lzg_ops *ops, const lzg_view_group *g, lz_text *out)
@@ -203,10 +198,7 @@ static lz_err *set_groups(lzg_job *j, lzg_env *env, const char *name, put_group_
         lz_arena_rewind(&j->scratch, mark);
         LZ_TRY(lzg_texts_end_if_any(t));
     }
-    LZ_TRY(lzg_env_list(env, name));
-    for (size_t i = 0; i < lzg_texts_count(t); i++)
-        LZ_TRY(lzg_env_add(env, name, lzg_texts_item(t, i)));
-    return NULL;
+    return lzg_env_texts(env, name, t);
 }
 
 static lz_err *put_copy_kernel(lz_arena *a, const lzg_ops *ops, const lzg_view_group *g, lz_text *out)
@@ -226,43 +218,19 @@ static lz_err *fill_composites(lzg_job *j, const lzg_torch_settings *s, lzg_env 
 
 /* ---- plans ---- */
 
-typedef struct file_job {
-    const lzg_torch_settings *s;
-    const char *name;
-    lz_err *(*fill)(lzg_job *j, const lzg_torch_settings *s, lzg_env *env);
-} file_job;
-
-static const file_job files[] = {
-    { NULL, "FunctionalInverses.h", fill_inverses },
-    { NULL, "ViewMetaClasses.h", fill_classes },
-    { NULL, "ViewMetaClasses.cpp", fill_methods },
-    { NULL, "CompositeViewCopyKernels.cpp", fill_composites },
+#define FOLDER(name) offsetof(lzg_torch_settings, name)
+static const lzg_torch_file files[] = {
+    { "FunctionalInverses.h", FOLDER(cpu), 1, fill_inverses },
+    { "ViewMetaClasses.h", FOLDER(cpu), 2, fill_classes },
+    { "ViewMetaClasses.cpp", FOLDER(cpu), 2, fill_methods },
+    { "CompositeViewCopyKernels.cpp", FOLDER(cpu), 5, fill_composites },
+    { 0 },
 };
-
-static lz_err *write_file(lzg_job *j, const void *arg)
-{
-    const file_job *f = arg;
-    lzg_env env;
-    lzg_env_init(&env, &j->arena);
-    lz_err *e = j->run->dry_run ? NULL : f->fill(j, f->s, &env);
-    if (!e)
-        e = lzg_job_template(j, f->s->cpu, f->name, f->name, &env);
-    lzg_env_deinit(&env);
-    return e;
-}
 
 lz_err *lzg_plan_functionalization(lzg_torch_settings *s)
 {
-    enum { FILES = sizeof files / sizeof *files };
-    file_job *own;
-    LZ_TRY(lz_arena_new(&s->run->arena, &own, FILES));
-    LZ_TRY(lzg_run_add(s->run, 40, register_functionalization, s));
-    for (size_t i = 0; i < FILES; i++) {
-        own[i] = files[i];
-        own[i].s = s;
-        LZ_TRY(lzg_run_add(s->run, 5, write_file, &own[i]));
-    }
-    return NULL;
+    LZ_TRY(lzg_run_add(s->run, 60, register_functionalization, s));
+    return lzg_torch_plan(s, files);
 }
 
 /* ---- torch-view-meta ---- */
@@ -279,19 +247,16 @@ static const lzg_option options[] = {
     { 0 },
 };
 
-static lz_err *write_bindings(lzg_job *j, const void *arg)
+static lz_err *fill_bindings(lzg_job *j, const lzg_torch_settings *s, lzg_env *env)
 {
-    static const char name[] = "ViewMetaClassesPythonBinding.cpp";
-    const lzg_torch_settings *s = arg;
     bool all = s->selector->include_all_operators;
-    lzg_env env;
-    lzg_env_init(&env, &j->arena);
-    lz_err *e = set_views(j, &env, "view_meta_bindings", all ? lzg_put_view_class_binding : put_nothing);
-    if (!e)
-        e = lzg_job_template(j, s->cpu, name, name, &env);
-    lzg_env_deinit(&env);
-    return e;
+    return set_views(j, env, "view_meta_bindings", all ? lzg_put_view_class_binding : put_nothing);
 }
+
+static const lzg_torch_file bindings[] = {
+    { "ViewMetaClassesPythonBinding.cpp", FOLDER(cpu), 1, fill_bindings },
+    { 0 },
+};
 
 static lz_err *plan_view_meta(lzg_run *r, const void *o)
 {
@@ -301,7 +266,7 @@ static lz_err *plan_view_meta(lzg_run *r, const void *o)
     s->run = r;
     LZ_TRY(lzg_run_selection(r, v->op_selection_yaml_path, NULL, &s->selector));
     LZ_TRY(lzg_run_folder(r, v->install_dir, &s->cpu));
-    return lzg_run_add(r, 1, write_bindings, s);
+    return lzg_torch_plan(s, bindings);
 }
 
 static lz_err *run_view_meta(const void *o, lzg_torch_report *out);

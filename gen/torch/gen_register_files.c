@@ -35,7 +35,7 @@ static const char hip_headers[] = "#include <c10/hip/HIPGuard.h>\n"
                                   "#include <ATen/hip/HIPDevice.h>\n"
                                   "#include <ATen/hip/HIPContext.h>";
 
-const char *lzg_extra_cuda_headers(bool rocm)
+static const char *extra_cuda_headers(bool rocm)
 {
     return rocm ? hip_headers : cuda_headers;
 }
@@ -121,7 +121,7 @@ static lz_err *fill_base(lzg_job *j, const register_job *r, lzg_env *env)
 {
     const lzg_torch_options *o = r->s->o;
     const lzg_register_options how = { .per_operator_headers = o->per_operator_headers, .rocm = o->rocm };
-    const char *cuda = lzg_dispatch_key_is_cuda(r->key) ? lzg_extra_cuda_headers(o->rocm) : "";
+    const char *cuda = lzg_dispatch_key_is_cuda(r->key) ? extra_cuda_headers(o->rocm) : "";
     LZ_TRY(lzg_env_text(env, "extra_cuda_headers", lz_str_of(cuda)));
     LZ_TRY(lzg_env_text(env, "external_backend_headers", LZ_STR("")));
     LZ_TRY(lzg_env_list(env, "dispatch_headers"));
@@ -218,10 +218,7 @@ static lz_err *set_declarations(lzg_job *j, lzg_env *env, const ufunc_job *u)
     LZ_TRY(set_text(j, env, "meta_declaration", u, lzg_put_meta_function));
     LZ_TRY(lzg_job_texts(j, &t));
     LZ_TRY(lzg_job_take(j, lzg_put_native_declarations(&j->arena, &j->run->ops, index, &g, t), u->g->out));
-    LZ_TRY(lzg_env_list(env, "native_declaration"));
-    for (size_t i = 0; i < lzg_texts_count(t); i++)
-        LZ_TRY(lzg_env_add(env, "native_declaration", lzg_texts_item(t, i)));
-    return NULL;
+    return lzg_env_texts(env, "native_declaration", t);
 }
 
 typedef struct ufunc_file {

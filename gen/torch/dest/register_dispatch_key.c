@@ -4,6 +4,7 @@
 #include "gen/api/native.h"
 #include "gen/api/translate.h"
 #include "gen/text/fill.h"
+#include "gen/torch/dest/native_functions.h"
 #include "gen/torch/dest/register_impl.h"
 #include "gen/torch/selective_build/selector.h"
 
@@ -339,15 +340,6 @@ lz_err *lzg_register_wrappers(const lzg_registrar *r, const lzg_grouped *g, lzg_
 
 /* ---- declarations ---- */
 
-lz_str lzg_export_macro(const lzg_backend_index *index)
-{
-    if (index->external)
-        return LZ_STR("");
-    if (lzg_dispatch_key_is_cuda(index->key))
-        return LZ_STR("TORCH_CUDA_CPP_API");
-    return lzg_dispatch_key_is_xpu(index->key) ? LZ_STR("TORCH_XPU_API") : LZ_STR("TORCH_API");
-}
-
 /* Under the key that takes the out op for granted, this one alone has no wrapper. */
 static bool has_wrapper(const lzg_registrar *r, const lzg_group *g, const lzg_function *f, bool structured)
 {
@@ -363,7 +355,7 @@ static lz_err *put_declarations(const lzg_registrar *r, const lzg_function *f, l
     for (size_t i = 0; i < n; i++) {
         lzg_sig sig;
         LZ_TRY(lzg_cpp_signature(r->arena, f, forms[i], &sig));
-        lz_text_add(out, lzg_export_macro(r->index));
+        lz_text_puts(out, lzg_export_macro(r->index));
         lz_text_putc(out, ' ');
         lzg_sig_decl(&sig, out);
         lz_text_puts(out, ";\n");

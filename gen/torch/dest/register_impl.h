@@ -16,8 +16,6 @@ void lzg_put_device_check(lz_text *out, const lzg_function *f, lz_str wrapper);
 /* at::<key>::name for each C++ form of f, which pass their arguments to the wrapper. */
 LZ_MUST_USE lz_err *lzg_put_direct(const lzg_registrar *r, const lzg_function *f, const lzg_sig *wrapper,
                                    lz_text *out);
-/* "TORCH_API", or what the library of the key has instead; empty for external backends. */
-lz_str lzg_export_macro(const lzg_backend_index *index);
 LZ_MUST_USE lz_err *lzg_is_registered(const lzg_registrar *r, const lzg_function *f, bool *out);
 
 /* Of the group's primary kernel; "at::native" if there is none. */
