@@ -154,6 +154,15 @@ typedef struct lzg_torch_unboxing_options {
 
 LZ_MUST_USE lz_err *lzg_torch_unboxing(const lzg_torch_unboxing_options *o, lzg_torch_report *out);
 
+/* `lazuli gen torch-static-runtime`: torchgen.static_runtime.gen_static_runtime_ops */
+typedef struct lzg_torch_static_runtime_options {
+    const char *source_path;
+    const char *generated_ops_cpp_path, *generated_ops_test_cpp_path; /* the two files */
+} lzg_torch_static_runtime_options;
+
+LZ_MUST_USE lz_err *lzg_torch_static_runtime(const lzg_torch_static_runtime_options *o,
+                                             lzg_torch_report *out);
+
 #ifdef __cplusplus
 }
 #endif
