@@ -19,6 +19,9 @@ const cli_command gen_commands[] = {
     { "reference", "--own --native FILE", "prints a page of all operators in Markdown", gen_reference },
     { "diff", "OLD NEW", "prints operators that were added, removed and changed", gen_diff },
     { "torch", "--source-path DIR --install-dir DIR", "writes torchgen's files for ATen", gen_torch },
+    { "torch-view-meta", "--native FILE --install-dir DIR", "writes Python bindings of view classes", gen_torch },
+    { "torch-unboxing", "--source-path DIR --install-dir DIR", "writes functions that unbox calls", gen_torch },
+    { "torch-static-runtime", "-s DIR -p FILE -t FILE", "writes functors of the static runtime", gen_torch },
     { 0 },
 };
 
