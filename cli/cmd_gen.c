@@ -22,6 +22,7 @@ const cli_command gen_commands[] = {
     { "torch-view-meta", "--native FILE --install-dir DIR", "writes Python bindings of view classes", gen_torch },
     { "torch-unboxing", "--source-path DIR --install-dir DIR", "writes functions that unbox calls", gen_torch },
     { "torch-static-runtime", "-s DIR -p FILE -t FILE", "writes functors of the static runtime", gen_torch },
+    { "torch-upgraders", "--bytecode FILE --install-dir DIR", "writes upgraders of old programs", gen_torch },
     { 0 },
 };
 

@@ -163,6 +163,14 @@ typedef struct lzg_torch_static_runtime_options {
 LZ_MUST_USE lz_err *lzg_torch_static_runtime(const lzg_torch_static_runtime_options *o,
                                              lzg_torch_report *out);
 
+/* `lazuli gen torch-upgraders`: torchgen.operator_versions.gen_mobile_upgraders */
+typedef struct lzg_torch_upgraders_options {
+    const char *bytecode; /* upgraders and versions, as JSON or YAML */
+    const char *install_dir;
+} lzg_torch_upgraders_options;
+
+LZ_MUST_USE lz_err *lzg_torch_upgraders(const lzg_torch_upgraders_options *o, lzg_torch_report *out);
+
 #ifdef __cplusplus
 }
 #endif
