@@ -118,14 +118,40 @@ static size_t line_end(lz_str s, size_t i)
     return (s.ptr[i] >= '\n' && s.ptr[i] <= '\r') || (s.ptr[i] >= 0x1c && s.ptr[i] <= 0x1e);
 }
 
+/* Whether one of these ends but \n may be in the text. The texts have megabytes, so eight bytes are looked at
+ * at once: a bit for each that is above 0x7f or below 0x20. */
+static bool may_have_rare_ends(lz_str s)
+{
+    static const uint64_t ones = 0x0101010101010101, high = 0x8080808080808080;
+    size_t i = 0;
+    for (; i + sizeof(uint64_t) <= s.len; i += sizeof(uint64_t)) {
+        uint64_t w;
+        memcpy(&w, s.ptr + i, sizeof w);
+        uint64_t newline = w ^ ones * '\n';
+        newline = ~(((newline & ~high) + ~high) | newline) & high; /* exactly the bytes that are \n */
+        uint64_t low = ~(((w & ~high) + ones * 0x60) | w) & high;  /* exactly those below 0x20 */
+        if ((low & ~newline) | (w & high))
+            return true;
+    }
+    for (; i < s.len; i++)
+        if ((unsigned char)(s.ptr[i] - ' ') >= 0x60 && s.ptr[i] != '\n')
+            return true;
+    return false;
+}
+
 /* Cuts the first line off *rest. */
-static lz_str next_line(lz_str *rest)
+static lz_str next_line(lz_str *rest, bool rare)
 {
     size_t i = 0, end = 0;
-    while (i < rest->len && (end = line_end(*rest, i)) == 0)
+    if (!rare) {
+        const char *newline = memchr(rest->ptr, '\n', rest->len);
+        i = newline ? (size_t)(newline - rest->ptr) : rest->len;
+        end = newline != NULL;
+    }
+    while (rare && i < rest->len && (end = line_end(*rest, i)) == 0)
         i++;
-    lz_str line = lz_str_sub(*rest, 0, i);
-    *rest = lz_str_sub(*rest, i + end, rest->len);
+    lz_str line = { rest->ptr, i };
+    *rest = (lz_str){ rest->ptr + i + end, rest->len - i - end };
     return line;
 }
 
@@ -137,20 +163,26 @@ static lz_str cut_right(lz_str s)
 }
 
 /* Empty lines wait until one comes that is not. */
+static void put_item_lines(lz_str rest, lz_str indent, size_t *newlines, lz_text *out)
+{
+    bool rare = may_have_rare_ends(rest);
+    while (rest.len) {
+        lz_str line = cut_right(next_line(&rest, rare));
+        if (line.len) {
+            lz_text_fill(out, '\n', *newlines);
+            lz_text_add(out, indent);
+            lz_text_add(out, line);
+            *newlines = 0;
+        }
+        ++*newlines;
+    }
+}
+
 static void put_lines(const lzg_value *v, lz_str indent, lz_text *out)
 {
     size_t newlines = 0;
     for (const lzg_item *i = v->first; i; i = i->next)
-        for (lz_str rest = i->text; rest.len;) {
-            lz_str line = cut_right(next_line(&rest));
-            if (line.len) {
-                lz_text_fill(out, '\n', newlines);
-                lz_text_add(out, indent);
-                lz_text_add(out, line);
-                newlines = 0;
-            }
-            newlines++;
-        }
+        put_item_lines(i->text, indent, &newlines, out);
 }
 
 static void put_inline(const lzg_value *v, bool before, bool after, lz_text *out)
@@ -229,6 +261,16 @@ static size_t indent_start(lz_str s, size_t from, size_t i)
     return k == 0 || s.ptr[k - 1] == '\n' ? k : i + 1;
 }
 
+/* About as much as a template that uses every value once will have, so that memory is taken once. */
+static size_t size_of_values(const lzg_env *env)
+{
+    size_t size = 0;
+    for (lz_map_entry *e = lz_map_next(&env->values, NULL); e; e = lz_map_next(&env->values, e))
+        for (const lzg_item *i = ((const lzg_value *)e->value)->first; i; i = i->next)
+            size += i->text.len + 1;
+    return size;
+}
+
 lz_err *lzg_template_expand(const lzg_template *t, const lzg_env *env, lz_text *out)
 {
     return lzg_template_expand_with(t, env, env, out);
@@ -239,6 +281,7 @@ lz_err *lzg_template_expand_with(const lzg_template *t, const lzg_env *env, cons
 {
     lz_str s = t->text;
     size_t done = 0;
+    lz_text_reserve(out, s.len + size_of_values(env));
     for (size_t i = 0; i < s.len; i++) {
         hole h;
         if (s.ptr[i] != '$' || !read_hole(s, i, &h))

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "gen/torch/dest/native_functions.h"
+#include "gen/torch/gen_declarations_yaml.h"
 #include "gen/torch/gen_headers.h"
 #include "gen/torch/gen_sources.h"
 #include "gen/torch/torch_commands.h"
@@ -45,7 +46,7 @@ static const lzg_option options[] = {
     { "--update-aoti-c-shim", 0, LZG_FLAG, false, AT(update_aoti_c_shim), NULL, NULL,
       "writes the headers of C shims, which otherwise may not change", NULL },
     { "--extend-aoti-c-shim", 0, LZG_FLAG, false, AT(extend_aoti_c_shim), NULL, NULL,
-      "the C shims are those of other operators than the ones listed", NULL },
+      "for operators outside of the tree: composite kernels get no C shims", NULL },
     { 0 },
 };
 
@@ -306,6 +307,8 @@ static lz_err *plan(lzg_run *r, const void *o)
         LZ_TRY(lzg_plan_sources(s));
     if (generates(s->o, "headers"))
         LZ_TRY(lzg_plan_headers(s));
+    if (generates(s->o, "declarations_yaml"))
+        LZ_TRY(lzg_plan_declarations(s));
     return list_files(s);
 }
 
