@@ -23,6 +23,7 @@ const cli_command gen_commands[] = {
     { "torch-unboxing", "--source-path DIR --install-dir DIR", "writes functions that unbox calls", gen_torch },
     { "torch-static-runtime", "-s DIR -p FILE -t FILE", "writes functors of the static runtime", gen_torch },
     { "torch-upgraders", "--bytecode FILE --install-dir DIR", "writes upgraders of old programs", gen_torch },
+    { "torch-schema", "--name NAME --inputs ...", "prints a schema for the values of one call", gen_torch_schema },
     { 0 },
 };
 

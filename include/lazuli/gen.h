@@ -171,6 +171,26 @@ typedef struct lzg_torch_upgraders_options {
 
 LZ_MUST_USE lz_err *lzg_torch_upgraders(const lzg_torch_upgraders_options *o, lzg_torch_report *out);
 
+/* `lazuli gen torch-backend-stubs`: torchgen.gen_backend_stubs */
+typedef struct lzg_torch_backend_stubs_options {
+    const char *source_path; /* the folder ATen, with native/ and templates/ */
+    const char *source_yaml, *output_dir, *impl_path;
+    bool dry_run;
+} lzg_torch_backend_stubs_options;
+
+LZ_MUST_USE lz_err *lzg_torch_backend_stubs(const lzg_torch_backend_stubs_options *o, lzg_torch_report *out);
+
+/* `lazuli gen torch-schema`: torchgen.gen_schema_utils, a schema from the values of one call. A value is
+ * tensor, symint, symbool, graph, object(CLASS), a number, true or false, a text in quotes, or a list of such
+ * values of one type, [1, 2]. The schema goes to out, NUL-terminated; LZ_ERR_LIMIT if it is too long. */
+typedef struct lzg_torch_schema_options {
+    const char *name;
+    const char *const *inputs;  /* "NAME=VALUE" */
+    const char *const *outputs; /* "VALUE" */
+} lzg_torch_schema_options;
+
+LZ_MUST_USE lz_err *lzg_torch_schema(const lzg_torch_schema_options *o, char *out, size_t size);
+
 #ifdef __cplusplus
 }
 #endif
