@@ -65,10 +65,24 @@ static lz_err *fill_nothing(lzg_job *j, const lzg_torch_settings *s, lzg_env *en
     return NULL;
 }
 
+/* ---- stubs of native AOT ---- */
+
+static lz_err *fill_aot_stubs(lzg_job *j, const lzg_torch_settings *s, lzg_env *env)
+{
+    lzg_texts *items;
+    LZ_TRY(lzg_job_texts(j, &items));
+    for (size_t i = 0; i < s->aot.n; i++) {
+        lzg_put_aot_stub_definition(&s->aot.at[i], &items->text);
+        LZ_TRY(lzg_texts_end(items));
+    }
+    return lzg_env_texts(env, "native_aot_stub_definitions", items);
+}
+
 #define FOLDER(name) offsetof(lzg_torch_settings, name)
 static const lzg_torch_file fixed[] = {
     { "Functions.cpp", FOLDER(cpu), 1, fill_nothing },
     { "TensorMethods.cpp", FOLDER(core), 1, fill_nothing },
+    { "NativeAotStubs.cpp", FOLDER(cpu), 1, fill_aot_stubs },
     { 0 },
 };
 

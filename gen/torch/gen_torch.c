@@ -211,6 +211,16 @@ static lz_err *set_selectors(lzg_torch_settings *s)
     return o->force_schema_registration ? lzg_run_selection(s->run, NULL, NULL, &s->schema_selector) : NULL;
 }
 
+/* ---- native AOT ---- */
+
+static lz_err *set_aot(lzg_torch_settings *s)
+{
+    const char *folder = s->o->native_aot_ops_dir;
+    if (!folder)
+        LZ_TRY(lzg_run_path(s->run, s->o->source_path, "../../../torch/_native/ops", &folder));
+    return lzg_aot_load(s->run, folder, &s->aot);
+}
+
 /* ---- folders ---- */
 
 lzg_files *lzg_torch_files(const lzg_torch_settings *s, lzg_dispatch_key key)
@@ -301,6 +311,7 @@ static lz_err *plan(lzg_run *r, const void *o)
     LZ_TRY(set_selectors(s));
     LZ_TRY(lzg_check_cpu_dll_kernels(&r->ops));
     LZ_TRY(lzg_roots_make(&r->arena, &r->ops, &s->roots));
+    LZ_TRY(set_aot(s));
     LZ_TRY(set_folders(s));
     LZ_TRY(set_static_dispatch(s));
     if (generates(s->o, "sources"))
