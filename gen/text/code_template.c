@@ -1,4 +1,5 @@
 #include "gen/text/code_template.h"
+#include <assert.h>
 
 /* ---- environments ---- */
 
@@ -110,11 +111,23 @@ static size_t line_end(lz_str s, size_t i)
     return (s.ptr[i] >= '\n' && s.ptr[i] <= '\r') || (s.ptr[i] >= 0x1c && s.ptr[i] <= 0x1e);
 }
 
-/* Cuts the first line off *rest. */
-static lz_str next_line(lz_str *rest)
+/* Whether a text may have other line ends than '\n': it has bytes beyond ASCII or control characters. */
+static bool is_unusual(lz_str s)
 {
-    size_t i = 0, end = 0;
-    while (i < rest->len && (end = line_end(*rest, i)) == 0)
+    unsigned found = 0;
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.ptr[i];
+        found |= (c >= 0x80) | ((c < ' ') & (c != '\n') & (c != '\t'));
+    }
+    return found;
+}
+
+/* Cuts the first line off *rest. */
+static lz_str next_line(lz_str *rest, bool unusual)
+{
+    const char *newline = unusual ? NULL : memchr(rest->ptr, '\n', rest->len);
+    size_t i = newline ? (size_t)(newline - rest->ptr) : unusual ? 0 : rest->len, end = newline != NULL;
+    while (unusual && i < rest->len && (end = line_end(*rest, i)) == 0)
         i++;
     lz_str line = lz_str_sub(*rest, 0, i);
     *rest = lz_str_sub(*rest, i + end, rest->len);
@@ -128,21 +141,32 @@ static lz_str cut_right(lz_str s)
     return s;
 }
 
-/* Empty lines wait until one comes that is not. */
-static void put_lines(const lzg_value *v, lz_str indent, lz_text *out)
+/* Empty lines wait until one comes that is not: newlines is their number, and that of the last line's end. */
+typedef struct indented {
+    lz_text *out;
+    lz_str indent;
+    size_t newlines;
+} indented;
+
+static void put_lines(indented *to, lz_str text)
 {
-    size_t newlines = 0;
+    bool unusual = is_unusual(text);
+    for (lz_str rest = text; rest.len; to->newlines++) {
+        lz_str line = cut_right(next_line(&rest, unusual));
+        if (!line.len)
+            continue;
+        lz_text_fill(to->out, '\n', to->newlines);
+        lz_text_add(to->out, to->indent);
+        lz_text_add(to->out, line);
+        to->newlines = 0;
+    }
+}
+
+static void put_value_lines(const lzg_value *v, lz_str indent, lz_text *out)
+{
+    indented to = { .out = out, .indent = indent };
     for (const lzg_item *i = v->first; i; i = i->next)
-        for (lz_str rest = i->text; rest.len;) {
-            lz_str line = cut_right(next_line(&rest));
-            if (line.len) {
-                lz_text_fill(out, '\n', newlines);
-                lz_text_add(out, indent);
-                lz_text_add(out, line);
-                newlines = 0;
-            }
-            newlines++;
-        }
+        put_lines(&to, i->text);
 }
 
 static void put_inline(const lzg_value *v, bool before, bool after, lz_text *out)
@@ -177,7 +201,8 @@ static size_t name_end(lz_str s, size_t i)
 typedef struct hole {
     lz_str name;
     bool before, after;
-    size_t end; /* behind it */
+    bool own_lines; /* only blanks stand before it in its line */
+    size_t end;     /* behind it */
 } hole;
 
 static char at(lz_str s, size_t i)
@@ -221,26 +246,87 @@ static size_t indent_start(lz_str s, size_t from, size_t i)
     return k == 0 || s.ptr[k - 1] == '\n' ? k : i + 1;
 }
 
-lz_err *lzg_template_expand(const lzg_template *t, const lzg_env *env, lz_text *out)
+typedef bool put_hole(const void *values, const hole *h, lz_str indent, lz_text *out);
+
+/* Copies the text and fills its holes; *missing: the first one that `put` has no value for, or SIZE_MAX. */
+static void fill_holes(lz_str s, put_hole *put, const void *values, lz_text *out, size_t *missing)
 {
-    lz_str s = t->text;
     size_t done = 0;
-    for (size_t i = 0; i < s.len; i++) {
+    const char *dollar;
+    *missing = SIZE_MAX;
+    for (size_t i = 0; i < s.len && (dollar = memchr(s.ptr + i, '$', s.len - i)); i++) {
         hole h;
-        if (s.ptr[i] != '$' || !read_hole(s, i, &h))
+        i = (size_t)(dollar - s.ptr);
+        if (!read_hole(s, i, &h))
             continue;
-        const lzg_value *v = lzg_env_get(env, h.name);
-        if (!v)
-            return missing(t, i, h.name);
         size_t start = indent_start(s, done, i);
-        lz_text_add(out, lz_str_sub(s, done, start < i ? start : i));
-        if (start <= i)
-            put_lines(v, lz_str_sub(s, start, i), out);
-        else
-            put_inline(v, h.before, h.after, out);
+        h.own_lines = start <= i;
+        lz_text_add(out, lz_str_sub(s, done, h.own_lines ? start : i));
+        if (!put(values, &h, lz_str_sub(s, start, i), out)) {
+            *missing = i;
+            return;
+        }
         done = h.end;
         i = h.end - 1;
     }
     lz_text_add(out, lz_str_sub(s, done, s.len));
-    return lz_text_check(out);
+}
+
+static bool put_from_env(const void *values, const hole *h, lz_str indent, lz_text *out)
+{
+    const lzg_value *v = lzg_env_get(values, h->name);
+    if (v && h->own_lines)
+        put_value_lines(v, indent, out);
+    else if (v)
+        put_inline(v, h->before, h->after, out);
+    return v != NULL;
+}
+
+lz_err *lzg_template_expand(const lzg_template *t, const lzg_env *env, lz_text *out)
+{
+    size_t unknown;
+    fill_holes(t->text, put_from_env, env, out, &unknown);
+    if (unknown == SIZE_MAX)
+        return lz_text_check(out);
+    hole h;
+    read_hole(t->text, unknown, &h);
+    return missing(t, unknown, h.name);
+}
+
+/* ---- patterns ---- */
+
+typedef struct part_list {
+    const lzg_part *at;
+    size_t n;
+} part_list;
+
+static const lzg_part *part_find(const part_list *parts, lz_str name)
+{
+    for (size_t i = 0; i < parts->n; i++)
+        if (!strncmp(parts->at[i].name, name.ptr, name.len) && !parts->at[i].name[name.len])
+            return &parts->at[i];
+    return NULL;
+}
+
+static bool put_part(const void *values, const hole *h, lz_str indent, lz_text *out)
+{
+    const lzg_part *part = part_find(values, h->name);
+    if (!part)
+        return false;
+    if (h->own_lines) {
+        put_lines(&(indented){ .out = out, .indent = indent }, part->text);
+        return true;
+    }
+    lz_text_puts(out, h->before && part->text.len ? ", " : "");
+    lz_text_add(out, part->text);
+    lz_text_puts(out, h->after && part->text.len ? ", " : "");
+    return true;
+}
+
+void lzg_expand_with(lz_text *out, lz_str pattern, const lzg_part *parts, size_t n)
+{
+    size_t unknown;
+    fill_holes(pattern, put_part, &(part_list){ parts, n }, out, &unknown);
+    assert(unknown == SIZE_MAX);
+    (void)unknown;
 }

@@ -54,4 +54,20 @@ typedef struct lzg_template {
 LZ_MUST_USE
 lz_err *lzg_template_expand(const lzg_template *t, const lzg_env *env, lz_text *out);
 
+/* The same holes in a pattern that stands in C, every one with a text: lines for a hole that is alone in its
+ * line, items joined with ", " for another.
+ *
+ *     lzg_expand(out, "if (${cond}) {\n  ${body}\n}\n", { "cond", cond }, { "body", body });
+ */
+typedef struct lzg_part {
+    const char *name;
+    lz_str text;
+} lzg_part;
+
+#define lzg_expand(out, pattern, ...)                                                                        \
+    lzg_expand_with((out), LZ_STR(pattern), (const lzg_part[]){ __VA_ARGS__ },                               \
+                    sizeof((const lzg_part[]){ __VA_ARGS__ }) / sizeof(lzg_part))
+
+void lzg_expand_with(lz_text *out, lz_str pattern, const lzg_part *parts, size_t n);
+
 #endif
