@@ -18,6 +18,7 @@ const cli_command gen_commands[] = {
     { "emit", "--target T --out DIR", "writes code", gen_emit },
     { "reference", "--own --native FILE", "prints a page of all operators in Markdown", gen_reference },
     { "diff", "OLD NEW", "prints operators that were added, removed and changed", gen_diff },
+    { "torch", "--source-path DIR --install-dir DIR", "writes torchgen's files for ATen", gen_torch },
     { 0 },
 };
 
@@ -170,7 +171,7 @@ int gen_report(lz_err *e)
     return status;
 }
 
-static bool asks_help(int argc, char **argv)
+bool gen_asks_help(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
@@ -180,7 +181,7 @@ static bool asks_help(int argc, char **argv)
 
 /* A run allocates some 20 MB and ends. With small pages a quarter of its time would go into 4,100 page
  * faults. So the heap grows in one step and asks for huge pages; nothing is lost if the system has none. */
-static void make_room(void)
+void gen_make_room(void)
 {
     enum { HUGE = 2 << 20, ROOM = 32 * HUGE, LARGEST = 16 * HUGE };
     mallopt(M_MMAP_THRESHOLD, LARGEST);
@@ -194,9 +195,9 @@ static void make_room(void)
 
 int gen_main(int argc, char **argv, size_t least, size_t most, gen_fn *fn)
 {
-    if (asks_help(argc, argv))
+    if (gen_asks_help(argc, argv))
         return help(argv[0]);
-    make_room();
+    gen_make_room();
     gen_args a = { .shards = 1 };
     lz_err *e = read_args(&a, argc, argv, least, most);
     int status = e ? gen_report(e) : fn(&a);

@@ -70,6 +70,14 @@ lz_err *lzg_env_add(lzg_env *env, const char *name, lz_str item)
     return add_item(env, lz_str_of(name), item);
 }
 
+lz_err *lzg_env_texts(lzg_env *env, const char *name, const lzg_texts *items)
+{
+    LZ_TRY(lzg_env_list(env, name));
+    for (size_t i = 0; i < lzg_texts_count(items); i++)
+        LZ_TRY(add_item(env, lz_str_of(name), lzg_texts_item(items, i)));
+    return NULL;
+}
+
 const lzg_value *lzg_env_get(const lzg_env *env, lz_str name)
 {
     return lz_map_get(&env->values, name);
@@ -272,9 +280,17 @@ static void fill_holes(lz_str s, put_hole *put, const void *values, lz_text *out
     lz_text_add(out, lz_str_sub(s, done, s.len));
 }
 
+/* What env lacks comes from the defaults. */
+typedef struct env_pair {
+    const lzg_env *env, *defaults;
+} env_pair;
+
 static bool put_from_env(const void *values, const hole *h, lz_str indent, lz_text *out)
 {
-    const lzg_value *v = lzg_env_get(values, h->name);
+    const env_pair *envs = values;
+    const lzg_value *v = lzg_env_get(envs->env, h->name);
+    if (!v)
+        v = lzg_env_get(envs->defaults, h->name);
     if (v && h->own_lines)
         put_value_lines(v, indent, out);
     else if (v)
@@ -284,8 +300,14 @@ static bool put_from_env(const void *values, const hole *h, lz_str indent, lz_te
 
 lz_err *lzg_template_expand(const lzg_template *t, const lzg_env *env, lz_text *out)
 {
+    return lzg_template_expand_with(t, env, env, out);
+}
+
+lz_err *lzg_template_expand_with(const lzg_template *t, const lzg_env *env, const lzg_env *defaults,
+                                 lz_text *out)
+{
     size_t unknown;
-    fill_holes(t->text, put_from_env, env, out, &unknown);
+    fill_holes(t->text, put_from_env, &(env_pair){ env, defaults }, out, &unknown);
     if (unknown == SIZE_MAX)
         return lz_text_check(out);
     hole h;

@@ -107,6 +107,34 @@ typedef enum lzg_sig_kind {
  * the language cannot express the declaration; the error says why. */
 LZ_MUST_USE lz_err *lzg_set_signature(lzg_set *s, const lzg_function *f, lzg_sig_kind kind, lz_str *out);
 
+/* ---- torchgen's files ---- */
+
+/* What torchgen's commands write, from the same inputs, to the byte. In options a text of NULL is what
+ * torchgen's command line has as default; lists are NULL-terminated, and NULL if they are not given. All
+ * mistakes are in the error's text; then nothing was written. What a run read and wrote is remembered in the
+ * cache folder (LAZULI_CACHE_DIR), and an equal run does nothing. */
+typedef struct lzg_torch_report {
+    size_t files;   /* that the run stands for */
+    size_t written; /* that were missing or different */
+} lzg_torch_report;
+
+/* `lazuli gen torch`: torchgen.gen */
+typedef struct lzg_torch_options {
+    const char *source_path; /* the folder ATen, with native/ and templates/ */
+    const char *output_dependencies;
+    const char *install_dir, *aoti_install_dir, *headeronly_install_dir, *native_aot_ops_dir;
+    const char *op_selection_yaml_path;
+    const char *const *op_registration_whitelist;
+    const char *const *backend_whitelist;
+    const char *const *static_dispatch_backend;
+    const char *const *generate; /* headers, sources, declarations_yaml */
+    bool dry_run, per_operator_headers, rocm, mps, xpu, mtia;
+    bool skip_dispatcher_op_registration, force_schema_registration;
+    bool update_aoti_c_shim, extend_aoti_c_shim;
+} lzg_torch_options;
+
+LZ_MUST_USE lz_err *lzg_torch(const lzg_torch_options *o, lzg_torch_report *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -6,7 +6,7 @@
 
 lz_err *lz_kernel_cache_path(char **out)
 {
-    return lz_cache_folder_path(out);
+    return lz_cache_path(out);
 }
 
 lz_err *lz_kernel_cache_limit(uint64_t *out)
@@ -19,7 +19,7 @@ static lz_err *open_existing(lz_cache_folder *f, bool *there)
 {
     char *path;
     *there = false;
-    LZ_TRY(lz_cache_folder_path(&path));
+    LZ_TRY(lz_cache_path(&path));
     lz_mem_free(path);
     lz_err *e = lz_cache_folder_open(false, f);
     *there = !e;

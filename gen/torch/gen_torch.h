@@ -1,0 +1,33 @@
+/* gen_torch.h - torchgen's main program: which files there are, and what is in them.
+ *
+ * The settings below follow from the options and the operators. Files are printed by jobs, one or a few
+ * files each (gen_headers.c, gen_sources.c). */
+#ifndef LZG_GEN_TORCH_H
+#define LZG_GEN_TORCH_H
+
+#include "gen/torch/torch_run.h"
+
+typedef struct lzg_keys { /* some dispatch keys, in order */
+    lzg_dispatch_key at[LZG_KEY_COUNT];
+    size_t n;
+} lzg_keys;
+
+bool lzg_keys_has(const lzg_keys *k, lzg_dispatch_key key);
+
+typedef struct lzg_torch_settings {
+    const lzg_torch_options *o;
+    lzg_run *run;
+    const lzg_selector *selector;
+    const lzg_selector *schema_selector; /* whose schemas are registered */
+    lzg_keys keys;                       /* that get a registration */
+    lzg_keys functions_keys;             /* that get direct functions: at::cpu::add */
+    lzg_keys aoti_keys;                  /* LZG_KEY_NONE: through the dispatcher */
+    const lzg_backend_index **static_dispatch;
+    size_t nstatic_dispatch;
+    lzg_files *core, *cpu, *cpu_vec, *cuda, *xpu, *ops, *aoti, *headeronly; /* xpu: or NULL */
+} lzg_torch_settings;
+
+/* The folder of a key's files. */
+lzg_files *lzg_torch_files(const lzg_torch_settings *s, lzg_dispatch_key key);
+
+#endif
