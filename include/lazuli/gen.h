@@ -135,6 +135,18 @@ typedef struct lzg_torch_options {
 
 LZ_MUST_USE lz_err *lzg_torch(const lzg_torch_options *o, lzg_torch_report *out);
 
+/* `lazuli gen torch-autograd`: tools/autograd. All texts but the last two are required. */
+typedef struct lzg_torch_autograd_options {
+    const char *native, *tags; /* the operator file, and the tags that operators may have */
+    const char *derivatives;   /* the folder of derivatives.yaml and deprecated.yaml */
+    const char *templates, *install_dir;
+    const char *subset; /* libtorch, pybindings or python; NULL: all three */
+    const char *op_selection_yaml_path;
+    bool disable_autograd;
+} lzg_torch_autograd_options;
+
+LZ_MUST_USE lz_err *lzg_torch_autograd(const lzg_torch_autograd_options *o, lzg_torch_report *out);
+
 #ifdef __cplusplus
 }
 #endif
