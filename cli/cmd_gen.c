@@ -19,7 +19,8 @@ const cli_command gen_commands[] = {
     { "reference", "--own --native FILE", "prints a page of all operators in Markdown", gen_reference },
     { "diff", "OLD NEW", "prints operators that were added, removed and changed", gen_diff },
     { "torch", "--source-path DIR --install-dir DIR", "writes torchgen's files for ATen", gen_torch },
-    { "torch-autograd", "--native FILE --install-dir DIR ...", "writes torchgen's files for autograd", gen_torch },
+    { "torch-autograd", "--native FILE --install-dir DIR ...", "writes torchgen's files for autograd",
+      gen_torch },
     { 0 },
 };
 

@@ -135,6 +135,12 @@ typedef struct lzg_bindings {
     size_t n;
 } lzg_bindings;
 
+/* Separated by ", ", without parentheses: "T a=1, U b", "T a, U b", "T, U" and "a, b". */
+void lzg_bindings_decl(lzg_bindings b, lz_text *out);
+void lzg_bindings_defn(lzg_bindings b, lz_text *out);
+void lzg_bindings_types(lzg_bindings b, lz_text *out);
+void lzg_bindings_names(lzg_bindings b, lz_text *out);
+
 typedef struct lzg_cexpr {
     lz_str expr;
     lzg_nctype what;

@@ -119,26 +119,40 @@ static size_t line_end(lz_str s, size_t i)
     return (s.ptr[i] >= '\n' && s.ptr[i] <= '\r') || (s.ptr[i] >= 0x1c && s.ptr[i] <= 0x1e);
 }
 
-/* Whether a text may have other line ends than '\n': it has bytes beyond ASCII or control characters. */
-static bool is_unusual(lz_str s)
+/* Whether one of these ends but \n may be in the text. The texts have megabytes, so eight bytes are looked at
+ * at once: a bit for each that is above 0x7f or below 0x20. */
+static bool may_have_rare_ends(lz_str s)
 {
-    unsigned found = 0;
-    for (size_t i = 0; i < s.len; i++) {
-        unsigned char c = (unsigned char)s.ptr[i];
-        found |= (c >= 0x80) | ((c < ' ') & (c != '\n') & (c != '\t'));
+    static const uint64_t ones = 0x0101010101010101, high = 0x8080808080808080;
+    size_t i = 0;
+    for (; i + sizeof(uint64_t) <= s.len; i += sizeof(uint64_t)) {
+        uint64_t w;
+        memcpy(&w, s.ptr + i, sizeof w);
+        uint64_t newline = w ^ ones * '\n';
+        newline = ~(((newline & ~high) + ~high) | newline) & high; /* exactly the bytes that are \n */
+        uint64_t low = ~(((w & ~high) + ones * 0x60) | w) & high;  /* exactly those below 0x20 */
+        if ((low & ~newline) | (w & high))
+            return true;
     }
-    return found;
+    for (; i < s.len; i++)
+        if ((unsigned char)(s.ptr[i] - ' ') >= 0x60 && s.ptr[i] != '\n')
+            return true;
+    return false;
 }
 
 /* Cuts the first line off *rest. */
-static lz_str next_line(lz_str *rest, bool unusual)
+static lz_str next_line(lz_str *rest, bool rare)
 {
-    const char *newline = unusual ? NULL : memchr(rest->ptr, '\n', rest->len);
-    size_t i = newline ? (size_t)(newline - rest->ptr) : unusual ? 0 : rest->len, end = newline != NULL;
-    while (unusual && i < rest->len && (end = line_end(*rest, i)) == 0)
+    size_t i = 0, end = 0;
+    if (!rare) {
+        const char *newline = memchr(rest->ptr, '\n', rest->len);
+        i = newline ? (size_t)(newline - rest->ptr) : rest->len;
+        end = newline != NULL;
+    }
+    while (rare && i < rest->len && (end = line_end(*rest, i)) == 0)
         i++;
-    lz_str line = lz_str_sub(*rest, 0, i);
-    *rest = lz_str_sub(*rest, i + end, rest->len);
+    lz_str line = { rest->ptr, i };
+    *rest = (lz_str){ rest->ptr + i + end, rest->len - i - end };
     return line;
 }
 
@@ -149,32 +163,27 @@ static lz_str cut_right(lz_str s)
     return s;
 }
 
-/* Empty lines wait until one comes that is not: newlines is their number, and that of the last line's end. */
-typedef struct indented {
-    lz_text *out;
-    lz_str indent;
-    size_t newlines;
-} indented;
-
-static void put_lines(indented *to, lz_str text)
+/* Empty lines wait until one comes that is not. */
+static void put_item_lines(lz_str rest, lz_str indent, size_t *newlines, lz_text *out)
 {
-    bool unusual = is_unusual(text);
-    for (lz_str rest = text; rest.len; to->newlines++) {
-        lz_str line = cut_right(next_line(&rest, unusual));
-        if (!line.len)
-            continue;
-        lz_text_fill(to->out, '\n', to->newlines);
-        lz_text_add(to->out, to->indent);
-        lz_text_add(to->out, line);
-        to->newlines = 0;
+    bool rare = may_have_rare_ends(rest);
+    while (rest.len) {
+        lz_str line = cut_right(next_line(&rest, rare));
+        if (line.len) {
+            lz_text_fill(out, '\n', *newlines);
+            lz_text_add(out, indent);
+            lz_text_add(out, line);
+            *newlines = 0;
+        }
+        ++*newlines;
     }
 }
 
-static void put_value_lines(const lzg_value *v, lz_str indent, lz_text *out)
+static void put_lines(const lzg_value *v, lz_str indent, lz_text *out)
 {
-    indented to = { .out = out, .indent = indent };
+    size_t newlines = 0;
     for (const lzg_item *i = v->first; i; i = i->next)
-        put_lines(&to, i->text);
+        put_item_lines(i->text, indent, &newlines, out);
 }
 
 static void put_inline(const lzg_value *v, bool before, bool after, lz_text *out)
@@ -254,6 +263,16 @@ static size_t indent_start(lz_str s, size_t from, size_t i)
     return k == 0 || s.ptr[k - 1] == '\n' ? k : i + 1;
 }
 
+/* About as much as a template that uses every value once will have, so that memory is taken once. */
+static size_t size_of_values(const lzg_env *env)
+{
+    size_t size = 0;
+    for (lz_map_entry *e = lz_map_next(&env->values, NULL); e; e = lz_map_next(&env->values, e))
+        for (const lzg_item *i = ((const lzg_value *)e->value)->first; i; i = i->next)
+            size += i->text.len + 1;
+    return size;
+}
+
 typedef bool put_hole(const void *values, const hole *h, lz_str indent, lz_text *out);
 
 /* Copies the text and fills its holes; *missing: the first one that `put` has no value for, or SIZE_MAX. */
@@ -292,7 +311,7 @@ static bool put_from_env(const void *values, const hole *h, lz_str indent, lz_te
     if (!v)
         v = lzg_env_get(envs->defaults, h->name);
     if (v && h->own_lines)
-        put_value_lines(v, indent, out);
+        put_lines(v, indent, out);
     else if (v)
         put_inline(v, h->before, h->after, out);
     return v != NULL;
@@ -307,6 +326,7 @@ lz_err *lzg_template_expand_with(const lzg_template *t, const lzg_env *env, cons
                                  lz_text *out)
 {
     size_t unknown;
+    lz_text_reserve(out, t->text.len + size_of_values(env));
     fill_holes(t->text, put_from_env, &(env_pair){ env, defaults }, out, &unknown);
     if (unknown == SIZE_MAX)
         return lz_text_check(out);
@@ -333,10 +353,11 @@ static const lzg_part *part_find(const part_list *parts, lz_str name)
 static bool put_part(const void *values, const hole *h, lz_str indent, lz_text *out)
 {
     const lzg_part *part = part_find(values, h->name);
+    size_t newlines = 0;
     if (!part)
         return false;
     if (h->own_lines) {
-        put_lines(&(indented){ .out = out, .indent = indent }, part->text);
+        put_item_lines(part->text, indent, &newlines, out);
         return true;
     }
     lz_text_puts(out, h->before && part->text.len ? ", " : "");

@@ -3,8 +3,8 @@
  *     lz_str check = lzg_phrase(s, "check_inplace($, _any_requires_grad);", name);
  *     lz_str block = lzg_snippet(s, "if (${cond}) {\n  ${body}\n}\n", { "cond", cond }, { "body", body });
  *
- * Pieces belong to the arena. Making one never fails at once: running out of memory is remembered, gives empty
- * pieces, and is reported by lzg_snippets_check. */
+ * Pieces belong to the arena. Making one never fails at once: running out of memory is remembered, gives
+ * empty pieces, and is reported by lzg_snippets_check. */
 #ifndef LZG_SNIPPET_H
 #define LZG_SNIPPET_H
 

@@ -2,7 +2,9 @@
 #include "base/dir.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "gen/torch/dest/native_functions.h"
 #include "gen/torch/gen_headers.h"
+#include "gen/torch/gen_sources.h"
 #include "gen/torch/torch_commands.h"
 
 #define AT(name) offsetof(lzg_torch_options, name)
@@ -234,6 +236,40 @@ static lz_err *set_folders(lzg_torch_settings *s)
     return o->xpu ? lzg_run_folder(s->run, o->install_dir, &s->xpu) : NULL;
 }
 
+/* ---- files ---- */
+
+typedef struct file_job {
+    const lzg_torch_settings *s;
+    const lzg_torch_file *row;
+} file_job;
+
+static lz_err *write_file(lzg_job *j, const void *arg)
+{
+    const file_job *job = arg;
+    const lzg_torch_file *row = job->row;
+    lzg_files *files = *(lzg_files *const *)((const char *)job->s + row->files);
+    lzg_env env;
+    lzg_env_init(&env, &j->arena);
+    lz_err *e = j->run->dry_run ? NULL : row->fill(j, job->s, &env);
+    if (!e)
+        e = lzg_job_template(j, files, row->name, row->name, &env);
+    lzg_env_deinit(&env);
+    return e;
+}
+
+lz_err *lzg_torch_plan(lzg_torch_settings *s, const lzg_torch_file *rows)
+{
+    for (; rows->name; rows++) {
+        file_job *job;
+        LZ_TRY(lz_arena_new(&s->run->arena, &job, 1));
+        *job = (file_job){ s, rows };
+        LZ_TRY(lzg_run_add(s->run, rows->weight, write_file, job));
+    }
+    return NULL;
+}
+
+/* ---- lists of files ---- */
+
 /* FILE gets the files of ATen; beside it PREFIX_FILE those of a part. */
 static lz_err *list_part(lzg_torch_settings *s, const char *prefix, const lzg_files *files)
 {
@@ -273,8 +309,12 @@ static lz_err *plan(lzg_run *r, const void *o)
     s->run = r;
     set_keys(s);
     LZ_TRY(set_selectors(s));
-    LZ_TRY(set_static_dispatch(s));
+    LZ_TRY(lzg_check_cpu_dll_kernels(&r->ops));
+    LZ_TRY(lzg_roots_make(&r->arena, &r->ops, &s->roots));
     LZ_TRY(set_folders(s));
+    LZ_TRY(set_static_dispatch(s));
+    if (generates(s->o, "sources"))
+        LZ_TRY(lzg_plan_sources(s));
     if (generates(s->o, "headers"))
         LZ_TRY(lzg_plan_headers(s));
     return list_files(s);

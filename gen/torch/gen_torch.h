@@ -5,6 +5,7 @@
 #ifndef LZG_GEN_TORCH_H
 #define LZG_GEN_TORCH_H
 
+#include "gen/torch/roots.h"
 #include "gen/torch/torch_run.h"
 
 typedef struct lzg_keys { /* some dispatch keys, in order */
@@ -14,7 +15,8 @@ typedef struct lzg_keys { /* some dispatch keys, in order */
 
 bool lzg_keys_has(const lzg_keys *k, lzg_dispatch_key key);
 
-typedef struct lzg_torch_settings {
+typedef struct lzg_torch_settings lzg_torch_settings;
+struct lzg_torch_settings {
     const lzg_torch_options *o;
     lzg_run *run;
     const lzg_selector *selector;
@@ -22,10 +24,22 @@ typedef struct lzg_torch_settings {
     lzg_keys keys;                       /* that get a registration */
     lzg_keys functions_keys;             /* that get direct functions: at::cpu::add */
     lzg_keys aoti_keys;                  /* LZG_KEY_NONE: through the dispatcher */
+    lzg_roots roots;
     const lzg_backend_index **static_dispatch;
     size_t nstatic_dispatch;
     lzg_files *core, *cpu, *cpu_vec, *cuda, *xpu, *ops, *aoti, *headeronly; /* xpu: or NULL */
-} lzg_torch_settings;
+};
+
+/* A file from the template of its name. fill is not called in a dry run. */
+typedef struct lzg_torch_file {
+    const char *name;
+    size_t files;    /* offset of its folder in the settings */
+    uint32_t weight; /* of the job */
+    lz_err *(*fill)(lzg_job *j, const lzg_torch_settings *s, lzg_env *env);
+} lzg_torch_file;
+
+/* Adds a job for each row; the last row has no name. */
+LZ_MUST_USE lz_err *lzg_torch_plan(lzg_torch_settings *s, const lzg_torch_file *rows);
 
 /* The folder of a key's files. */
 lzg_files *lzg_torch_files(const lzg_torch_settings *s, lzg_dispatch_key key);

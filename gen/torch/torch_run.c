@@ -212,6 +212,14 @@ lz_err *lzg_job_template(lzg_job *j, lzg_files *files, const char *name, const c
     return lzg_files_add_template(files, name, t, env);
 }
 
+lz_err *lzg_job_list(lzg_job *j, const char *list, lzg_put_fn *put, const void *user, lzg_env *env)
+{
+    lzg_texts *items;
+    LZ_TRY(lzg_job_texts(j, &items));
+    LZ_TRY(lzg_job_each(j, j->run->ops.functions, j->run->ops.nfunctions, put, user, items));
+    return lzg_env_texts(env, list, items);
+}
+
 lz_err *lzg_job_sharded(lzg_job *j, lzg_files *files, const char *name, const char *template_name,
                         const lzg_env *base, const lzg_shards *s)
 {

@@ -142,6 +142,9 @@ LZ_MUST_USE lz_err *lzg_job_each(lzg_job *j, const lzg_function *const *f, size_
 /* Adds NAME to the files, made from the template. In a dry run env may lack values. */
 LZ_MUST_USE lz_err *lzg_job_template(lzg_job *j, lzg_files *files, const char *name,
                                      const char *template_name, const lzg_env *env);
+/* A list in env: put's text for every operator. */
+LZ_MUST_USE lz_err *lzg_job_list(lzg_job *j, const char *list, lzg_put_fn *put, const void *user,
+                                 lzg_env *env);
 LZ_MUST_USE lz_err *lzg_job_sharded(lzg_job *j, lzg_files *files, const char *name, const char *template_name,
                                     const lzg_env *base, const lzg_shards *s);
 

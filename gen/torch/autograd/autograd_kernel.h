@@ -1,5 +1,5 @@
-/* autograd_kernel.h - what the kernels of one operator have in common that are called around those of backends:
- * names, types and parameters, and how results are bound and returned. */
+/* autograd_kernel.h - what the kernels of one operator have in common that are called around those of
+ * backends: names, types and parameters, and how results are bound and returned. */
 #ifndef LZG_AUTOGRAD_KERNEL_H
 #define LZG_AUTOGRAD_KERNEL_H
 
@@ -35,7 +35,8 @@ lz_str lzg_return_value(lzg_snippets *s, const lzg_autograd_kernel *k);
 lz_str lzg_autograd_definition(lzg_snippets *s, const lzg_autograd_kernel *k, lz_str name,
                                const lzg_pieces *body);
 /* "m.impl("add.Tensor", TORCH_FN(CLASS::NAME)" */
-lz_str lzg_autograd_registration(lzg_snippets *s, const lzg_autograd_kernel *k, const char *class, lz_str name);
+lz_str lzg_autograd_registration(lzg_snippets *s, const lzg_autograd_kernel *k, const char *class,
+                                 lz_str name);
 
 /* "#include <ATen/ops/NAME_ops.h>" */
 lz_str lzg_ops_header(lzg_snippets *s, const lzg_function *f);

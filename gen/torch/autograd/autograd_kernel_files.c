@@ -76,7 +76,8 @@ static lz_err *keyed_template(lzg_job *j, lzg_snippets *pieces, lzg_names keys, 
     lzg_env_init(&env, &j->arena);
     lz_err *e = lzg_env_text(&env, "generated_comment", comment);
     if (!e)
-        e = lzg_env_text(&env, "type_derived_method_definitions", lzg_pieces_join(pieces, &definitions, "\n\n"));
+        e = lzg_env_text(&env, "type_derived_method_definitions",
+                         lzg_pieces_join(pieces, &definitions, "\n\n"));
     if (!e)
         e = lzg_env_text(&env, "wrapper_registrations", lzg_pieces_join(pieces, &registrations, "\n\n"));
     if (!e)
@@ -90,8 +91,10 @@ static lz_err *begin_variable_shards(lzg_job *j, lzg_names keys, lzg_shards *out
     LZ_TRY(lzg_shards_begin(out, 10, NULL));
     for (size_t i = 0; i < keys.len; i++) {
         lz_str definitions, registrations;
-        LZ_TRY(lz_arena_printf(&j->arena, &definitions, "type_derived_method_definitions_%.*s", LZ_FMT(keys.data[i])));
-        LZ_TRY(lz_arena_printf(&j->arena, &registrations, "wrapper_registrations_%.*s", LZ_FMT(keys.data[i])));
+        LZ_TRY(lz_arena_printf(&j->arena, &definitions, "type_derived_method_definitions_%.*s",
+                               LZ_FMT(keys.data[i])));
+        LZ_TRY(
+            lz_arena_printf(&j->arena, &registrations, "wrapper_registrations_%.*s", LZ_FMT(keys.data[i])));
         LZ_TRY(lzg_shards_list(out, definitions.ptr));
         LZ_TRY(lzg_shards_list(out, registrations.ptr));
     }
@@ -106,7 +109,8 @@ static lz_err *list_of_key(const lzg_shards *shards, lz_str key, size_t *out)
         if (lz_str_eq(lz_str_sub(name, strlen("type_derived_method_definitions_"), name.len), key))
             return NULL;
     }
-    return lz_errf(LZ_ERR_MODEL, "its kernel is for %.*s, and derivatives.yaml has nothing under that key", LZ_FMT(key));
+    return lz_errf(LZ_ERR_MODEL, "its kernel is for %.*s, and derivatives.yaml has nothing under that key",
+                   LZ_FMT(key));
 }
 
 static lz_err *print_variable_kernels(const lzg_autograd_settings *s, lzg_snippets *pieces,
@@ -280,8 +284,8 @@ typedef struct view_lists {
     lzg_texts *headers, *declarations, *definitions;
 } view_lists;
 
-static lz_err *add_view_func(const lzg_autograd_settings *s, lzg_snippets *pieces, const lzg_differentiable *d,
-                             const view_lists *to)
+static lz_err *add_view_func(const lzg_autograd_settings *s, lzg_snippets *pieces,
+                             const lzg_differentiable *d, const view_lists *to)
 {
     lz_str name;
     lzg_view_func f;
@@ -313,7 +317,8 @@ static lz_err *fill_view_lists(lzg_job *j, const lzg_autograd_settings *s, const
     return e;
 }
 
-static lz_err *add_view_file(lzg_job *j, const lzg_autograd_settings *s, const char *name, const view_lists *lists)
+static lz_err *add_view_file(lzg_job *j, const lzg_autograd_settings *s, const char *name,
+                             const view_lists *lists)
 {
     lzg_env env;
     lz_err *e = lzg_autograd_env(j, &env, name);

@@ -5,7 +5,8 @@
 
 /* ---- Functions ---- */
 
-static lz_err *fill_node_lists(lzg_job *j, const lzg_autograd_settings *s, lzg_texts *declarations, lzg_texts *definitions)
+static lz_err *fill_node_lists(lzg_job *j, const lzg_autograd_settings *s, lzg_texts *declarations,
+                               lzg_texts *definitions)
 {
     const lzg_diff_info *const *nodes;
     size_t n;
@@ -32,8 +33,8 @@ static lz_err *fill_node_lists(lzg_job *j, const lzg_autograd_settings *s, lzg_t
     return e;
 }
 
-static lz_err *add_nodes(lzg_job *j, const lzg_autograd_settings *s, const char *name, const lzg_texts *declarations,
-                         const lzg_texts *definitions)
+static lz_err *add_nodes(lzg_job *j, const lzg_autograd_settings *s, const char *name,
+                         const lzg_texts *declarations, const lzg_texts *definitions)
 {
     lzg_env env;
     lz_err *e = lzg_autograd_env(j, &env, name);
@@ -123,7 +124,8 @@ static lz_err *python_functions(lzg_job *j, const void *arg)
     lzg_shards shards;
     lzg_env env;
     lz_err *e = lzg_autograd_env(j, &env, name);
-    e = lz_err_first(e, lzg_shards_begin(&shards, SHARDS, "py_function_initializers", "py_function_props_and_getters", NULL));
+    e = lz_err_first(e, lzg_shards_begin(&shards, SHARDS, "py_function_initializers",
+                                         "py_function_props_and_getters", NULL));
     if (!e)
         e = fill_bindings(j, s, &shards);
     if (!e)

@@ -21,8 +21,8 @@ static lz_err *put_argument(lz_arena *a, const lzg_argument *arg, bool keyword, 
 {
     const lzg_type *list = lzg_type_is_list_like(arg->type);
     lz_text_puts(out, first ? "" : ", ");
-    lz_text_printf(out, "{'is_kwarg_only': '%s', 'name': '%.*s', 'simple_type': '", keyword ? "True" : "False",
-                   LZ_FMT(arg->name));
+    lz_text_printf(out, "{'is_kwarg_only': '%s', 'name': '%.*s', 'simple_type': '",
+                   keyword ? "True" : "False", LZ_FMT(arg->name));
     LZ_TRY(lzg_python_simple_type(a, arg->type, out));
     lz_text_puts(out, "'");
     if (list && !lzg_type_is(list->elem, LZG_TY_bool) && list->size > 0)
@@ -32,11 +32,13 @@ static lz_err *put_argument(lz_arena *a, const lzg_argument *arg, bool keyword, 
 }
 
 /* "    torch.Tensor.add: [{'is_kwarg_only': 'False', 'name': 'self', 'simple_type': 'Tensor'}, ...]," */
-static lz_err *put_function(lz_arena *a, const lzg_ops *ops, const char *space, const lzg_function *f, lz_text *out)
+static lz_err *put_function(lz_arena *a, const lzg_ops *ops, const char *space, const lzg_function *f,
+                            lz_text *out)
 {
     const lzg_schema *func = f->func;
     bool first = true;
-    bool keywords = !lzg_lists_has(ops->lists, "gen_annotated_fn_args.kwargs_exclusion_list", func->name.printed_base);
+    bool keywords =
+        !lzg_lists_has(ops->lists, "gen_annotated_fn_args.kwargs_exclusion_list", func->name.printed_base);
     lz_text_printf(out, "    %s.%.*s: [", space, LZ_FMT(func->name.printed_base));
     for (size_t i = 0; i < func->first[LZG_OUT]; i++) {
         bool keyword = i >= func->first[LZG_PRE_TENSOR_OPTIONS];
@@ -57,8 +59,9 @@ static lz_err *put_module(lzg_job *j, const lzg_python *p, size_t space, lz_text
     for (const lz_map_entry *g = lz_map_next(&groups, NULL); !e && g; g = lz_map_next(&groups, g)) {
         const lzg_py_group *group = g->value;
         for (size_t i = 0; !e && i < group->n; i++)
-            e = lzg_job_take(j, put_function(&j->arena, &j->run->ops, spaces[space].name, group->functions[i], out),
-                             group->functions[i]);
+            e = lzg_job_take(
+                j, put_function(&j->arena, &j->run->ops, spaces[space].name, group->functions[i], out),
+                group->functions[i]);
     }
     lz_map_deinit(&groups);
     return e;

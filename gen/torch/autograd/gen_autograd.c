@@ -22,15 +22,16 @@ static const lzg_option options[] = {
 
 static lz_err *run(const void *o, lzg_torch_report *out);
 
-const lzg_command lzg_command_torch_autograd = { "torch-autograd", "writes torchgen's files for autograd", options,
-                                                 sizeof(lzg_torch_autograd_options), run };
+const lzg_command lzg_command_torch_autograd = { "torch-autograd", "writes torchgen's files for autograd",
+                                                 options, sizeof(lzg_torch_autograd_options), run };
 
 /* Files name the folder of their templates as it is in a checkout, wherever it is. */
 lz_err *lzg_autograd_env(lzg_job *j, lzg_env *env, const char *template_name)
 {
     lz_str comment;
     lzg_env_init(env, &j->arena);
-    LZ_TRY(lz_arena_printf(&j->arena, &comment, "@generated from ../tools/autograd/templates/%s", template_name));
+    LZ_TRY(lz_arena_printf(&j->arena, &comment, "@generated from ../tools/autograd/templates/%s",
+                           template_name));
     return lzg_env_text(env, "generated_comment", comment);
 }
 

@@ -1,5 +1,5 @@
-/* gen_autograd_functions.h - the autograd nodes in C++: Functions.h and Functions.cpp, and their properties in
- * Python: python_functions. */
+/* gen_autograd_functions.h - the autograd nodes in C++: Functions.h and Functions.cpp, and their properties
+ * in Python: python_functions. */
 #ifndef LZG_GEN_AUTOGRAD_FUNCTIONS_H
 #define LZG_GEN_AUTOGRAD_FUNCTIONS_H
 

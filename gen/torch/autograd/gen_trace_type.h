@@ -10,7 +10,8 @@ typedef struct lzg_trace_kernel {
 } lzg_trace_kernel;
 
 LZ_MUST_USE
-lz_err *lzg_trace_kernel_print(lzg_snippets *s, const lzg_ops *ops, const lzg_function *f, lzg_trace_kernel *out);
+lz_err *lzg_trace_kernel_print(lzg_snippets *s, const lzg_ops *ops, const lzg_function *f,
+                               lzg_trace_kernel *out);
 
 /* Whether calls are recorded at all; otherwise the tracer sees the operators that this one calls. */
 bool lzg_should_trace(const lzg_ops *ops, const lzg_function *f);

@@ -1,4 +1,5 @@
-/* gen_view_funcs.h - classes that keep the arguments of a view and make it again from another base: ViewFuncs. */
+/* gen_view_funcs.h - classes that keep the arguments of a view and make it again from another base:
+ * ViewFuncs. */
 #ifndef LZG_GEN_VIEW_FUNCS_H
 #define LZG_GEN_VIEW_FUNCS_H
 

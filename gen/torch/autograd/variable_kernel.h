@@ -20,7 +20,7 @@ typedef struct lzg_vkernel {
     const lzg_diff_info *info; /* NULL: no derivatives */
     lzg_forwards forward;
     lzg_autograd_kernel k;
-    lz_str viewed; /* the argument that results are views of; ptr NULL: none */
+    lz_str viewed;              /* the argument that results are views of; ptr NULL: none */
     const lzg_variable *inputs; /* the differentiable ones */
     size_t ninputs;
     const lzg_variable *args; /* of these, the ones with derivatives */
@@ -29,7 +29,7 @@ typedef struct lzg_vkernel {
     lzg_bindings unpacked; /* arguments of the call below autograd */
     bool inplace, out, foreach, foreach_inplace;
     bool has_derivatives;
-    bool requires_derivative; /* something is differentiable */
+    bool requires_derivative;   /* something is differentiable */
     bool try_jit_decomposition; /* tangents, too, may be computed by a decomposition */
 } lzg_vkernel;
 
