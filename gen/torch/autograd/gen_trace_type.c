@@ -229,7 +229,7 @@ static lz_str call(const trace *t)
     lz_str keys =
         LZ_STR("ks & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::Tracer)");
     return lzg_phrase(s, "$at::_ops::$::redispatch($$$);",
-                      binds ? lzg_phrase(s, "$ = ", lzg_tie_return_values(s, t->k)) : LZ_STR(""),
+                      binds ? lzg_phrase(s, "$ =", lzg_tie_return_values(s, t->k)) : LZ_STR(""),
                       func->name.unambiguous, keys, t->k->args.n ? LZ_STR(", ") : LZ_STR(""), t->k->exprs);
 }
 

@@ -265,29 +265,30 @@ static lz_str with_arguments(const binding *b, lz_str dispatch)
                                         "}\n",
                                         { "dispatch", dispatch })
                           : dispatch;
-    return lzg_snippet(b->s,
-                       "${start}// ${name}\n"
-                       "static PyObject * ${pycname}(PyObject* self_, PyObject* args, PyObject* kwargs)\n"
-                       "{\n"
-                       "  ${method_header}\n"
-                       "  static PythonArgParser parser({\n"
-                       "    ${signatures}\n"
-                       "  }, /*traceable=*/${traceable});\n"
-                       "\n"
-                       "  ParsedArgs<${max_args}> parsed_args;\n"
-                       "  auto _r = parser.parse(${self_}, args, kwargs, parsed_args);\n"
-                       "  ${check_has_torch_function}\n"
-                       "  ${dispatch}\n"
-                       "  Py_RETURN_NONE;\n"
-                       "  END_HANDLE_TH_ERRORS\n"
-                       "}\n"
-                       "\n",
-                       { "start", several ? LZ_STR("\\\n") : LZ_STR("") }, { "name", b->name->name },
-                       { "pycname", wrapper(b) }, { "method_header", method_header(b) },
-                       { "signatures", signatures(b) }, { "traceable", traceable(b) },
-                       { "max_args", lzg_snippet_int(b->s, (int64_t)b->name->max_args) },
-                       { "self_", b->method ? LZ_STR("self_") : LZ_STR("nullptr") },
-                       { "check_has_torch_function", check_has_torch_function(b) }, { "dispatch", body });
+    lz_str method = lzg_snippet(
+        b->s,
+        "// ${name}\n"
+        "static PyObject * ${pycname}(PyObject* self_, PyObject* args, PyObject* kwargs)\n"
+        "{\n"
+        "  ${method_header}\n"
+        "  static PythonArgParser parser({\n"
+        "    ${signatures}\n"
+        "  }, /*traceable=*/${traceable});\n"
+        "\n"
+        "  ParsedArgs<${max_args}> parsed_args;\n"
+        "  auto _r = parser.parse(${self_}, args, kwargs, parsed_args);\n"
+        "  ${check_has_torch_function}\n"
+        "  ${dispatch}\n"
+        "  Py_RETURN_NONE;\n"
+        "  END_HANDLE_TH_ERRORS\n"
+        "}\n"
+        "\n",
+        { "name", b->name->name }, { "pycname", wrapper(b) }, { "method_header", method_header(b) },
+        { "signatures", signatures(b) }, { "traceable", traceable(b) },
+        { "max_args", lzg_snippet_int(b->s, (int64_t)b->name->max_args) },
+        { "self_", b->method ? LZ_STR("self_") : LZ_STR("nullptr") },
+        { "check_has_torch_function", check_has_torch_function(b) }, { "dispatch", body });
+    return several ? lzg_phrase(b->s, "\\\n$", method) : method;
 }
 
 static lz_str forward_declaration(const binding *b)

@@ -277,20 +277,16 @@ lz_err *lzg_python_call(lzg_snippets *s, const lzg_ops *ops, const lzg_py_signat
     bool nothing = lz_str_is(returns, "void");
     lz_str called = lzg_phrase(s, "dispatch_$($)$", name, lambda_actual, set_requires_grad(&c));
     lz_str type = structseq.len ? cat(s, structseq, LZ_STR(", ")) : LZ_STR("");
-    *out = lzg_snippet(s,
-                       "${schema_comment}\n"
-                       "${inits}\n"
-                       "auto dispatch_${name} = [](${lambda_formals}) -> ${lambda_return} {\n"
-                       "  pybind11::gil_scoped_release no_gil;\n"
-                       "  ${return}${dispatch_callee}(${dispatch_args});\n"
-                       "};\n"
-                       "${call}\n",
-                       { "schema_comment", schema_comment(&c) }, { "inits", before_call(&c) },
-                       { "name", name }, { "lambda_formals", lambda_formals(&c) },
-                       { "lambda_return", returns }, { "return", nothing ? LZ_STR("") : LZ_STR("return") },
-                       { "dispatch_callee", nothing ? target : cat(s, LZ_STR(" "), target) },
-                       { "dispatch_args", actuals },
-                       { "call", nothing ? lzg_phrase(s, "$;\n$", called, return_nothing(&c))
-                                         : lzg_phrase(s, "return wrap($$);", type, called) });
+    lz_str lambda = lzg_snippet(
+        s,
+        "auto dispatch_${name} = [](${lambda_formals}) -> ${lambda_return} {\n"
+        "  pybind11::gil_scoped_release no_gil;\n"
+        "  ${callee}(${dispatch_args});\n"
+        "};\n",
+        { "name", name }, { "lambda_formals", lambda_formals(&c) }, { "lambda_return", returns },
+        { "callee", nothing ? target : cat(s, LZ_STR("return "), target) }, { "dispatch_args", actuals });
+    lz_str statement = nothing ? lzg_phrase(s, "$;\n$", called, return_nothing(&c))
+                               : lzg_phrase(s, "return wrap($$);", type, called);
+    *out = lzg_phrase(s, "$\n$\n$$\n", schema_comment(&c), before_call(&c), lambda, statement);
     return lzg_snippets_check(s);
 }
