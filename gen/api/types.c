@@ -254,3 +254,8 @@ void lzg_sig_ptr_type(const lzg_sig *s, lz_text *out)
 {
     print_sig(s, LZ_STR("(*)"), binding_type, out);
 }
+
+void lzg_sig_ptr_defn(const lzg_sig *s, lz_text *out)
+{
+    print_sig(s, LZ_STR("(*)"), lzg_binding_defn, out);
+}

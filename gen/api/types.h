@@ -156,5 +156,6 @@ void lzg_sig_decl(const lzg_sig *s, lz_text *out);     /* "R name(T a=1, U b)" *
 void lzg_sig_defn(const lzg_sig *s, lz_text *out);     /* "R name(T a, U b)" */
 void lzg_sig_type(const lzg_sig *s, lz_text *out);     /* "R (T, U)" */
 void lzg_sig_ptr_type(const lzg_sig *s, lz_text *out); /* "R (*)(T, U)" */
+void lzg_sig_ptr_defn(const lzg_sig *s, lz_text *out); /* "R (*)(T a, U b)" */
 
 #endif

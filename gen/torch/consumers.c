@@ -4,6 +4,7 @@
 #include "gen/api/native.h"
 #include "gen/api/structured.h"
 #include "gen/api/translate.h"
+#include "gen/torch/composite_kernels.h"
 #include "gen/torch/dest/native_functions.h"
 #include "gen/torch/dest/register_dispatch_key.h"
 #include "gen/torch/dest/ufunc_kernel.h"
@@ -145,13 +146,12 @@ lz_err *lzg_check_native(const lzg_ops *ops, lzg_diag *d)
 
 static lz_err *check_register_group(lz_arena *a, const lzg_ops *ops, const lzg_group *g)
 {
-    (void)ops;
-    return lzg_register_group(a, g);
+    return lzg_register_check(a, ops, &(lzg_grouped){ g, g->functional });
 }
 
 static lz_err *check_register_single(lz_arena *a, const lzg_ops *ops, const lzg_function *f)
 {
-    return in_group(ops, f) ? NULL : lzg_register_single(a, f);
+    return in_group(ops, f) ? NULL : lzg_register_check(a, ops, &(lzg_grouped){ NULL, f });
 }
 
 lz_err *lzg_check_register(const lzg_ops *ops, lzg_diag *d)
@@ -166,7 +166,7 @@ lz_err *lzg_check_register(const lzg_ops *ops, lzg_diag *d)
 static lz_err *check_view(lz_arena *a, const lzg_ops *ops, const lzg_view_group *g)
 {
     LZ_TRY(lzg_functionalize_view(a, ops, g));
-    return lzg_view_copy_kernel(a, g);
+    return lzg_view_copy_check(a, g);
 }
 
 static lz_err *check_functionalize_single(lz_arena *a, const lzg_ops *ops, const lzg_function *f)
@@ -194,8 +194,7 @@ static lz_err *check_ufunc(lz_arena *a, const lzg_ops *ops, const lzg_group *g)
     if (!g->structured || !g->out->nufunc)
         return NULL;
     LZ_TRY(lzg_structured_meta_arguments(a, g, &meta));
-    LZ_TRY(lzg_ufunc_cpu(a, g));
-    return lzg_ufunc_cuda(a, g);
+    return lzg_ufunc_check(a, g);
 }
 
 lz_err *lzg_check_ufunc(const lzg_ops *ops, lzg_diag *d)

@@ -8,6 +8,7 @@
 #include "gen/torch/gen_per_operator_headers.h"
 #include "gen/torch/gen_registration.h"
 #include "gen/torch/gen_static_dispatch.h"
+#include "gen/torch/gen_vmap_plumbing.h"
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -223,5 +224,6 @@ static const lzg_torch_file always[] = {
 lz_err *lzg_plan_headers(lzg_torch_settings *s)
 {
     LZ_TRY(s->o->per_operator_headers ? lzg_plan_per_operator_headers(s) : lzg_torch_plan(s, aggregated));
+    LZ_TRY(lzg_plan_vmap_plumbing(s));
     return lzg_torch_plan(s, always);
 }

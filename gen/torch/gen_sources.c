@@ -1,6 +1,8 @@
 #include "gen/torch/gen_sources.h"
 #include "gen/emit/c_text.h"
+#include "gen/torch/gen_functionalization_files.h"
 #include "gen/torch/gen_operators.h"
+#include "gen/torch/gen_register_files.h"
 #include "gen/torch/gen_registration.h"
 #include "gen/torch/gen_static_dispatch.h"
 #include <stddef.h>
@@ -73,5 +75,7 @@ lz_err *lzg_plan_sources(lzg_torch_settings *s)
 {
     LZ_TRY(lzg_run_add(s->run, 50, operators, s));
     LZ_TRY(lzg_plan_registration(s));
+    LZ_TRY(lzg_plan_register_dispatch_key(s));
+    LZ_TRY(lzg_plan_functionalization(s));
     return lzg_torch_plan(s, fixed);
 }

@@ -270,28 +270,17 @@ lz_err *lzg_torch_plan(lzg_torch_settings *s, const lzg_torch_file *rows)
 
 /* ---- lists of files ---- */
 
-/* FILE gets the files of ATen; beside it PREFIX_FILE those of a part. */
-static lz_err *list_part(lzg_torch_settings *s, const char *prefix, const lzg_files *files)
-{
-    lz_str folder = lz_file_folder(s->o->output_dependencies);
-    lz_str name = lz_str_of(s->o->output_dependencies + folder.len), variable, path;
-    size_t dot = lz_str_rfind(name, LZ_STR("."));
-    lz_str stem = lz_str_sub(name, 0, dot && dot != SIZE_MAX && dot + 1 < name.len ? dot : name.len);
-    LZ_TRY(lz_arena_printf(&s->run->arena, &variable, "%s%.*s", prefix, LZ_FMT(stem)));
-    LZ_TRY(lz_arena_printf(&s->run->arena, &path, "%.*s%s%.*s", LZ_FMT(folder), prefix, LZ_FMT(name)));
-    return lzg_run_list(s->run, files, variable.ptr, path.ptr);
-}
-
 static lz_err *list_files(lzg_torch_settings *s)
 {
-    if (!s->o->output_dependencies)
+    const char *path = s->o->output_dependencies;
+    if (!path)
         return NULL;
-    LZ_TRY(list_part(s, "", s->cpu));
-    LZ_TRY(list_part(s, "cpu_vec_", s->cpu_vec));
-    LZ_TRY(list_part(s, "core_", s->core));
-    LZ_TRY(list_part(s, "ops_", s->ops));
-    LZ_TRY(list_part(s, "cuda_", s->cuda));
-    return s->xpu ? list_part(s, "xpu_", s->xpu) : NULL;
+    LZ_TRY(lzg_run_list(s->run, s->cpu, "", path));
+    LZ_TRY(lzg_run_list(s->run, s->cpu_vec, "cpu_vec_", path));
+    LZ_TRY(lzg_run_list(s->run, s->core, "core_", path));
+    LZ_TRY(lzg_run_list(s->run, s->ops, "ops_", path));
+    LZ_TRY(lzg_run_list(s->run, s->cuda, "cuda_", path));
+    return s->xpu ? lzg_run_list(s->run, s->xpu, "xpu_", path) : NULL;
 }
 
 /* ---- the run ---- */
@@ -324,26 +313,13 @@ static lz_err *run(const void *o, lzg_torch_report *out)
 {
     const lzg_torch_options *t = o;
     const char *ignored[OPTIONAL_KEYS + 1];
-    char *native, *tags = NULL, *templates = NULL;
     ignored_keys(t, ignored);
-    LZ_TRY(lz_path_join(t->source_path, "native/native_functions.yaml", &native));
-    lz_err *e = lz_path_join(t->source_path, "native/tags.yaml", &tags);
-    if (!e)
-        e = lz_path_join(t->source_path, "templates", &templates);
     const lzg_run_options r = { .command = &lzg_command_torch,
                                 .options = o,
-                                .native = native,
-                                .tags = tags,
-                                .templates = templates,
                                 .generator = "torchgen/gen.py",
                                 .ignore_keys = ignored,
                                 .dry_run = t->dry_run };
-    if (!e)
-        e = lzg_run_command(&r, plan, out);
-    lz_mem_free(native);
-    lz_mem_free(tags);
-    lz_mem_free(templates);
-    return e;
+    return lzg_run_source(&r, t->source_path, plan, out);
 }
 
 lz_err *lzg_torch(const lzg_torch_options *o, lzg_torch_report *out)

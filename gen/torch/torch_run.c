@@ -164,9 +164,14 @@ lz_err *lzg_run_folder(lzg_run *r, const char *folder, lzg_files **out)
     return lz_vec_push(&r->folders, *out);
 }
 
-lz_err *lzg_run_list(lzg_run *r, const lzg_files *files, const char *variable, const char *path)
+lz_err *lzg_run_list(lzg_run *r, const lzg_files *files, const char *prefix, const char *path)
 {
-    return lz_vec_push(&r->lists, (lzg_output_list){ files, variable, path });
+    lz_str folder = lz_file_folder(path), name = lz_str_of(path + folder.len), variable, own;
+    size_t dot = lz_str_rfind(name, LZ_STR("."));
+    lz_str stem = lz_str_sub(name, 0, dot && dot != SIZE_MAX && dot + 1 < name.len ? dot : name.len);
+    LZ_TRY(lz_arena_printf(&r->arena, &variable, "%s%.*s", prefix, LZ_FMT(stem)));
+    LZ_TRY(lz_arena_printf(&r->arena, &own, "%.*s%s%.*s", LZ_FMT(folder), prefix, LZ_FMT(name)));
+    return lz_vec_push(&r->lists, (lzg_output_list){ files, variable.ptr, own.ptr });
 }
 
 lz_err *lzg_run_add(lzg_run *r, uint32_t weight, lzg_job_fn *fn, const void *arg)
@@ -396,5 +401,24 @@ lz_err *lzg_run_command(const lzg_run_options *o, lzg_plan_fn *plan, lzg_torch_r
     lzg_diag_init(&r.diag);
     lz_err *e = run_if_needed(&r, plan, out);
     run_deinit(&r);
+    return e;
+}
+
+lz_err *lzg_run_source(const lzg_run_options *o, const char *source, lzg_plan_fn *plan, lzg_torch_report *out)
+{
+    char *native, *tags = NULL, *templates = NULL;
+    lzg_run_options all = *o;
+    LZ_TRY(lz_path_join(source, "native/native_functions.yaml", &native));
+    lz_err *e = lz_path_join(source, "native/tags.yaml", &tags);
+    if (!e)
+        e = lz_path_join(source, "templates", &templates);
+    all.native = native;
+    all.tags = tags;
+    all.templates = templates;
+    if (!e)
+        e = lzg_run_command(&all, plan, out);
+    lz_mem_free(native);
+    lz_mem_free(tags);
+    lz_mem_free(templates);
     return e;
 }

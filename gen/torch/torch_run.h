@@ -50,6 +50,10 @@ typedef lz_err *lzg_plan_fn(lzg_run *r, const void *options);
 
 /* Every mistake found is in the error's text, with its place. */
 LZ_MUST_USE lz_err *lzg_run_command(const lzg_run_options *o, lzg_plan_fn *plan, lzg_torch_report *out);
+/* The same with the operators and templates of a folder ATen: native/native_functions.yaml, native/tags.yaml,
+ * templates/. */
+LZ_MUST_USE lz_err *lzg_run_source(const lzg_run_options *o, const char *source, lzg_plan_fn *plan,
+                                   lzg_torch_report *out);
 
 /* ---- for a plan and for jobs ---- */
 
@@ -92,8 +96,9 @@ LZ_MUST_USE lz_err *lzg_run_selection(lzg_run *r, const char *path, const char *
 /* A file manager for a folder, written at the end. Several may have the same folder, but no name twice. */
 LZ_MUST_USE lz_err *lzg_run_folder(lzg_run *r, const char *folder, lzg_files **out);
 
-/* The file `path` gets the list of files' outputs, for CMake; also in a dry run. */
-LZ_MUST_USE lz_err *lzg_run_list(lzg_run *r, const lzg_files *files, const char *variable, const char *path);
+/* A file gets the list of files' outputs, for CMake; also in a dry run. Its path is `path` with the prefix
+ * before the file's name, and the list is named so, without a suffix. */
+LZ_MUST_USE lz_err *lzg_run_list(lzg_run *r, const lzg_files *files, const char *prefix, const char *path);
 
 /* Something that jobs use: `destroy` is called with it at the end of the run. Also after an error it belongs to
  * the run. */

@@ -147,6 +147,25 @@ typedef struct lzg_torch_autograd_options {
 
 LZ_MUST_USE lz_err *lzg_torch_autograd(const lzg_torch_autograd_options *o, lzg_torch_report *out);
 
+/* `lazuli gen torch-view-meta`: Python bindings of the classes that remember views */
+typedef struct lzg_torch_view_meta_options {
+    const char *native, *tags; /* files */
+    const char *templates, *install_dir;
+    const char *op_selection_yaml_path;
+} lzg_torch_view_meta_options;
+
+LZ_MUST_USE lz_err *lzg_torch_view_meta(const lzg_torch_view_meta_options *o, lzg_torch_report *out);
+
+/* `lazuli gen torch-unboxing`: tools/jit/gen_unboxing.py */
+typedef struct lzg_torch_unboxing_options {
+    const char *source_path, *install_dir, *output_dependencies;
+    const char *op_selection_yaml_path;
+    const char *const *op_registration_allowlist;
+    bool dry_run;
+} lzg_torch_unboxing_options;
+
+LZ_MUST_USE lz_err *lzg_torch_unboxing(const lzg_torch_unboxing_options *o, lzg_torch_report *out);
+
 #ifdef __cplusplus
 }
 #endif
