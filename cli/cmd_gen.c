@@ -21,6 +21,8 @@ const cli_command gen_commands[] = {
     { "torch", "--source-path DIR --install-dir DIR", "writes torchgen's files for ATen", gen_torch },
     { "torch-autograd", "--native FILE --install-dir DIR ...", "writes torchgen's files for autograd",
       gen_torch },
+    { "torch-lazy", "--source-yaml FILE --output-dir DIR ...", "writes the files of a lazy backend",
+      gen_torch },
     { "torch-view-meta", "--native FILE --install-dir DIR", "writes Python bindings of view classes",
       gen_torch },
     { "torch-unboxing", "--source-path DIR --install-dir DIR", "writes functions that unbox calls",

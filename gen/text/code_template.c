@@ -338,11 +338,11 @@ lz_err *lzg_template_expand_with(const lzg_template *t, const lzg_env *env, cons
 /* ---- patterns ---- */
 
 typedef struct part_list {
-    const lzg_part *at;
+    const lzg_field *at;
     size_t n;
 } part_list;
 
-static const lzg_part *part_find(const part_list *parts, lz_str name)
+static const lzg_field *part_find(const part_list *parts, lz_str name)
 {
     for (size_t i = 0; i < parts->n; i++)
         if (!strncmp(parts->at[i].name, name.ptr, name.len) && !parts->at[i].name[name.len])
@@ -352,21 +352,21 @@ static const lzg_part *part_find(const part_list *parts, lz_str name)
 
 static bool put_part(const void *values, const hole *h, lz_str indent, lz_text *out)
 {
-    const lzg_part *part = part_find(values, h->name);
+    const lzg_field *part = part_find(values, h->name);
     size_t newlines = 0;
     if (!part)
         return false;
     if (h->own_lines) {
-        put_item_lines(part->text, indent, &newlines, out);
+        put_item_lines(part->value, indent, &newlines, out);
         return true;
     }
-    lz_text_puts(out, h->before && part->text.len ? ", " : "");
-    lz_text_add(out, part->text);
-    lz_text_puts(out, h->after && part->text.len ? ", " : "");
+    lz_text_puts(out, h->before && part->value.len ? ", " : "");
+    lz_text_add(out, part->value);
+    lz_text_puts(out, h->after && part->value.len ? ", " : "");
     return true;
 }
 
-void lzg_expand_with(lz_text *out, lz_str pattern, const lzg_part *parts, size_t n)
+void lzg_expand_with(lz_text *out, lz_str pattern, const lzg_field *parts, size_t n)
 {
     size_t unknown;
     fill_holes(pattern, put_part, &(part_list){ parts, n }, out, &unknown);

@@ -11,6 +11,7 @@
 #define LZG_CODE_TEMPLATE_H
 
 #include "base/map.h"
+#include "gen/text/fill.h"
 #include "gen/text/texts.h"
 
 typedef struct lzg_item lzg_item;
@@ -66,15 +67,10 @@ lz_err *lzg_template_expand_with(const lzg_template *t, const lzg_env *env, cons
  *
  *     lzg_expand(out, "if (${cond}) {\n  ${body}\n}\n", { "cond", cond }, { "body", body });
  */
-typedef struct lzg_part {
-    const char *name;
-    lz_str text;
-} lzg_part;
-
 #define lzg_expand(out, pattern, ...)                                                                        \
-    lzg_expand_with((out), LZ_STR(pattern), (const lzg_part[]){ __VA_ARGS__ },                               \
-                    sizeof((const lzg_part[]){ __VA_ARGS__ }) / sizeof(lzg_part))
+    lzg_expand_with((out), LZ_STR(pattern), (const lzg_field[]){ __VA_ARGS__ },                              \
+                    sizeof((const lzg_field[]){ __VA_ARGS__ }) / sizeof(lzg_field))
 
-void lzg_expand_with(lz_text *out, lz_str pattern, const lzg_part *parts, size_t n);
+void lzg_expand_with(lz_text *out, lz_str pattern, const lzg_field *fields, size_t n);
 
 #endif

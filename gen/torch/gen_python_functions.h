@@ -29,8 +29,8 @@ typedef struct lzg_py_name { /* all that is bound to one name of one module */
     lz_str name;
     const lzg_py_overload *overloads; /* in the order they are tried */
     size_t n;
-    bool noarg;      /* one overload, without arguments */
-    size_t max_args; /* of any one operator */
+    bool noarg;                     /* one overload, without arguments */
+    size_t max_args;                /* of any one operator */
     const lzg_function **functions; /* of the overloads before they were joined, as they were found */
     size_t nfunctions;
     size_t place; /* among the names of the module, by first function */

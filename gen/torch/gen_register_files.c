@@ -62,7 +62,8 @@ typedef LZ_VEC(lz_str) names;
 static lz_err *add_header(names *out, lz_arena *a, lz_str root, const char *between, lz_str what)
 {
     lz_str line;
-    LZ_TRY(lz_arena_printf(a, &line, "#include <ATen/ops/%.*s%s%.*s.h>", LZ_FMT(root), between, LZ_FMT(what)));
+    LZ_TRY(
+        lz_arena_printf(a, &line, "#include <ATen/ops/%.*s%s%.*s.h>", LZ_FMT(root), between, LZ_FMT(what)));
     return lz_vec_push(out, line);
 }
 
@@ -110,8 +111,7 @@ static lz_err *add_whole_headers(lzg_job *j, const register_job *r, lzg_env *env
         LZ_TRY(lzg_env_add(env, "ops_headers", LZ_STR("#include <ATen/Functions.h>")));
     if (!lzg_keys_has(&r->s->functions_keys, r->key))
         return NULL;
-    LZ_TRY(
-        lz_arena_printf(&j->arena, &line, "#include <ATen/%sFunctions.h>", lzg_dispatch_key_name(r->key)));
+    LZ_TRY(lz_arena_printf(&j->arena, &line, "#include <ATen/%sFunctions.h>", lzg_dispatch_key_name(r->key)));
     return lzg_env_add(env, "ops_headers", line);
 }
 

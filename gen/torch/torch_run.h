@@ -100,8 +100,8 @@ LZ_MUST_USE lz_err *lzg_run_folder(lzg_run *r, const char *folder, lzg_files **o
  * before the file's name, and the list is named so, without a suffix. */
 LZ_MUST_USE lz_err *lzg_run_list(lzg_run *r, const lzg_files *files, const char *prefix, const char *path);
 
-/* Something that jobs use: `destroy` is called with it at the end of the run. Also after an error it belongs to
- * the run. */
+/* Something that jobs use: `destroy` is called with it at the end of the run. Also after an error it belongs
+ * to the run. */
 LZ_MUST_USE lz_err *lzg_run_keep(lzg_run *r, void *what, void (*destroy)(void *what));
 
 /* The index of a key; without a kernel for that key anywhere, an empty one whose key is Undefined, as in
