@@ -135,6 +135,18 @@ typedef struct lzg_torch_options {
 
 LZ_MUST_USE lz_err *lzg_torch(const lzg_torch_options *o, lzg_torch_report *out);
 
+/* `lazuli gen torch-autograd`: tools/autograd. All texts but the last two are required. */
+typedef struct lzg_torch_autograd_options {
+    const char *native, *tags; /* the operator file, and the tags that operators may have */
+    const char *derivatives;   /* the folder of derivatives.yaml and deprecated.yaml */
+    const char *templates, *install_dir;
+    const char *subset; /* libtorch, pybindings or python; NULL: all three */
+    const char *op_selection_yaml_path;
+    bool disable_autograd;
+} lzg_torch_autograd_options;
+
+LZ_MUST_USE lz_err *lzg_torch_autograd(const lzg_torch_autograd_options *o, lzg_torch_report *out);
+
 /* `lazuli gen torch-view-meta`: Python bindings of the classes that remember views */
 typedef struct lzg_torch_view_meta_options {
     const char *native, *tags; /* files */
@@ -190,6 +202,25 @@ typedef struct lzg_torch_schema_options {
 } lzg_torch_schema_options;
 
 LZ_MUST_USE lz_err *lzg_torch_schema(const lzg_torch_schema_options *o, char *out, size_t size);
+
+/* `lazuli gen torch-lazy`: gen_lazy_tensor.run_gen_lazy_tensor, with its parameters' names. The first three
+ * texts are required. */
+typedef struct lzg_torch_lazy_options {
+    const char *source_path; /* the folder ATen, with native/ and templates/ */
+    const char *source_yaml; /* the backend's file */
+    const char *output_dir;
+    const char *impl_path; /* a C++ file with the kernels that are written by hand, to be checked */
+    const char *node_base, *node_base_hdr, *tensor_class, *tensor_class_hdr, *shape_inference_hdr;
+    const char *backend_name, *backend_namespace;
+    const char *get_tensorlist, *get_tensor_or_wrap_number, *try_get_tensor, *metrics_counter, *create_tensor;
+    const char *create_aten_from_ltc_tensor, *tuple_aten_from_ltc_tensors;
+    const char *lazy_value_class, *lazy_tensor_ptr, *get_device_fn;
+    bool gen_ts_lowerings; /* nodes lower themselves to TorchScript */
+    bool build_in_tree, per_operator_headers, gen_forced_fallback_code, create_from_first_tensor;
+    bool no_lazy_shape, dry_run;
+} lzg_torch_lazy_options;
+
+LZ_MUST_USE lz_err *lzg_torch_lazy(const lzg_torch_lazy_options *o, lzg_torch_report *out);
 
 #ifdef __cplusplus
 }
