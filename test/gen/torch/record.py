@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""record.py SITE DRIVE OUT: what the original writes for configs.txt, as a manifest and the contents of its files.
+"""record.py SITE DRIVE OUT: what the original writes for configs.txt, as a .tar.gz.
 
 SITE holds torchgen/ (an installed torch wheel; PyYAML and typing_extensions must be importable). DRIVE calls what
-torchgen has no command line for. OUT.txt gets lines `sha256  config  path`, OUT.gz every distinct file: a line
-`sha256 size`, then the file. Runs in a copy of this folder.
+torchgen has no command line for. The archive has every distinct file, named by its sha256, and MANIFEST with lines
+`sha256  config  path`. The original runs in a copy of this folder.
 """
-import gzip, hashlib, os, shlex, shutil, subprocess, sys, tempfile
+import gzip, hashlib, io, os, shlex, shutil, subprocess, sys, tarfile, tempfile
 
 sys.dont_write_bytecode = True
 
@@ -40,6 +40,12 @@ def run(config, tree):
             yield os.path.relpath(path, tree), open(path, "rb").read()
 
 
+def add(archive, name, data):
+    info = tarfile.TarInfo(name)
+    info.size = len(data)
+    archive.addfile(info, io.BytesIO(data))
+
+
 def main(site, drive, out):
     here = os.path.dirname(os.path.abspath(__file__))
     contents, lines = {}, []
@@ -51,11 +57,10 @@ def main(site, drive, out):
                 sha = hashlib.sha256(data).hexdigest()
                 contents.setdefault(sha, data)
                 lines.append(f"{sha}  {config['name']}  {path}\n")
-    with open(out + ".txt", "w") as f:
-        f.writelines(lines)
-    with gzip.GzipFile(out + ".gz", "wb", mtime=0) as f:
+    with gzip.GzipFile(out, "wb", mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as archive:
+        add(archive, "MANIFEST", "".join(lines).encode())
         for sha, data in contents.items():
-            f.write(f"{sha} {len(data)}\n".encode() + data)
+            add(archive, sha, data)
 
 
 main(*sys.argv[1:])
