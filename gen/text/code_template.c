@@ -1,4 +1,5 @@
 #include "gen/text/code_template.h"
+#include <assert.h>
 
 /* ---- environments ---- */
 
@@ -217,7 +218,8 @@ static size_t name_end(lz_str s, size_t i)
 typedef struct hole {
     lz_str name;
     bool before, after;
-    size_t end; /* behind it */
+    bool own_lines; /* only blanks stand before it in its line */
+    size_t end;     /* behind it */
 } hole;
 
 static char at(lz_str s, size_t i)
@@ -271,6 +273,50 @@ static size_t size_of_values(const lzg_env *env)
     return size;
 }
 
+typedef bool put_hole(const void *values, const hole *h, lz_str indent, lz_text *out);
+
+/* Copies the text and fills its holes; *missing: the first one that `put` has no value for, or SIZE_MAX. */
+static void fill_holes(lz_str s, put_hole *put, const void *values, lz_text *out, size_t *missing)
+{
+    size_t done = 0;
+    const char *dollar;
+    *missing = SIZE_MAX;
+    for (size_t i = 0; i < s.len && (dollar = memchr(s.ptr + i, '$', s.len - i)); i++) {
+        hole h;
+        i = (size_t)(dollar - s.ptr);
+        if (!read_hole(s, i, &h))
+            continue;
+        size_t start = indent_start(s, done, i);
+        h.own_lines = start <= i;
+        lz_text_add(out, lz_str_sub(s, done, h.own_lines ? start : i));
+        if (!put(values, &h, lz_str_sub(s, start, i), out)) {
+            *missing = i;
+            return;
+        }
+        done = h.end;
+        i = h.end - 1;
+    }
+    lz_text_add(out, lz_str_sub(s, done, s.len));
+}
+
+/* What env lacks comes from the defaults. */
+typedef struct env_pair {
+    const lzg_env *env, *defaults;
+} env_pair;
+
+static bool put_from_env(const void *values, const hole *h, lz_str indent, lz_text *out)
+{
+    const env_pair *envs = values;
+    const lzg_value *v = lzg_env_get(envs->env, h->name);
+    if (!v)
+        v = lzg_env_get(envs->defaults, h->name);
+    if (v && h->own_lines)
+        put_lines(v, indent, out);
+    else if (v)
+        put_inline(v, h->before, h->after, out);
+    return v != NULL;
+}
+
 lz_err *lzg_template_expand(const lzg_template *t, const lzg_env *env, lz_text *out)
 {
     return lzg_template_expand_with(t, env, env, out);
@@ -279,27 +325,51 @@ lz_err *lzg_template_expand(const lzg_template *t, const lzg_env *env, lz_text *
 lz_err *lzg_template_expand_with(const lzg_template *t, const lzg_env *env, const lzg_env *defaults,
                                  lz_text *out)
 {
-    lz_str s = t->text;
-    size_t done = 0;
-    lz_text_reserve(out, s.len + size_of_values(env));
-    for (size_t i = 0; i < s.len; i++) {
-        hole h;
-        if (s.ptr[i] != '$' || !read_hole(s, i, &h))
-            continue;
-        const lzg_value *v = lzg_env_get(env, h.name);
-        if (!v)
-            v = lzg_env_get(defaults, h.name);
-        if (!v)
-            return missing(t, i, h.name);
-        size_t start = indent_start(s, done, i);
-        lz_text_add(out, lz_str_sub(s, done, start < i ? start : i));
-        if (start <= i)
-            put_lines(v, lz_str_sub(s, start, i), out);
-        else
-            put_inline(v, h.before, h.after, out);
-        done = h.end;
-        i = h.end - 1;
+    size_t unknown;
+    lz_text_reserve(out, t->text.len + size_of_values(env));
+    fill_holes(t->text, put_from_env, &(env_pair){ env, defaults }, out, &unknown);
+    if (unknown == SIZE_MAX)
+        return lz_text_check(out);
+    hole h;
+    read_hole(t->text, unknown, &h);
+    return missing(t, unknown, h.name);
+}
+
+/* ---- patterns ---- */
+
+typedef struct part_list {
+    const lzg_field *at;
+    size_t n;
+} part_list;
+
+static const lzg_field *part_find(const part_list *parts, lz_str name)
+{
+    for (size_t i = 0; i < parts->n; i++)
+        if (!strncmp(parts->at[i].name, name.ptr, name.len) && !parts->at[i].name[name.len])
+            return &parts->at[i];
+    return NULL;
+}
+
+static bool put_part(const void *values, const hole *h, lz_str indent, lz_text *out)
+{
+    const lzg_field *part = part_find(values, h->name);
+    size_t newlines = 0;
+    if (!part)
+        return false;
+    if (h->own_lines) {
+        put_item_lines(part->value, indent, &newlines, out);
+        return true;
     }
-    lz_text_add(out, lz_str_sub(s, done, s.len));
-    return lz_text_check(out);
+    lz_text_puts(out, h->before && part->value.len ? ", " : "");
+    lz_text_add(out, part->value);
+    lz_text_puts(out, h->after && part->value.len ? ", " : "");
+    return true;
+}
+
+void lzg_expand_with(lz_text *out, lz_str pattern, const lzg_field *parts, size_t n)
+{
+    size_t unknown;
+    fill_holes(pattern, put_part, &(part_list){ parts, n }, out, &unknown);
+    assert(unknown == SIZE_MAX);
+    (void)unknown;
 }

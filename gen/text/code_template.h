@@ -11,6 +11,7 @@
 #define LZG_CODE_TEMPLATE_H
 
 #include "base/map.h"
+#include "gen/text/fill.h"
 #include "gen/text/texts.h"
 
 typedef struct lzg_item lzg_item;
@@ -61,5 +62,16 @@ lz_err *lzg_template_expand(const lzg_template *t, const lzg_env *env, lz_text *
 LZ_MUST_USE
 lz_err *lzg_template_expand_with(const lzg_template *t, const lzg_env *env, const lzg_env *defaults,
                                  lz_text *out);
+
+/* The same holes in a pattern that stands in C, every one with a text: lines for a hole that is alone in its
+ * line, items joined with ", " for another.
+ *
+ *     lzg_expand(out, "if (${cond}) {\n  ${body}\n}\n", { "cond", cond }, { "body", body });
+ */
+#define lzg_expand(out, pattern, ...)                                                                        \
+    lzg_expand_with((out), LZ_STR(pattern), (const lzg_field[]){ __VA_ARGS__ },                              \
+                    sizeof((const lzg_field[]){ __VA_ARGS__ }) / sizeof(lzg_field))
+
+void lzg_expand_with(lz_text *out, lz_str pattern, const lzg_field *fields, size_t n);
 
 #endif

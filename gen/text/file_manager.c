@@ -136,25 +136,32 @@ static lz_err *with_id(lz_arena *a, lz_str name, lz_str id, lz_str *out)
     return lz_arena_printf(a, out, "%.*s%.*s%.*s", LZ_FMT(stem), LZ_FMT(id), LZ_FMT(suffix));
 }
 
+lz_err *lzg_shards_list(lzg_shards *s, const char *name)
+{
+    return lz_vec_push(&s->lists, (lzg_shard_list){ .name = name });
+}
+
 lz_err *lzg_shards_begin(lzg_shards *s, uint32_t count, ...)
 {
     va_list names;
+    lz_err *e = NULL;
     *s = (lzg_shards){ .count = count };
     if (!count)
         return lz_errf(LZ_ERR_ARG, "no shards to put anything in");
     va_start(names, count);
-    for (const char *name; (name = va_arg(names, const char *)) != NULL && s->nlists < LZG_SHARD_LISTS;)
-        s->lists[s->nlists++].name = name;
+    for (const char *name; !e && (name = va_arg(names, const char *)) != NULL;)
+        e = lzg_shards_list(s, name);
     va_end(names);
-    return NULL;
+    return e;
 }
 
 void lzg_shards_deinit(lzg_shards *s)
 {
-    for (size_t i = 0; i < s->nlists; i++) {
-        lzg_texts_deinit(&s->lists[i].texts);
-        lz_vec_deinit(&s->lists[i].shard);
+    for (size_t i = 0; i < s->lists.len; i++) {
+        lzg_texts_deinit(&s->lists.data[i].texts);
+        lz_vec_deinit(&s->lists.data[i].shard);
     }
+    lz_vec_deinit(&s->lists);
     *s = (lzg_shards){ 0 };
 }
 
@@ -165,25 +172,25 @@ void lzg_shards_item(lzg_shards *s, lz_str key)
 
 lz_text *lzg_shards_text(lzg_shards *s, size_t list)
 {
-    return &s->lists[list].texts.text;
+    return &s->lists.data[list].texts.text;
 }
 
 lz_err *lzg_shards_end(lzg_shards *s, size_t list)
 {
-    LZ_TRY(lzg_texts_end(&s->lists[list].texts));
-    return lz_vec_push(&s->lists[list].shard, s->current);
+    LZ_TRY(lzg_texts_end(&s->lists.data[list].texts));
+    return lz_vec_push(&s->lists.data[list].shard, s->current);
 }
 
 static lz_err *fill_shard(lzg_env *env, const lzg_env *base, const lzg_shards *s, uint32_t which, bool all)
 {
     if (base)
         LZ_TRY(lzg_env_merge(env, base));
-    for (size_t l = 0; l < s->nlists; l++) {
-        const lzg_texts *texts = &s->lists[l].texts;
-        LZ_TRY(lzg_env_list(env, s->lists[l].name));
+    for (size_t l = 0; l < s->lists.len; l++) {
+        const lzg_texts *texts = &s->lists.data[l].texts;
+        LZ_TRY(lzg_env_list(env, s->lists.data[l].name));
         for (size_t i = 0; i < lzg_texts_count(texts); i++)
-            if (all || s->lists[l].shard.data[i] == which)
-                LZ_TRY(lzg_env_add(env, s->lists[l].name, lzg_texts_item(texts, i)));
+            if (all || s->lists.data[l].shard.data[i] == which)
+                LZ_TRY(lzg_env_add(env, s->lists.data[l].name, lzg_texts_item(texts, i)));
     }
     return NULL;
 }

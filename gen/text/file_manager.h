@@ -49,22 +49,24 @@ lz_err *lzg_files_add_template(lzg_files *m, const char *name, const lzg_templat
  *     LZ_TRY(lzg_shards_item(&s, key));                    for each item
  *     lz_text_puts(lzg_shards_text(&s, 0), "...");
  *     LZ_TRY(lzg_shards_end(&s, 0));                       one text of its first list */
-enum { LZG_SHARD_LISTS = 8 };
+typedef struct lzg_shard_list {
+    const char *name;
+    lzg_texts texts;
+    LZ_VEC(uint32_t) shard; /* of each text */
+} lzg_shard_list;
 
 typedef struct lzg_shards {
     uint32_t count;
     uint32_t current; /* the shard of the current item */
-    size_t nlists;
-    struct {
-        const char *name;
-        lzg_texts texts;
-        LZ_VEC(uint32_t) shard; /* of each text */
-    } lists[LZG_SHARD_LISTS];
+    LZ_VEC(lzg_shard_list) lists;
 } lzg_shards;
 
 /* The names of the lists follow, and NULL. LZ_ERR_ARG for a count of 0. */
 LZ_MUST_USE
 lz_err *lzg_shards_begin(lzg_shards *s, uint32_t count, ...) __attribute__((sentinel));
+/* One more list, behind the others. */
+LZ_MUST_USE
+lz_err *lzg_shards_list(lzg_shards *s, const char *name);
 void lzg_shards_deinit(lzg_shards *s);
 void lzg_shards_item(lzg_shards *s, lz_str key);
 lz_text *lzg_shards_text(lzg_shards *s, size_t list);

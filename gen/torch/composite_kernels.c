@@ -50,8 +50,7 @@ static const char view_copy[] =
     "  }\n"
     "}\n";
 
-static const char clone_one[] =
-    "  return output.clone(/*memory_format=*/at::MemoryFormat::Contiguous);\n}\n";
+static const char clone_one[] = "  return output.clone(/*memory_format=*/at::MemoryFormat::Contiguous);\n}\n";
 
 static const char clone_each[] =
     " out_clone;\n"
@@ -133,8 +132,8 @@ typedef struct clones {
 } clones;
 
 /* Written arguments are cloned, and the clones passed and returned. */
-static lz_err *put_arguments(lz_arena *a, const lzg_function *target, lzg_bindings args,
-                             lzg_scope *scope, clones *made, lz_text *out)
+static lz_err *put_arguments(lz_arena *a, const lzg_function *target, lzg_bindings args, lzg_scope *scope,
+                             clones *made, lz_text *out)
 {
     size_t n = args.n < target->func->nargs ? args.n : target->func->nargs;
     LZ_TRY(lz_arena_new(a, &made->names, n));
@@ -160,8 +159,8 @@ static lz_err *put_results(lz_arena *a, const lzg_function *target, const lzg_si
     LZ_TRY(lzg_redispatch_make(a, target->func, LZ_STR("output"), &inner));
     lzg_redispatch all = { inner.fresh, made->names, inner.nfresh, made->n };
     if (inner.nfresh + made->n != nreturns)
-        return lz_errf(LZ_ERR_UNSUPPORTED, "%.*s makes %zu results, not %zu",
-                       LZ_FMT(target->func->name.text), inner.nfresh + made->n, nreturns);
+        return lz_errf(LZ_ERR_UNSUPPORTED, "%.*s makes %zu results, not %zu", LZ_FMT(target->func->name.text),
+                       inner.nfresh + made->n, nreturns);
     lz_text_puts(out, "  ");
     LZ_TRY(lzg_put_return(sig->returns, &all, out));
     lz_text_puts(out, "\n}\n");
@@ -170,7 +169,8 @@ static lz_err *put_results(lz_arena *a, const lzg_function *target, const lzg_si
 
 static lz_err *add_symint(lz_arena *a, const lzg_group *g, lz_str *name)
 {
-    return lzg_schema_has_symint(g->out->func) ? lz_arena_printf(a, name, "%.*s_symint", LZ_FMT(*name)) : NULL;
+    return lzg_schema_has_symint(g->out->func) ? lz_arena_printf(a, name, "%.*s_symint", LZ_FMT(*name))
+                                               : NULL;
 }
 
 lz_err *lzg_put_composite_functional(lz_arena *a, const lzg_group *g, lz_text *out)
@@ -183,7 +183,8 @@ lz_err *lzg_put_composite_functional(lz_arena *a, const lzg_group *g, lz_text *o
     if (!g->functional->generated)
         return NULL;
     if (!target)
-        return lz_errf(LZ_ERR_MODEL, "%.*s has no form that writes to call", LZ_FMT(g->functional->func->text));
+        return lz_errf(LZ_ERR_MODEL, "%.*s has no form that writes to call",
+                       LZ_FMT(g->functional->func->text));
     LZ_TRY(lzg_dispatcher_signature(a, g->functional->func, local, plain, &sig));
     LZ_TRY(lzg_dispatcher_signature(a, target->func, local, plain, &called));
     LZ_TRY(add_symint(a, g, &sig.name));

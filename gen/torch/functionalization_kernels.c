@@ -6,16 +6,16 @@
 #include "gen/text/lists.h"
 #include "gen/torch/functionalization_impl.h"
 #include "gen/torch/gen_functionalization_type.h"
-#include "gen/torch/redispatch.h"
 #include "gen/torch/grouped.h"
+#include "gen/torch/redispatch.h"
 
 /* A kernel being printed; texts that appear in several places are made once. */
 typedef struct kernel {
     lz_arena *arena;
     const lzg_ops *ops;
     const lzg_function *f;
-    lzg_sig sig;                    /* f's, named as the kernel */
-    lzg_bindings unwrapped, metas;  /* its arguments, tensors under the names of local variables */
+    lzg_sig sig;                      /* f's, named as the kernel */
+    lzg_bindings unwrapped, metas;    /* its arguments, tensors under the names of local variables */
     lz_str unwraps, meta_conversions; /* the statements that define these */
     lz_text *out;
 } kernel;
@@ -179,8 +179,7 @@ static lz_err *put_is_symbolic(lz_str expr, const lzg_ctype *t, lz_text *out)
         lz_text_deinit(&inner);
         return e;
     }
-    lzg_fill_named(out,
-                   "std::any_of(${x}.begin(), ${x}.end(), [=](auto& arg) { return arg.is_symbolic(); })",
+    lzg_fill_named(out, "std::any_of(${x}.begin(), ${x}.end(), [=](auto& arg) { return arg.is_symbolic(); })",
                    { "x", expr });
     return NULL;
 }
@@ -428,9 +427,10 @@ static lz_err *thread_dtype(kernel *k, lzg_bindings goals, lz_str *exprs)
     for (size_t i = 0; lzg_schema_section(s, LZG_OUT, &outs) == 1 && i < goals.n; i++) {
         lz_str given = exprs[i];
         if (lz_str_is(goals.at[i].name, "dtype"))
-            return lz_arena_printf(k->arena, &exprs[i],
-                                   "%.*s.has_value() ? %.*s : std::optional<at::ScalarType>(%.*s_.scalar_type())",
-                                   LZ_FMT(given), LZ_FMT(given), LZ_FMT(outs->name));
+            return lz_arena_printf(
+                k->arena, &exprs[i],
+                "%.*s.has_value() ? %.*s : std::optional<at::ScalarType>(%.*s_.scalar_type())", LZ_FMT(given),
+                LZ_FMT(given), LZ_FMT(outs->name));
     }
     return lz_errf(LZ_ERR_MODEL, "a cumulative out op has one out argument and a dtype");
 }

@@ -389,8 +389,8 @@ lz_err *lzg_functionalize_single(const lzg_ops *ops, const lzg_function *f)
 {
     const lzg_op_name *name = &f->func->name;
     bool listed = lzg_functionalization_is_exempt(ops, name->text);
-    if (!listed && !lzg_functionalization_is_exempt(ops, name->printed_base) && lzg_functionalization_writes(f->func)
-        && !f->composite_implicit)
+    if (!listed && !lzg_functionalization_is_exempt(ops, name->printed_base)
+        && lzg_functionalization_writes(f->func) && !f->composite_implicit)
         return lz_errf(LZ_ERR_UNSUPPORTED,
                        "%.*s writes, but has no functional form and is no implicit composite",
                        LZ_FMT(name->text));

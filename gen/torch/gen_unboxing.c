@@ -1,5 +1,5 @@
-/* torch-unboxing: functions that take boxed calls apart, and their registration in the runtime of TorchScript:
- * UnboxingFunctions.h and .cpp, RegisterCodegenUnboxedKernels.cpp. */
+/* torch-unboxing: functions that take boxed calls apart, and their registration in the runtime of
+ * TorchScript: UnboxingFunctions.h and .cpp, RegisterCodegenUnboxedKernels.cpp. */
 #include "gen/api/cpp.h"
 #include "gen/api/translate.h"
 #include "gen/api/unboxing.h"
@@ -171,8 +171,7 @@ static lz_err *write_sharded(lzg_job *j, const settings *s, const char *name, co
                              put_fn *put)
 {
     lzg_shards shards;
-    LZ_TRY(
-        lzg_shards_begin(&shards, lz_map_count(&s->selector->operators) >= 100 ? many : 1, list, NULL));
+    LZ_TRY(lzg_shards_begin(&shards, lz_map_count(&s->selector->operators) >= 100 ? many : 1, list, NULL));
     lz_err *e = put_shards(j, s, put, &shards);
     if (!e)
         e = lzg_job_sharded(j, s->files, name, name, NULL, &shards);

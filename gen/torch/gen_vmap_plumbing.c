@@ -149,12 +149,11 @@ static void put_rule_call(const lzg_schema *s, lz_text *out)
 {
     lz_text_puts(out, "batch_rule(");
     for (size_t i = 0; i < s->nargs; i++)
-        lzg_fill_fields(out,
-                        is_unwrapped(s->args[i].type) ? LZ_STR("${comma}${arg}_value, ${arg}_bdim")
-                                                      : LZ_STR("${comma}${arg}"),
-                        (const lzg_field[]){ { "arg", s->args[i].name },
-                                             { "comma", i ? LZ_STR(", ") : LZ_STR("") } },
-                        2);
+        lzg_fill_fields(
+            out,
+            is_unwrapped(s->args[i].type) ? LZ_STR("${comma}${arg}_value, ${arg}_bdim")
+                                          : LZ_STR("${comma}${arg}"),
+            (const lzg_field[]){ { "arg", s->args[i].name }, { "comma", i ? LZ_STR(", ") : LZ_STR("") } }, 2);
     lz_text_puts(out, ");\n");
 }
 
@@ -226,7 +225,8 @@ static lz_err *put_all(lzg_job *j, lz_text *out)
     start = out->len;
     for (size_t i = 0; i < ops->nfunctions; i++) {
         lz_arena_mark mark = lz_arena_save(&j->scratch);
-        LZ_TRY(lzg_job_take(j, lzg_put_vmap_plumbing(&j->scratch, ops->functions[i], out), ops->functions[i]));
+        LZ_TRY(
+            lzg_job_take(j, lzg_put_vmap_plumbing(&j->scratch, ops->functions[i], out), ops->functions[i]));
         lz_arena_rewind(&j->scratch, mark);
     }
     lz_text_puts(out, out->len == start ? "\n" : "");

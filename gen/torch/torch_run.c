@@ -10,6 +10,11 @@ typedef struct lzg_output_list {
     const char *variable, *path;
 } lzg_output_list;
 
+typedef struct lzg_kept {
+    void *what;
+    void (*destroy)(void *what);
+} lzg_kept;
+
 /* ---- reading ---- */
 
 lz_err *lzg_run_path(lzg_run *r, const char *folder, const char *name, const char **out)
@@ -113,6 +118,14 @@ lz_err *lzg_run_selection(lzg_run *r, const char *path, const char *const *names
     LZ_TRY(lzg_run_depend(r, path));
     LZ_TRY(lzg_selector_load(s, path, &r->diag));
     return lzg_diag_error(&r->diag);
+}
+
+lz_err *lzg_run_keep(lzg_run *r, void *what, void (*destroy)(void *what))
+{
+    lz_err *e = lz_vec_push(&r->kept, (lzg_kept){ what, destroy });
+    if (e)
+        destroy(what);
+    return e;
 }
 
 /* ---- indices ---- */
@@ -362,6 +375,9 @@ static void run_deinit(lzg_run *r)
         lzg_files_deinit(r->folders.data[i]);
     for (size_t i = 0; i < r->selectors.len; i++)
         lzg_selector_deinit(r->selectors.data[i]);
+    for (size_t i = r->kept.len; i-- > 0;)
+        r->kept.data[i].destroy(r->kept.data[i].what);
+    lz_vec_deinit(&r->kept);
     lz_vec_deinit(&r->selectors);
     lz_vec_deinit(&r->jobs);
     lz_vec_deinit(&r->folders);

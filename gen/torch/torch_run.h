@@ -70,6 +70,7 @@ struct lzg_run {
     LZ_VEC(lzg_job *) jobs;
     LZ_VEC(lzg_selector *) selectors;
     LZ_VEC(struct lzg_output_list) lists;
+    LZ_VEC(struct lzg_kept) kept;
     lz_map templates;
     lz_lock lock; /* of record, templates */
 };
@@ -98,6 +99,10 @@ LZ_MUST_USE lz_err *lzg_run_folder(lzg_run *r, const char *folder, lzg_files **o
 /* A file gets the list of files' outputs, for CMake; also in a dry run. Its path is `path` with the prefix
  * before the file's name, and the list is named so, without a suffix. */
 LZ_MUST_USE lz_err *lzg_run_list(lzg_run *r, const lzg_files *files, const char *prefix, const char *path);
+
+/* Something that jobs use: `destroy` is called with it at the end of the run. Also after an error it belongs
+ * to the run. */
+LZ_MUST_USE lz_err *lzg_run_keep(lzg_run *r, void *what, void (*destroy)(void *what));
 
 /* The index of a key; without a kernel for that key anywhere, an empty one whose key is Undefined, as in
  * torchgen. Its kernels are found with lzg_index_kernel_of. */

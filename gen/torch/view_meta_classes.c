@@ -81,7 +81,8 @@ static lz_err *put_constructor(const class_text *c)
                    { "several", truth(c->meta.multi_output) }, { "strided", truth(c->meta.as_strided) },
                    { "index", c->meta.multi_output ? LZ_STR("out_index") : LZ_STR("0") });
     for (size_t i = 0; i < c->meta.attributes.n; i++)
-        lzg_fill_named(c->out, "${comma}        ${name}(${expr})", { "comma", i ? LZ_STR(",\n") : LZ_STR("") },
+        lzg_fill_named(c->out, "${comma}        ${name}(${expr})",
+                       { "comma", i ? LZ_STR(",\n") : LZ_STR("") },
                        { "name", c->meta.attributes.at[i].what.name }, { "expr", exprs[i] });
     lz_text_puts(c->out, " {}\n\n");
     return NULL;
@@ -119,8 +120,8 @@ static lz_err *put_class(const class_text *c)
                            "  FUNCTIONALIZATION_VIEWMETA_SERIALIZABLE_TUPLE(\n"),
                     &name, 1);
     put_tuple_types(c);
-    lzg_fill_fields(
-        c->out, LZ_STR(");\n\n  ${class}(const SerializableTuple& tpl)\n      : ${class}("), &name, 1);
+    lzg_fill_fields(c->out, LZ_STR(");\n\n  ${class}(const SerializableTuple& tpl)\n      : ${class}("),
+                    &name, 1);
     put_from_tuple(c);
     lz_text_puts(c->out, ") {}\n\n");
     LZ_TRY(put_constructor(c));

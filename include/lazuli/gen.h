@@ -135,6 +135,18 @@ typedef struct lzg_torch_options {
 
 LZ_MUST_USE lz_err *lzg_torch(const lzg_torch_options *o, lzg_torch_report *out);
 
+/* `lazuli gen torch-autograd`: tools/autograd. All texts but the last two are required. */
+typedef struct lzg_torch_autograd_options {
+    const char *native, *tags; /* the operator file, and the tags that operators may have */
+    const char *derivatives;   /* the folder of derivatives.yaml and deprecated.yaml */
+    const char *templates, *install_dir;
+    const char *subset; /* libtorch, pybindings or python; NULL: all three */
+    const char *op_selection_yaml_path;
+    bool disable_autograd;
+} lzg_torch_autograd_options;
+
+LZ_MUST_USE lz_err *lzg_torch_autograd(const lzg_torch_autograd_options *o, lzg_torch_report *out);
+
 /* `lazuli gen torch-view-meta`: Python bindings of the classes that remember views */
 typedef struct lzg_torch_view_meta_options {
     const char *native, *tags; /* files */
@@ -162,6 +174,53 @@ typedef struct lzg_torch_static_runtime_options {
 
 LZ_MUST_USE lz_err *lzg_torch_static_runtime(const lzg_torch_static_runtime_options *o,
                                              lzg_torch_report *out);
+
+/* `lazuli gen torch-upgraders`: torchgen.operator_versions.gen_mobile_upgraders */
+typedef struct lzg_torch_upgraders_options {
+    const char *bytecode; /* upgraders and versions, as JSON or YAML */
+    const char *install_dir;
+} lzg_torch_upgraders_options;
+
+LZ_MUST_USE lz_err *lzg_torch_upgraders(const lzg_torch_upgraders_options *o, lzg_torch_report *out);
+
+/* `lazuli gen torch-backend-stubs`: torchgen.gen_backend_stubs */
+typedef struct lzg_torch_backend_stubs_options {
+    const char *source_path; /* the folder ATen, with native/ and templates/ */
+    const char *source_yaml, *output_dir, *impl_path;
+    bool dry_run;
+} lzg_torch_backend_stubs_options;
+
+LZ_MUST_USE lz_err *lzg_torch_backend_stubs(const lzg_torch_backend_stubs_options *o, lzg_torch_report *out);
+
+/* `lazuli gen torch-schema`: torchgen.gen_schema_utils, a schema from the values of one call. A value is
+ * tensor, symint, symbool, graph, object(CLASS), a number, true or false, a text in quotes, or a list of such
+ * values of one type, [1, 2]. The schema goes to out, NUL-terminated; LZ_ERR_LIMIT if it is too long. */
+typedef struct lzg_torch_schema_options {
+    const char *name;
+    const char *const *inputs;  /* "NAME=VALUE" */
+    const char *const *outputs; /* "VALUE" */
+} lzg_torch_schema_options;
+
+LZ_MUST_USE lz_err *lzg_torch_schema(const lzg_torch_schema_options *o, char *out, size_t size);
+
+/* `lazuli gen torch-lazy`: gen_lazy_tensor.run_gen_lazy_tensor, with its parameters' names. The first three
+ * texts are required. */
+typedef struct lzg_torch_lazy_options {
+    const char *source_path; /* the folder ATen, with native/ and templates/ */
+    const char *source_yaml; /* the backend's file */
+    const char *output_dir;
+    const char *impl_path; /* a C++ file with the kernels that are written by hand, to be checked */
+    const char *node_base, *node_base_hdr, *tensor_class, *tensor_class_hdr, *shape_inference_hdr;
+    const char *backend_name, *backend_namespace;
+    const char *get_tensorlist, *get_tensor_or_wrap_number, *try_get_tensor, *metrics_counter, *create_tensor;
+    const char *create_aten_from_ltc_tensor, *tuple_aten_from_ltc_tensors;
+    const char *lazy_value_class, *lazy_tensor_ptr, *get_device_fn;
+    bool gen_ts_lowerings; /* nodes lower themselves to TorchScript */
+    bool build_in_tree, per_operator_headers, gen_forced_fallback_code, create_from_first_tensor;
+    bool no_lazy_shape, dry_run;
+} lzg_torch_lazy_options;
+
+LZ_MUST_USE lz_err *lzg_torch_lazy(const lzg_torch_lazy_options *o, lzg_torch_report *out);
 
 #ifdef __cplusplus
 }
