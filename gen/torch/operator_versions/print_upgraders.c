@@ -106,7 +106,7 @@ static const char operators_template[] =
 /* Appends the pattern with its fields, arranged by lines. */
 static lz_err *expand(lz_arena *a, const char *pattern, const lzg_field *fields, size_t n, lz_text *out)
 {
-    const lzg_template t = { lz_str_of(pattern), NULL };
+    const lzg_template t = { .text = lz_str_of(pattern) };
     lz_err *e = NULL;
     lzg_env env;
     lzg_env_init(&env, a);
@@ -192,14 +192,13 @@ static lz_err *make_function(lz_arena *a, const lzg_upgrader *u, lz_str *out)
     lz_str instructions, constants, types, registers;
     lz_text t = { 0 };
     LZ_TRY(make_list(a, u, put_instructions, instructions_template, NULL, &instructions));
-    LZ_TRY(make_list(a, u, put_constants, constants_template,
-                     "std::vector<c10::IValue>(), // constants list", &constants));
-    LZ_TRY(
-        make_list(a, u, put_types, types_template, "std::vector<c10::TypePtr>(), // types list", &types));
+    LZ_TRY(make_list(a, u, put_constants, constants_template, "std::vector<c10::IValue>(), // constants list",
+                     &constants));
+    LZ_TRY(make_list(a, u, put_types, types_template, "std::vector<c10::TypePtr>(), // types list", &types));
     LZ_TRY(lz_arena_printf(a, &registers, "%u", (unsigned)u->registers));
     const lzg_field fields[] = {
-        { "name", u->name },       { "instructions", instructions }, { "constants", constants },
-        { "types", types }, { "registers", registers },
+        { "name", u->name }, { "instructions", instructions }, { "constants", constants },
+        { "types", types },  { "registers", registers },
     };
     return saved(a, expand(a, function_template, fields, 5, &t), &t, out);
 }
