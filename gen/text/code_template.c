@@ -246,7 +246,7 @@ static bool read_hole(lz_str s, size_t i, hole *out)
 
 static lz_err *missing(const lzg_template *t, size_t at_byte, lz_str name)
 {
-    lz_loc loc = { t->file, 1, 1 };
+    lz_loc loc = { t->path ? t->path : t->file, 1, 1 };
     for (size_t i = 0; i < at_byte; i++) {
         loc.line += t->text.ptr[i] == '\n';
         loc.col = t->text.ptr[i] == '\n' ? 1 : loc.col + 1;

@@ -51,7 +51,8 @@ lz_err *lzg_env_merge(lzg_env *env, const lzg_env *from);
 
 typedef struct lzg_template {
     lz_str text;
-    const char *file; /* for messages */
+    const char *file; /* its name: for the comment in files made from it */
+    const char *path; /* for messages; NULL: file */
 } lzg_template;
 
 /* LZ_ERR_NOT_FOUND at its place for a name that env lacks. */

@@ -19,7 +19,7 @@ bool lzg_diag_any(const lzg_diag *d)
 
 static lz_err *record(lzg_diag *d, const lz_err *e, lz_loc at, lz_str context)
 {
-    lzg_finding f = { .code = lz_err_code(e), .loc = lz_err_loc(e).line ? lz_err_loc(e) : at };
+    lzg_finding f = { .code = lz_err_code(e), .loc = lz_err_loc(e).file ? lz_err_loc(e) : at };
     lz_str file;
     LZ_TRY(lz_arena_copy(&d->arena, lz_str_of(lz_err_text(e)), &f.reason));
     LZ_TRY(lz_arena_copy(&d->arena, context, &f.context));
@@ -68,8 +68,10 @@ void lzg_diag_print(const lzg_diag *d, lz_text *out)
 {
     for (size_t i = 0; i < d->found.len; i++) {
         const lzg_finding *f = &d->found.data[i];
-        if (f->loc.file && *f->loc.file)
+        if (f->loc.line)
             lz_text_printf(out, "%s:%d:%d: ", f->loc.file, f->loc.line, f->loc.col);
+        else if (f->loc.file && *f->loc.file)
+            lz_text_printf(out, "%s: ", f->loc.file);
         lz_text_printf(out, "%.*s\n", LZ_FMT(f->reason));
         if (f->context.len)
             lz_text_printf(out, "    %.*s\n", LZ_FMT(f->context));

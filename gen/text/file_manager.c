@@ -248,14 +248,20 @@ static lz_err *make_folder(char *path)
 
 /* The file is tried first, because its folder nearly always exists. Nothing is synced: the next run
  * makes a file again that was lost in a power cut. */
+static lz_err *create_or_update(const char *path, lz_str text, bool *out)
+{
+    LZ_TRY(lz_file_create(path, text, 0666, out));
+    return *out ? NULL : lz_file_update(path, text, 0666, LZ_FILE_NO_SYNC, out);
+}
+
 static lz_err *update(char *path, lz_str text, bool *out)
 {
-    lz_err *e = lz_file_update(path, text, 0666, LZ_FILE_NO_SYNC, out);
+    lz_err *e = create_or_update(path, text, out);
     if (lz_err_code(e) != LZ_ERR_NOT_FOUND)
         return e;
     lz_err_free(e);
     LZ_TRY(make_folder(path));
-    return lz_file_update(path, text, 0666, LZ_FILE_NO_SYNC, out);
+    return create_or_update(path, text, out);
 }
 
 lz_err *lzg_file_write(const char *path, lz_str text, bool *out)

@@ -3,6 +3,7 @@
 #include "gen/text/utils.h"
 #include "gen/torch/dest/native_functions.h"
 #include "gen/torch/gen_functions.h"
+#include "gen/torch/gen_key_headers.h"
 #include "gen/torch/gen_meta.h"
 #include "gen/torch/gen_operators.h"
 #include "gen/torch/gen_per_operator_headers.h"
@@ -202,6 +203,17 @@ static lz_err *fill_native_functions(lzg_job *j, const lzg_torch_settings *s, lz
     return lzg_env_texts(env, "NativeFunctions_declarations", items);
 }
 
+static lz_err *fill_aot_stubs(lzg_job *j, const lzg_torch_settings *s, lzg_env *env)
+{
+    lzg_texts *items;
+    LZ_TRY(lzg_job_texts(j, &items));
+    for (size_t i = 0; i < s->aot.n; i++) {
+        LZ_TRY(lzg_put_aot_stub_declaration(&j->arena, &s->aot.at[i], &items->text));
+        LZ_TRY(lzg_texts_end(items));
+    }
+    return lzg_env_texts(env, "native_aot_stub_declarations", items);
+}
+
 #define FOLDER(name) offsetof(lzg_torch_settings, name)
 static const lzg_torch_file aggregated[] = {
     { "NativeMetaFunctions.h", FOLDER(cpu), 2, fill_meta_functions },
@@ -216,6 +228,7 @@ static const lzg_torch_file always[] = {
     { "TensorBody.h", FOLDER(core), 10, fill_tensor_body },
     { "RedispatchFunctions.h", FOLDER(cpu), 40, fill_redispatch },
     { "RegistrationDeclarations.h", FOLDER(cpu), 10, fill_registrations },
+    { "NativeAotStubs.h", FOLDER(cpu), 1, fill_aot_stubs },
     { "aten_interned_strings.h", FOLDER(core), 2, fill_strings },
     { "enum_tag.h", FOLDER(headeronly), 1, fill_tags },
     { 0 },
@@ -224,6 +237,7 @@ static const lzg_torch_file always[] = {
 lz_err *lzg_plan_headers(lzg_torch_settings *s)
 {
     LZ_TRY(s->o->per_operator_headers ? lzg_plan_per_operator_headers(s) : lzg_torch_plan(s, aggregated));
+    LZ_TRY(lzg_plan_key_headers(s));
     LZ_TRY(lzg_plan_vmap_plumbing(s));
     return lzg_torch_plan(s, always);
 }

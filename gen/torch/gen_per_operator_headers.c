@@ -102,8 +102,9 @@ static lz_err *fill_native(root_job *r)
         LZ_TRY(lzg_env_text(&r->env, "extra_includes", include));
     else
         LZ_TRY(lzg_env_list(&r->env, "extra_includes"));
-    LZ_TRY(lzg_put_namespaced_kernels(&r->j->scratch, &r->j->run->ops, r->root->grouped, r->root->ngrouped,
-                                      r->items));
+    lz_err *e = lzg_put_namespaced_kernels(&r->j->scratch, &r->j->run->ops, r->root->grouped,
+                                           r->root->ngrouped, r->items);
+    LZ_TRY(lzg_job_take(r->j, e, r->root->f[0]));
     return lzg_env_texts(&r->env, "native_function_declarations", r->items);
 }
 
@@ -142,7 +143,7 @@ static lz_err *write_roots(lzg_job *j, const void *arg)
     for (size_t i = 0; !e && i < job->n; i++) {
         lz_arena_mark mark = lz_arena_save(&j->scratch);
         r.root = &job->first[i];
-        e = lzg_job_take(j, write_root(&r), r.root->f[0]);
+        e = write_root(&r);
         lzg_env_deinit(&r.env);
         lz_arena_rewind(&j->scratch, mark);
     }

@@ -1,5 +1,6 @@
 #include "gen/torch/gen_register_files.h"
 #include "gen/text/utils.h"
+#include "gen/torch/c_shim_files.h"
 #include "gen/torch/dest/native_functions.h"
 #include "gen/torch/dest/register_dispatch_key.h"
 #include "gen/torch/dest/ufunc_kernel.h"
@@ -25,20 +26,6 @@ static bool is_key(lzg_dispatch_key key, const char *name)
 }
 
 /* ---- headers ---- */
-
-static const char cuda_headers[] = "#include <c10/cuda/CUDAGuard.h>\n"
-                                   "#include <ATen/cuda/ATenCUDAGeneral.h>\n"
-                                   "#include <ATen/cuda/CUDADevice.h>\n"
-                                   "#include <ATen/cuda/CUDAContext.h>";
-static const char hip_headers[] = "#include <c10/hip/HIPGuard.h>\n"
-                                  "#include <ATen/hip/ATenHIPGeneral.h>\n"
-                                  "#include <ATen/hip/HIPDevice.h>\n"
-                                  "#include <ATen/hip/HIPContext.h>";
-
-static const char *extra_cuda_headers(bool rocm)
-{
-    return rocm ? hip_headers : cuda_headers;
-}
 
 /* Whether a group has anything to register: a kernel, or one that is made from its meta function. */
 static bool is_registered(const register_job *r, const lzg_grouped *g)
@@ -120,8 +107,10 @@ static lz_err *add_whole_headers(lzg_job *j, const register_job *r, lzg_env *env
 static lz_err *fill_base(lzg_job *j, const register_job *r, lzg_env *env)
 {
     const lzg_torch_options *o = r->s->o;
-    const lzg_register_options how = { .per_operator_headers = o->per_operator_headers, .rocm = o->rocm };
-    const char *cuda = lzg_dispatch_key_is_cuda(r->key) ? extra_cuda_headers(o->rocm) : "";
+    const lzg_register_options how = { .per_operator_headers = o->per_operator_headers,
+                                       .rocm = o->rocm,
+                                       .has_native_aot = lzg_aot_has_key(&r->s->aot, r->key) };
+    const char *cuda = lzg_dispatch_key_is_cuda(r->key) ? lzg_cuda_headers(o->rocm) : "";
     LZ_TRY(lzg_env_text(env, "extra_cuda_headers", lz_str_of(cuda)));
     LZ_TRY(lzg_env_text(env, "external_backend_headers", LZ_STR("")));
     LZ_TRY(lzg_env_list(env, "dispatch_headers"));
@@ -133,13 +122,27 @@ static lz_err *fill_base(lzg_job *j, const register_job *r, lzg_env *env)
     return o->per_operator_headers ? add_operator_headers(j, r, env) : add_whole_headers(j, r, env);
 }
 
+/* A structured operator with a kernel compiled ahead of time tries that first. */
+static lz_err *consult_aot(const void *context, const lzg_group *g, lz_str args, lz_text *out, bool *found)
+{
+    const register_job *r = context;
+    const lzg_aot_declaration *d = lzg_aot_find(&r->s->aot, g, r->key);
+    *found = d != NULL;
+    if (d)
+        lzg_put_aot_consultation(d, args, out);
+    return lz_text_check(out);
+}
+
 static lz_err *put_definitions(lzg_job *j, const register_job *r, const lzg_register_file *file,
                                lzg_shards *shards)
 {
     const lzg_ops *ops = &j->run->ops;
-    const lzg_registrar registrar = {
-        .arena = &j->scratch, .index = r->index, .key = r->key, .selector = r->s->selector
-    };
+    const lzg_registrar registrar = { .arena = &j->scratch,
+                                      .index = r->index,
+                                      .key = r->key,
+                                      .selector = r->s->selector,
+                                      .consult = consult_aot,
+                                      .context = r };
     for (size_t i = 0; i < ops->ngrouped; i++) {
         const lzg_grouped *g = &ops->grouped[i];
         lz_arena_mark mark = lz_arena_save(&j->scratch);

@@ -1,5 +1,6 @@
 #include "gen/torch/gen_sources.h"
 #include "gen/emit/c_text.h"
+#include "gen/torch/c_shim_files.h"
 #include "gen/torch/gen_functionalization_files.h"
 #include "gen/torch/gen_operators.h"
 #include "gen/torch/gen_register_files.h"
@@ -64,10 +65,24 @@ static lz_err *fill_nothing(lzg_job *j, const lzg_torch_settings *s, lzg_env *en
     return NULL;
 }
 
+/* ---- stubs of native AOT ---- */
+
+static lz_err *fill_aot_stubs(lzg_job *j, const lzg_torch_settings *s, lzg_env *env)
+{
+    lzg_texts *items;
+    LZ_TRY(lzg_job_texts(j, &items));
+    for (size_t i = 0; i < s->aot.n; i++) {
+        lzg_put_aot_stub_definition(&s->aot.at[i], &items->text);
+        LZ_TRY(lzg_texts_end(items));
+    }
+    return lzg_env_texts(env, "native_aot_stub_definitions", items);
+}
+
 #define FOLDER(name) offsetof(lzg_torch_settings, name)
 static const lzg_torch_file fixed[] = {
     { "Functions.cpp", FOLDER(cpu), 1, fill_nothing },
     { "TensorMethods.cpp", FOLDER(core), 1, fill_nothing },
+    { "NativeAotStubs.cpp", FOLDER(cpu), 1, fill_aot_stubs },
     { 0 },
 };
 
@@ -75,6 +90,7 @@ lz_err *lzg_plan_sources(lzg_torch_settings *s)
 {
     LZ_TRY(lzg_run_add(s->run, 50, operators, s));
     LZ_TRY(lzg_plan_registration(s));
+    LZ_TRY(lzg_plan_c_shims(s));
     LZ_TRY(lzg_plan_register_dispatch_key(s));
     LZ_TRY(lzg_plan_functionalization(s));
     return lzg_torch_plan(s, fixed);

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "gen/torch/dest/native_functions.h"
+#include "gen/torch/gen_declarations_yaml.h"
 #include "gen/torch/gen_headers.h"
 #include "gen/torch/gen_sources.h"
 #include "gen/torch/torch_commands.h"
@@ -45,7 +46,7 @@ static const lzg_option options[] = {
     { "--update-aoti-c-shim", 0, LZG_FLAG, false, AT(update_aoti_c_shim), NULL, NULL,
       "writes the headers of C shims, which otherwise may not change", NULL },
     { "--extend-aoti-c-shim", 0, LZG_FLAG, false, AT(extend_aoti_c_shim), NULL, NULL,
-      "the C shims are those of other operators than the ones listed", NULL },
+      "for operators outside of the tree: composite kernels get no C shims", NULL },
     { 0 },
 };
 
@@ -210,6 +211,16 @@ static lz_err *set_selectors(lzg_torch_settings *s)
     return o->force_schema_registration ? lzg_run_selection(s->run, NULL, NULL, &s->schema_selector) : NULL;
 }
 
+/* ---- native AOT ---- */
+
+static lz_err *set_aot(lzg_torch_settings *s)
+{
+    const char *folder = s->o->native_aot_ops_dir;
+    if (!folder)
+        LZ_TRY(lzg_run_path(s->run, s->o->source_path, "../../../torch/_native/ops", &folder));
+    return lzg_aot_load(s->run, folder, &s->aot);
+}
+
 /* ---- folders ---- */
 
 lzg_files *lzg_torch_files(const lzg_torch_settings *s, lzg_dispatch_key key)
@@ -300,12 +311,15 @@ static lz_err *plan(lzg_run *r, const void *o)
     LZ_TRY(set_selectors(s));
     LZ_TRY(lzg_check_cpu_dll_kernels(&r->ops));
     LZ_TRY(lzg_roots_make(&r->arena, &r->ops, &s->roots));
+    LZ_TRY(set_aot(s));
     LZ_TRY(set_folders(s));
     LZ_TRY(set_static_dispatch(s));
     if (generates(s->o, "sources"))
         LZ_TRY(lzg_plan_sources(s));
     if (generates(s->o, "headers"))
         LZ_TRY(lzg_plan_headers(s));
+    if (generates(s->o, "declarations_yaml"))
+        LZ_TRY(lzg_plan_declarations(s));
     return list_files(s);
 }
 

@@ -5,6 +5,7 @@
 #ifndef LZG_GEN_TORCH_H
 #define LZG_GEN_TORCH_H
 
+#include "gen/torch/native_aot.h"
 #include "gen/torch/roots.h"
 #include "gen/torch/torch_run.h"
 
@@ -25,6 +26,7 @@ struct lzg_torch_settings {
     lzg_keys functions_keys;             /* that get direct functions: at::cpu::add */
     lzg_keys aoti_keys;                  /* LZG_KEY_NONE: through the dispatcher */
     lzg_roots roots;
+    lzg_aot aot;
     const lzg_backend_index **static_dispatch;
     size_t nstatic_dispatch;
     lzg_files *core, *cpu, *cpu_vec, *cuda, *xpu, *ops, *aoti, *headeronly; /* xpu: or NULL */

@@ -55,18 +55,15 @@ lz_err *lzg_run_yaml(lzg_run *r, lz_arena *a, const char *path, const lzg_yaml *
 
 static lz_err *load_template(lzg_run *r, const char *name, lzg_template **out)
 {
-    char *path, *text;
+    char *text;
     size_t len;
     lz_str copy;
-    LZ_TRY(lz_path_join(r->o.templates, name, &path));
-    lz_err *e = r->record ? lzg_record_input(r->record, path) : NULL;
-    if (!e)
-        e = lz_file_read(path, LZG_YAML_BYTES, &len, &text);
-    lz_mem_free(path);
-    LZ_TRY(e);
-    e = lz_arena_new(&r->arena, out, 1);
-    if (!e)
-        e = lz_arena_copy(&r->arena, (lz_str){ text, len }, &(*out)->text);
+    LZ_TRY(lz_arena_new(&r->arena, out, 1));
+    LZ_TRY(lzg_run_path(r, r->o.templates, name, &(*out)->path));
+    if (r->record)
+        LZ_TRY(lzg_record_input(r->record, (*out)->path));
+    LZ_TRY(lz_file_read((*out)->path, LZG_YAML_BYTES, &len, &text));
+    lz_err *e = lz_arena_copy(&r->arena, (lz_str){ text, len }, &(*out)->text);
     lz_mem_free(text);
     LZ_TRY(e);
     LZ_TRY(lz_arena_copy(&r->arena, lz_str_of(name), &copy));

@@ -166,6 +166,43 @@ typedef struct lzg_torch_unboxing_options {
 
 LZ_MUST_USE lz_err *lzg_torch_unboxing(const lzg_torch_unboxing_options *o, lzg_torch_report *out);
 
+/* `lazuli gen torch-static-runtime`: torchgen.static_runtime.gen_static_runtime_ops */
+typedef struct lzg_torch_static_runtime_options {
+    const char *source_path;
+    const char *generated_ops_cpp_path, *generated_ops_test_cpp_path; /* the two files */
+} lzg_torch_static_runtime_options;
+
+LZ_MUST_USE lz_err *lzg_torch_static_runtime(const lzg_torch_static_runtime_options *o,
+                                             lzg_torch_report *out);
+
+/* `lazuli gen torch-upgraders`: torchgen.operator_versions.gen_mobile_upgraders */
+typedef struct lzg_torch_upgraders_options {
+    const char *bytecode; /* upgraders and versions, as JSON or YAML */
+    const char *install_dir;
+} lzg_torch_upgraders_options;
+
+LZ_MUST_USE lz_err *lzg_torch_upgraders(const lzg_torch_upgraders_options *o, lzg_torch_report *out);
+
+/* `lazuli gen torch-backend-stubs`: torchgen.gen_backend_stubs */
+typedef struct lzg_torch_backend_stubs_options {
+    const char *source_path; /* the folder ATen, with native/ and templates/ */
+    const char *source_yaml, *output_dir, *impl_path;
+    bool dry_run;
+} lzg_torch_backend_stubs_options;
+
+LZ_MUST_USE lz_err *lzg_torch_backend_stubs(const lzg_torch_backend_stubs_options *o, lzg_torch_report *out);
+
+/* `lazuli gen torch-schema`: torchgen.gen_schema_utils, a schema from the values of one call. A value is
+ * tensor, symint, symbool, graph, object(CLASS), a number, true or false, a text in quotes, or a list of such
+ * values of one type, [1, 2]. The schema goes to out, NUL-terminated; LZ_ERR_LIMIT if it is too long. */
+typedef struct lzg_torch_schema_options {
+    const char *name;
+    const char *const *inputs;  /* "NAME=VALUE" */
+    const char *const *outputs; /* "VALUE" */
+} lzg_torch_schema_options;
+
+LZ_MUST_USE lz_err *lzg_torch_schema(const lzg_torch_schema_options *o, char *out, size_t size);
+
 /* `lazuli gen torch-lazy`: gen_lazy_tensor.run_gen_lazy_tensor, with its parameters' names. The first three
  * texts are required. */
 typedef struct lzg_torch_lazy_options {

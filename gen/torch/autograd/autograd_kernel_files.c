@@ -158,7 +158,7 @@ static lz_err *add_shards(lzg_job *j, const lzg_autograd_settings *s, const char
 static lz_err *variable_type_shards(lzg_job *j, const lzg_autograd_settings *s, lzg_names keys, lz_text *text)
 {
     lzg_shards shards;
-    const lzg_template t = { lz_text_view(text), "templates/VariableType.cpp" };
+    const lzg_template t = { .text = lz_text_view(text), .file = "templates/VariableType.cpp" };
     lz_err *e = begin_variable_shards(j, keys, &shards);
     if (!e)
         e = fill_shards(j, s, print_variable_kernels, &shards);
