@@ -228,7 +228,8 @@ static int by_first_name(const void *a, const void *b)
 }
 
 /* The entries that are mappings of some names, sorted by their first name. */
-static lz_err *sort_upgraders(reader *r, const lzg_yaml *list, const lzg_yaml ***out, size_t *n, size_t *names)
+static lz_err *sort_upgraders(reader *r, const lzg_yaml *list, const lzg_yaml ***out, size_t *n,
+                              size_t *names)
 {
     *n = *names = 0;
     LZ_TRY(lz_arena_new(r->arena, out, list->len));
