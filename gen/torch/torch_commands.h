@@ -9,8 +9,8 @@
 #define LZG_TORCH_COMMANDS(X)                                                                                \
     X(torch)                                                                                                 \
     X(torch_autograd)                                                                                        \
-    X(torch_lazy) X(torch_view_meta) X(torch_unboxing) X(torch_static_runtime) X(torch_upgraders)            \
-        X(torch_backend_stubs)
+    X(torch_lazy)                                                                                            \
+    X(torch_view_meta) X(torch_unboxing) X(torch_static_runtime) X(torch_upgraders) X(torch_backend_stubs)
 
 #define X(name) extern const lzg_command lzg_command_##name;
 LZG_TORCH_COMMANDS(X)

@@ -114,7 +114,7 @@ static lz_err *test_refusals(void)
         { "versions: {}\nupgraders: {}", "u:2:12: upgraders is a list, not a mapping" },
         { "versions: {}\nupgraders: [5]", "an entry of upgraders is a mapping, not an integer" },
         { "versions: {}\nupgraders: [{}]", "an entry of upgraders has a name" },
-        { CASE("[[RET, 0, 0]]", "[]", "[]", "0") "- u: 5\n", "u:8:3: there are two upgraders 'u'" },
+        { CASE("[[RET, 0, 0]]", "[]", "[]", "0") "- u: 5\n", "u:9:3: there are two upgraders 'u'" },
         { "versions: {a: [{bumped_at_version: 3, upgrader_name: u}]}\nupgraders: []",
           "there is no upgrader 'u'" },
         { "versions: {a: [{bumped_at_version: 0, upgrader_name: u}]}\nupgraders: []",
