@@ -1,6 +1,6 @@
 #!/bin/sh
 # torch_files.sh BUILD SOURCE: `lazuli gen torch...` writes for the operators and templates of test/gen/torch what the original
-# wrote (test/data/oracle/torch_files.tar.gz, made by test/gen/torch/record.py): the configurations of configs.txt, byte for byte.
+# wrote (test/data/oracle, made by test/gen/torch/record.py): the configurations of configs.txt and autograd.txt, byte for byte.
 set -eu
 
 gen=$1/lazuli-gen
@@ -17,7 +17,11 @@ fail() {
 }
 
 mkdir wanted
-tar xzf "$2/test/data/oracle/torch_files.tar.gz" -C wanted
+for name in torch_files torch_autograd; do
+    tar xzf "$2/test/data/oracle/$name.tar.gz" -C wanted
+    cat wanted/MANIFEST >>all
+done
+mv all wanted/MANIFEST
 cp -r "$here" tree
 cd tree
 
@@ -38,7 +42,7 @@ check() { # CONFIG
 }
 
 config=
-while read -r word rest; do
+cat configs.txt autograd.txt | while read -r word rest; do
     case $word in
     config) config=$rest ;;
     lazuli)
@@ -48,12 +52,12 @@ while read -r word rest; do
         check "$config"
         ;;
     esac
-done <configs.txt
+done
 
 # Again: nothing to do. A changed and a deleted file come back.
 rm -rf out
 stubs() {
-    "$gen" torch-backend-stubs --source-path aten -s backend/toy.yaml -o out/stubs "$@"
+    "$gen" torch-backend-stubs --source-path aten -s backend/toy.yaml -o out/stubs
 }
 stubs >log
 find out -exec touch -d '2001-01-01' {} +
@@ -100,14 +104,76 @@ sed 's/^    SparseCPU: add_sparse$/    Meta: add_meta/' "$here/aten/native/nativ
 refused "the Meta kernel of a structured operator is made, not named" torch -s aten -d out --aoti-install-dir out/aoti
 cp "$here/aten/native/native_functions.yaml" aten/native
 
+# Kernels of autograd and of lazy backends.
+autograd() { # DERIVATIVES OPTIONS...
+    where=$1
+    shift
+    "$gen" torch-autograd --native tools/autograd/native_functions.yaml --tags aten/native/tags.yaml \
+        --derivatives "$where" --templates tools/autograd/templates --install-dir out "$@"
+}
+lazy() { # YAML OPTIONS...
+    yaml=$1
+    shift
+    "$gen" torch-lazy --source-path aten --source-yaml "$yaml" --output-dir out "$@"
+}
+refused_by() { # WHY FUNCTION ARGUMENTS...
+    why=$1
+    rm -rf out
+    status=0
+    shift
+    "$@" >log 2>&1 || status=$?
+    [ "$status" = 1 ] || fail "status $status, not 1: $* ($(cat log))"
+    grep -q -- "$why" log || fail "refused, but not for '$why': $(cat log)"
+    [ ! -e out ] || fail "refused, but something was written: $*"
+}
+mkdir bad
+cp tools/autograd/*.yaml bad
+refused_by "nowhere/derivatives.yaml" autograd nowhere
+refused_by "nosuch.yaml" autograd tools/autograd --op-selection-yaml-path nosuch.yaml
+sed 's/^  other: grad_two \* self$/  other: grad_two * self.sizes()/' tools/autograd/derivatives.yaml >bad/derivatives.yaml
+refused_by "bad/derivatives.yaml:.*use sym_sizes()" autograd bad
+refused_by "use sym_sizes()" autograd bad --subset pybindings
+cp tools/autograd/derivatives.yaml bad
+sed 's/^  aten: max(self, dim, keepdim)$/  aten: max(self, keepdim, dim)/' tools/autograd/deprecated.yaml >bad/deprecated.yaml
+refused_by "bad/deprecated.yaml" autograd bad
+autograd bad --subset libtorch >log
+sed 's/^- name: _foreach_pow/- name: _foreach_how/' tools/autograd/derivatives.yaml >bad/derivatives.yaml
+refused_by "_foreach_how" autograd bad
+cp tools/autograd/*.yaml bad
+mv tools/autograd/templates/ViewFuncs.h kept
+refused_by "ViewFuncs.h" autograd tools/autograd
+autograd tools/autograd --subset pybindings >log
+mv kept tools/autograd/templates/ViewFuncs.h
+echo '${no_such_value}' >>tools/autograd/templates/TraceType.cpp
+refused_by "TraceType.cpp:.*no_such_value" autograd tools/autograd
+autograd tools/autograd --disable-autograd >log
+grep -v compute_shape_pair lazy/shapes.h >bad/shapes.h
+refused_by "bad/shapes.h:.*a shape inference function is missing" lazy lazy/backend.yaml --shape-inference-hdr bad/shapes.h
+grep -q "compute_shape_pair(const at::Tensor & self, int64_t k);" log || fail "the expected declaration is missing: $(cat log)"
+refused_by "a shape inference function is missing" lazy lazy/backend.yaml --shape-inference-hdr bad/shapes.h --dry-run
+refused_by "nowhere.h" lazy lazy/backend.yaml --shape-inference-hdr nowhere.h
+refused_by "nowhere.cpp" lazy lazy/backend.yaml --shape-inference-hdr lazy/shapes.h --impl-path nowhere.cpp
+sed 's/::fill_(/::fil_(/' lazy/kernels.cpp >bad/kernels.cpp
+refused_by "LazyNativeFunctions::fill_ is defined 0 times" \
+    lazy lazy/backend.yaml --shape-inference-hdr lazy/shapes.h --impl-path bad/kernels.cpp
+refused_by "join(Tensor\[\] tensors" lazy lazy/backend.yaml --shape-inference-hdr lazy/shapes.h --lazy-value-class other::Value
+grep -q "needs an argument that is an operand or a device" log || fail "the reason is missing: $(cat log)"
+refused_by "made from the first tensor" lazy lazy/backend.yaml --shape-inference-hdr lazy/shapes.h --create-from-first-tensor
+sed 's/ShapeCompute/ShapeGuess/' lazy/backend.yaml >bad/backend.yaml
+refused_by "bad/backend.yaml:.*no property 'ShapeGuess'" lazy bad/backend.yaml --shape-inference-hdr lazy/shapes.h
+printf 'backend: Lazy\ncpp_namespace: small\nsupported: []\n' >bad/backend.yaml
+refused_by "needs operators" lazy bad/backend.yaml --shape-inference-hdr lazy/shapes.h
+
 # A wrong use.
-for words in "torch-unboxing -x" "torch-backend-stubs -o out" "torch-upgraders --bytecode" "torch-view-meta --native" "torch-schema"; do
+for words in "torch-unboxing -x" "torch-backend-stubs -o out" "torch-upgraders --bytecode" "torch-view-meta --native" "torch-schema" \
+    "torch-autograd --native x" "torch-autograd --subset all" "torch-lazy --source-path aten" "torch-lazy --no-such"; do
     status=0
     # shellcheck disable=SC2086
     "$gen" $words >log 2>&1 || status=$?
     [ "$status" = 2 ] || fail "status $status, not 2: $words"
 done
-for command in torch-backend-stubs torch-unboxing torch-view-meta torch-static-runtime torch-upgraders torch-schema; do
+for command in torch-backend-stubs torch-unboxing torch-view-meta torch-static-runtime torch-upgraders torch-schema \
+    torch-autograd torch-lazy; do
     "$gen" $command --help | grep -q -- "--" || fail "$command has no help"
 done
 

@@ -110,14 +110,19 @@ static lz_err *make_value_type(settings *s)
     return NULL;
 }
 
+/* The backend's file cannot name the class of a lazy backend. */
+static lz_err *name_class(settings *s)
+{
+    return lz_arena_printf(&s->backend.arena, &s->backend.class_name, "%sNativeFunctions",
+                           lzg_dispatch_key_name(s->backend.key));
+}
+
 static lz_err *set_up(settings *s)
 {
-    lz_str class_name;
     LZ_TRY(load_backend(s));
+    LZ_TRY(name_class(s));
     LZ_TRY(make_value_type(s));
-    LZ_TRY(lz_arena_printf(&s->run->arena, &class_name, "%sNativeFunctions",
-                           lzg_dispatch_key_name(s->backend.key)));
-    s->functions = (lzg_lazy_functions){ &s->ir, &s->backend.index, class_name, s->o };
+    s->functions = (lzg_lazy_functions){ &s->ir, &s->backend.index, s->backend.class_name, s->o };
     s->files = (lzg_backend_files){ .backend = &s->backend,
                                     .ngrouped = s->run->ops.ngrouped,
                                     .output_dir = s->o->output_dir,

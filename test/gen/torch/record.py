@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""record.py SITE DRIVE OUT: what the original writes for configs.txt, as a .tar.gz.
+"""record.py SITE DRIVE CONFIGS OUT: what the original writes for a file of configurations, as a .tar.gz.
 
 SITE holds torchgen/ (an installed torch wheel; PyYAML and typing_extensions must be importable). DRIVE calls what
 torchgen has no command line for. The archive has every distinct file, named by its sha256, and MANIFEST with lines
@@ -28,11 +28,15 @@ def prepare(here, site, drive, tree):
     os.symlink(os.path.join(os.path.abspath(site), "torchgen"), os.path.join(tree, "torchgen"))
     os.makedirs(os.path.join(tree, "aten", "src"))
     os.symlink("..", os.path.join(tree, "aten", "src", "ATen"))
+    packaged = os.path.join(os.path.abspath(site), "torchgen", "packaged", "autograd")
+    for f in os.listdir(packaged):
+        if f.endswith(".py"):
+            os.symlink(os.path.join(packaged, f), os.path.join(tree, "tools", "autograd", f))
 
 
 def run(config, tree):
     shutil.rmtree(os.path.join(tree, "out"), ignore_errors=True)
-    env = {**os.environ, "PYTHONPATH": tree, "PYTHONDONTWRITEBYTECODE": "1"}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([tree, os.environ.get("PYTHONPATH", "")]), "PYTHONDONTWRITEBYTECODE": "1"}
     subprocess.run(shlex.split(config["original"]), cwd=tree, env=env, check=True, stdout=subprocess.DEVNULL)
     for folder, _, files in sorted(os.walk(os.path.join(tree, "out"))):
         for f in sorted(files):
@@ -46,13 +50,13 @@ def add(archive, name, data):
     archive.addfile(info, io.BytesIO(data))
 
 
-def main(site, drive, out):
+def main(site, drive, which, out):
     here = os.path.dirname(os.path.abspath(__file__))
     contents, lines = {}, []
     with tempfile.TemporaryDirectory() as tmp:
         tree = os.path.join(tmp, "tree")
         prepare(here, site, drive, tree)
-        for config in configs(os.path.join(here, "configs.txt")):
+        for config in configs(os.path.join(here, which)):
             for path, data in run(config, tree):
                 sha = hashlib.sha256(data).hexdigest()
                 contents.setdefault(sha, data)
