@@ -1,6 +1,6 @@
 /* Any bytes are a backend file, a selective-build file, a list of operators that are left out, a file of
- * upgraders, an example value or nothing of that: taken, or refused with a place. The operators are a fixed small
- * set. */
+ * upgraders, an example value or nothing of that: taken, or refused with a place. The operators are a fixed
+ * small set. */
 #include "gen/model/left_out.h"
 #include "gen/torch/gen_backend_stubs.h"
 #include "gen/torch/gen_schema_utils.h"

@@ -282,57 +282,88 @@ static lz_err *write_one(const lzg_files *m, const lzg_file *f, bool *out)
     return e;
 }
 
+/* Files that one thread writes one after the other: a large file, or all small files of a manager. A folder
+ * has one lock in the system, and threads that make files in it would wait for each other. */
+typedef struct write_task {
+    const lzg_files *manager;
+    const lzg_file *file; /* NULL: all small ones */
+} write_task;
+
 typedef struct writing {
-    struct {
-        const lzg_files *manager;
-        const lzg_file *file;
-    } * at;
+    write_task *tasks;
     size_t n;
     atomic_size_t written;
 } writing;
+
+static bool is_large(const lzg_file *f)
+{
+    enum { LARGE = 1 << 16 };
+    return f->text.len >= LARGE;
+}
+
+static lz_err *write_and_count(writing *w, const lzg_files *m, const lzg_file *f)
+{
+    bool written = false;
+    LZ_TRY(write_one(m, f, &written));
+    if (written)
+        atomic_fetch_add(&w->written, 1);
+    return NULL;
+}
+
+static lz_err *run_task(writing *w, const write_task *t)
+{
+    const lz_map *names = &t->manager->by_name;
+    if (t->file)
+        return write_and_count(w, t->manager, t->file);
+    for (lz_map_entry *e = lz_map_next(names, NULL); e; e = lz_map_next(names, e))
+        if (!is_large(e->value))
+            LZ_TRY(write_and_count(w, t->manager, e->value));
+    return NULL;
+}
 
 static lz_err *write_some(void *user, int64_t begin, int64_t end, int worker)
 {
     writing *w = user;
     (void)worker;
-    for (int64_t i = begin; i < end; i++) {
-        bool written = false;
-        LZ_TRY(write_one(w->at[i].manager, w->at[i].file, &written));
-        if (written)
-            atomic_fetch_add(&w->written, 1);
-    }
+    for (int64_t i = begin; i < end; i++)
+        LZ_TRY(run_task(w, &w->tasks[i]));
     return NULL;
 }
 
-static void list_files(const lzg_files *const *managers, size_t n, writing *w)
+static void add_large(writing *w, const lzg_files *m)
 {
-    for (size_t i = 0; i < n; i++) {
-        const lz_map *names = &managers[i]->by_name;
-        for (lz_map_entry *e = lz_map_next(names, NULL); e && !managers[i]->dry_run;
-             e = lz_map_next(names, e)) {
-            w->at[w->n].manager = managers[i];
-            w->at[w->n++].file = e->value;
-        }
-    }
+    for (lz_map_entry *e = lz_map_next(&m->by_name, NULL); e; e = lz_map_next(&m->by_name, e))
+        if (is_large(e->value))
+            w->tasks[w->n++] = (write_task){ m, e->value };
+}
+
+/* The small files first: they are the longest tasks. */
+static void add_tasks(const lzg_files *const *managers, size_t n, writing *w)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!managers[i]->dry_run)
+            w->tasks[w->n++] = (write_task){ managers[i], NULL };
+    for (size_t i = 0; i < n; i++)
+        if (!managers[i]->dry_run)
+            add_large(w, managers[i]);
 }
 
 lz_err *lzg_files_write_all(const lzg_files *const *managers, size_t n, lz_pool *pool, size_t *out)
 {
-    enum { GRAIN = 16 };
     writing w = { 0 };
-    size_t most = 0;
+    size_t most = n;
     for (size_t i = 0; i < n; i++)
         most += lz_map_count(&managers[i]->by_name);
     *out = 0;
     if (!most)
         return NULL;
-    w.at = lz_mem_zalloc(most, sizeof *w.at);
-    if (!w.at)
+    w.tasks = lz_mem_zalloc(most, sizeof *w.tasks);
+    if (!w.tasks)
         return lz_err_oom();
-    list_files(managers, n, &w);
-    lz_err *e = lz_pool_for(pool, (int64_t)w.n, GRAIN, write_some, &w);
+    add_tasks(managers, n, &w);
+    lz_err *e = lz_pool_for(pool, (int64_t)w.n, 1, write_some, &w);
     *out = atomic_load(&w.written);
-    lz_mem_free(w.at);
+    lz_mem_free(w.tasks);
     return e;
 }
 

@@ -138,6 +138,7 @@ static bool put_int(lz_text *out, lz_str s)
         lz_text_add(out, lz_text_view(&digits));
         lz_text_puts(out, digits.len ? "" : "0");
     }
+    out->failed = out->failed || digits.failed;
     lz_text_deinit(&digits);
     return ok;
 }

@@ -42,6 +42,7 @@ void lzg_recorded_print(const lzg_recorded *r, lz_str key, lz_text *out)
         put_hex(out, s->changed);
         put_path(out, r->outputs.data[i].path);
     }
+    lz_text_putc(out, 'E');
 }
 
 static int digit(char c)
@@ -97,7 +98,8 @@ lz_err *lzg_recorded_parse(lz_str text, lz_str key, lzg_recorded *out, bool *goo
     lz_str part;
     *good =
         take_part(&text, &part) && lz_str_eq(part, header) && take_part(&text, &part) && lz_str_eq(part, key);
-    while (*good && text.len)
+    while (*good && text.len && text.ptr[0] != 'E')
         LZ_TRY(take_line(&text, out, good));
+    *good = *good && lz_str_is(text, "E"); /* not truncated */
     return NULL;
 }

@@ -3,8 +3,9 @@
  *     lazuli torch record 1 NUL KEY NUL
  *     I HASH PATH NUL                             32 hexadecimal digits
  *     O SIZE INODE MODIFIED CHANGED PATH NUL      16 each
+ *     E
  *
- * Without blanks. A file that is anything else is no record. */
+ * Without blanks and line ends. A file that is anything else is no record. */
 #ifndef LZG_RECORD_FILE_H
 #define LZG_RECORD_FILE_H
 
