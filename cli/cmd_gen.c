@@ -30,7 +30,8 @@ const cli_command gen_commands[] = {
     { "torch-backend-stubs", "-s FILE -o DIR", "writes registrations of a backend's kernels", gen_torch },
     { "torch-static-runtime", "-s DIR -p FILE -t FILE", "writes functors of the static runtime", gen_torch },
     { "torch-upgraders", "--bytecode FILE --install-dir DIR", "writes upgraders of old programs", gen_torch },
-    { "torch-schema", "--name NAME --inputs ...", "prints a schema for the values of one call", gen_torch_schema },
+    { "torch-schema", "--name NAME --inputs ...", "prints a schema for the values of one call",
+      gen_torch_schema },
     { 0 },
 };
 

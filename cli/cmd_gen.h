@@ -59,7 +59,6 @@ int gen_print_findings(const lzg_diag *d); /* CLI_FAILED if there are findings *
 /* Writes a whole text to standard output. */
 LZ_MUST_USE lz_err *gen_print(const lz_text *t);
 
-cli_run_fn gen_check, gen_dump, gen_why, gen_emit, gen_reference, gen_diff, gen_torch,
-    gen_torch_schema;
+cli_run_fn gen_check, gen_dump, gen_why, gen_emit, gen_reference, gen_diff, gen_torch, gen_torch_schema;
 
 #endif

@@ -43,7 +43,7 @@ static lz_err *put_line(unboxer *u, lines *code, const char *pattern, const word
     lz_text t = { 0 };
     lz_str line;
     snprintf(number, sizeof number, "%d", (int)w->n);
-    const lzg_field fields[] = {
+    const lzg_named_text fields[] = {
         { "x", w->name }, { "T", w->type }, { "r", w->part }, { "n", lz_str_of(number) }
     };
     lzg_fill_fields(&t, lz_str_of(pattern), fields, 4);
@@ -89,12 +89,9 @@ static lz_err *convert_optional(unboxer *u, const words *w, const lines *body, l
                                           "if (${x}_opt.has_value()) {",
                                           "    const c10::IValue ${x}_opt_in = ${x}_opt.value();",
                                           NULL };
-    static const char *const after[] = { "    ${x}_opt_out = ${T}(${r});",
-                                         "} else {",
-                                         "    ${x}_opt_out = ${T}();",
-                                         "}",
-                                         "        ",
-                                         NULL };
+    static const char *const after[] = {
+        "    ${x}_opt_out = ${T}(${r});", "} else {", "    ${x}_opt_out = ${T}();", "}", "        ", NULL
+    };
     LZ_TRY(put_all(u, code, before, w));
     LZ_TRY(put_block(u, code, body));
     return put_all(u, code, after, w);
@@ -122,8 +119,8 @@ static lz_err *convert_optionals(unboxer *u, const words *w, const lines *body, 
 static lz_err *convert_elements(unboxer *u, const words *w, const held *part, const lines *body, lines *code)
 {
     static const char *const before[] = { "", "for (c10::IValue ${x}_elem: ${x}_list_in) {", NULL };
-    static const char *const after[] = { "    ${x}_vec.push_back(${r});", "}", "${T} ${x}_list_out(${x}_vec);",
-                                         "            ", NULL };
+    static const char *const after[] = { "    ${x}_vec.push_back(${r});", "}",
+                                         "${T} ${x}_list_out(${x}_vec);", "            ", NULL };
     words elem = *w;
     LZ_TRY(printed(u->arena, part->type, &elem.type));
     LZ_TRY(put_line(u, &u->declared, "std::vector<${T}> ${x}_vec;", &elem));

@@ -338,11 +338,11 @@ lz_err *lzg_template_expand_with(const lzg_template *t, const lzg_env *env, cons
 /* ---- patterns ---- */
 
 typedef struct part_list {
-    const lzg_field *at;
+    const lzg_named_text *at;
     size_t n;
 } part_list;
 
-static const lzg_field *part_find(const part_list *parts, lz_str name)
+static const lzg_named_text *part_find(const part_list *parts, lz_str name)
 {
     for (size_t i = 0; i < parts->n; i++)
         if (!strncmp(parts->at[i].name, name.ptr, name.len) && !parts->at[i].name[name.len])
@@ -352,7 +352,7 @@ static const lzg_field *part_find(const part_list *parts, lz_str name)
 
 static bool put_part(const void *values, const hole *h, lz_str indent, lz_text *out)
 {
-    const lzg_field *part = part_find(values, h->name);
+    const lzg_named_text *part = part_find(values, h->name);
     size_t newlines = 0;
     if (!part)
         return false;
@@ -366,7 +366,7 @@ static bool put_part(const void *values, const hole *h, lz_str indent, lz_text *
     return true;
 }
 
-void lzg_expand_with(lz_text *out, lz_str pattern, const lzg_field *parts, size_t n)
+void lzg_expand_with(lz_text *out, lz_str pattern, const lzg_named_text *parts, size_t n)
 {
     size_t unknown;
     fill_holes(pattern, put_part, &(part_list){ parts, n }, out, &unknown);

@@ -69,9 +69,9 @@ lz_err *lzg_template_expand_with(const lzg_template *t, const lzg_env *env, cons
  *     lzg_expand(out, "if (${cond}) {\n  ${body}\n}\n", { "cond", cond }, { "body", body });
  */
 #define lzg_expand(out, pattern, ...)                                                                        \
-    lzg_expand_with((out), LZ_STR(pattern), (const lzg_field[]){ __VA_ARGS__ },                              \
-                    sizeof((const lzg_field[]){ __VA_ARGS__ }) / sizeof(lzg_field))
+    lzg_expand_with((out), LZ_STR(pattern), (const lzg_named_text[]){ __VA_ARGS__ },                         \
+                    sizeof((const lzg_named_text[]){ __VA_ARGS__ }) / sizeof(lzg_named_text))
 
-void lzg_expand_with(lz_text *out, lz_str pattern, const lzg_field *fields, size_t n);
+void lzg_expand_with(lz_text *out, lz_str pattern, const lzg_named_text *fields, size_t n);
 
 #endif

@@ -7,16 +7,16 @@
 
 #include "base/text.h"
 
-typedef struct lzg_field {
+typedef struct lzg_named_text {
     const char *name;
     lz_str value;
-} lzg_field;
+} lzg_named_text;
 
-void lzg_fill_fields(lz_text *out, lz_str pattern, const lzg_field *fields, size_t n);
+void lzg_fill_fields(lz_text *out, lz_str pattern, const lzg_named_text *fields, size_t n);
 
 /* lzg_fill_named(out, "struct ${name} {\n", { "name", name }) */
 #define lzg_fill_named(out, pattern, ...)                                                                    \
-    lzg_fill_fields((out), LZ_STR(pattern), (const lzg_field[]){ __VA_ARGS__ },                              \
-                    sizeof((const lzg_field[]){ __VA_ARGS__ }) / sizeof(lzg_field))
+    lzg_fill_fields((out), LZ_STR(pattern), (const lzg_named_text[]){ __VA_ARGS__ },                         \
+                    sizeof((const lzg_named_text[]){ __VA_ARGS__ }) / sizeof(lzg_named_text))
 
 #endif

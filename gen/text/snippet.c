@@ -34,13 +34,13 @@ lz_str lzg_snippet_take(lzg_snippets *s)
     return piece;
 }
 
-lz_str lzg_snippet_with(lzg_snippets *s, lz_str pattern, const lzg_field *parts, size_t n)
+lz_str lzg_snippet_with(lzg_snippets *s, lz_str pattern, const lzg_named_text *parts, size_t n)
 {
     lzg_expand_with(&s->text, pattern, parts, n);
     return lzg_snippet_take(s);
 }
 
-lz_str lzg_raw_snippet_with(lzg_snippets *s, lz_str pattern, const lzg_field *fields, size_t n)
+lz_str lzg_raw_snippet_with(lzg_snippets *s, lz_str pattern, const lzg_named_text *fields, size_t n)
 {
     lzg_fill_fields(&s->text, pattern, fields, n);
     return lzg_snippet_take(s);

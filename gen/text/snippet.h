@@ -34,19 +34,19 @@ bool lzg_snippets_ok(lzg_snippets *s, lz_err *e);
 
 /* Named holes, as lzg_expand has them. */
 #define lzg_snippet(s, pattern, ...)                                                                         \
-    lzg_snippet_with((s), LZ_STR(pattern), (const lzg_field[]){ __VA_ARGS__ },                               \
-                     sizeof((const lzg_field[]){ __VA_ARGS__ }) / sizeof(lzg_field))
+    lzg_snippet_with((s), LZ_STR(pattern), (const lzg_named_text[]){ __VA_ARGS__ },                          \
+                     sizeof((const lzg_named_text[]){ __VA_ARGS__ }) / sizeof(lzg_named_text))
 /* Named holes, filled with the values as they are: no line is indented or trimmed. */
 #define lzg_raw_snippet(s, pattern, ...)                                                                     \
-    lzg_raw_snippet_with((s), LZ_STR(pattern), (const lzg_field[]){ __VA_ARGS__ },                           \
-                         sizeof((const lzg_field[]){ __VA_ARGS__ }) / sizeof(lzg_field))
+    lzg_raw_snippet_with((s), LZ_STR(pattern), (const lzg_named_text[]){ __VA_ARGS__ },                      \
+                         sizeof((const lzg_named_text[]){ __VA_ARGS__ }) / sizeof(lzg_named_text))
 /* Holes '$' by position, as lzg_fill has them: for texts of one line. */
 #define lzg_phrase(s, pattern, ...)                                                                          \
     lzg_phrase_with((s), LZ_STR(pattern), (const lz_str[]){ __VA_ARGS__ },                                   \
                     sizeof((const lz_str[]){ __VA_ARGS__ }) / sizeof(lz_str))
 
-lz_str lzg_snippet_with(lzg_snippets *s, lz_str pattern, const lzg_field *parts, size_t n);
-lz_str lzg_raw_snippet_with(lzg_snippets *s, lz_str pattern, const lzg_field *fields, size_t n);
+lz_str lzg_snippet_with(lzg_snippets *s, lz_str pattern, const lzg_named_text *parts, size_t n);
+lz_str lzg_raw_snippet_with(lzg_snippets *s, lz_str pattern, const lzg_named_text *fields, size_t n);
 lz_str lzg_phrase_with(lzg_snippets *s, lz_str pattern, const lz_str *values, size_t n);
 lz_str lzg_snippet_take(lzg_snippets *s); /* what was added to s->text, as a piece */
 lz_str lzg_snippet_int(lzg_snippets *s, int64_t v);

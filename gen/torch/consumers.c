@@ -4,11 +4,11 @@
 #include "gen/api/native.h"
 #include "gen/api/structured.h"
 #include "gen/api/translate.h"
-#include "gen/torch/composite_kernels.h"
 #include "gen/torch/dest/native_functions.h"
 #include "gen/torch/dest/register_dispatch_key.h"
 #include "gen/torch/dest/ufunc_kernel.h"
-#include "gen/torch/gen_functionalization_type.h"
+#include "gen/torch/functionalization/composite_kernels.h"
+#include "gen/torch/functionalization/gen_functionalization_type.h"
 
 typedef struct walk {
     const lzg_ops *ops;

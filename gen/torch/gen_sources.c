@@ -1,7 +1,7 @@
 #include "gen/torch/gen_sources.h"
 #include "gen/emit/c_text.h"
 #include "gen/torch/c_shim_files.h"
-#include "gen/torch/gen_functionalization_files.h"
+#include "gen/torch/functionalization/gen_functionalization_files.h"
 #include "gen/torch/gen_operators.h"
 #include "gen/torch/gen_register_files.h"
 #include "gen/torch/gen_registration.h"

@@ -149,11 +149,12 @@ static void put_rule_call(const lzg_schema *s, lz_text *out)
 {
     lz_text_puts(out, "batch_rule(");
     for (size_t i = 0; i < s->nargs; i++)
-        lzg_fill_fields(
-            out,
-            is_unwrapped(s->args[i].type) ? LZ_STR("${comma}${arg}_value, ${arg}_bdim")
-                                          : LZ_STR("${comma}${arg}"),
-            (const lzg_field[]){ { "arg", s->args[i].name }, { "comma", i ? LZ_STR(", ") : LZ_STR("") } }, 2);
+        lzg_fill_fields(out,
+                        is_unwrapped(s->args[i].type) ? LZ_STR("${comma}${arg}_value, ${arg}_bdim")
+                                                      : LZ_STR("${comma}${arg}"),
+                        (const lzg_named_text[]){ { "arg", s->args[i].name },
+                                                  { "comma", i ? LZ_STR(", ") : LZ_STR("") } },
+                        2);
     lz_text_puts(out, ");\n");
 }
 

@@ -264,7 +264,7 @@ const lzg_saved_form *lzg_saved_form_of(lz_str type, bool is_output)
 static void add_getter(lzg_snippets *s, lzg_pieces *to, const char *pattern, const char *body, lz_str node,
                        lz_str name)
 {
-    const lzg_field parts[] = { { "op", node }, { "name", name }, { "body", lz_str_of(body) } };
+    const lzg_named_text parts[] = { { "op", node }, { "name", name }, { "body", lz_str_of(body) } };
     lzg_pieces_add(s, to, lzg_snippet_with(s, lz_str_of(pattern), parts, 3));
 }
 

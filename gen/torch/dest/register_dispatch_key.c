@@ -227,7 +227,7 @@ static lz_err *put_copy_of_out(const char *copy, lz_str result, const lzg_schema
     if (lzg_schema_section(s, LZG_OUT, &outs) != 1)
         return lz_errf(LZ_ERR_UNSUPPORTED, "%.*s returns nothing, so it needs exactly one out argument",
                        LZ_FMT(s->name.text));
-    lzg_field fields[] = {
+    lzg_named_text fields[] = {
         { "copy", lz_str_of(copy) },
         { "result", result },
         { "out", outs->name },
@@ -305,8 +305,8 @@ static lz_err *register_unstructured(const lzg_registrar *r, const lzg_group *g,
     LZ_TRY(lzg_is_registered(r, f, &registered));
     out->any = true;
     if (registered)
-        lzg_fill_named(&out->impls, "m.impl(\"${op}\",\nTORCH_FN(${wrapper}));\n", { "op", f->func->name.text },
-                       { "wrapper", sig.name });
+        lzg_fill_named(&out->impls, "m.impl(\"${op}\",\nTORCH_FN(${wrapper}));\n",
+                       { "op", f->func->name.text }, { "wrapper", sig.name });
     return NULL;
 }
 

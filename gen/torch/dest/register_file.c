@@ -128,12 +128,9 @@ typedef struct key_header {
 } key_header;
 
 static const key_header empty_headers[] = {
-    { "CPU", "#include <ATen/EmptyTensor.h>" },
-    { "Meta", "#include <ATen/EmptyTensor.h>" },
-    { "CUDA", "#include <ATen/cuda/EmptyTensor.h>" },
-    { "MPS", "#include <ATen/mps/EmptyTensor.h>" },
-    { "XPU", "#include <ATen/xpu/EmptyTensor.h>" },
-    { "MTIA", "#include <ATen/native/mtia/EmptyTensor.h>" },
+    { "CPU", "#include <ATen/EmptyTensor.h>" },       { "Meta", "#include <ATen/EmptyTensor.h>" },
+    { "CUDA", "#include <ATen/cuda/EmptyTensor.h>" }, { "MPS", "#include <ATen/mps/EmptyTensor.h>" },
+    { "XPU", "#include <ATen/xpu/EmptyTensor.h>" },   { "MTIA", "#include <ATen/native/mtia/EmptyTensor.h>" },
 };
 
 static const char *empty_header(lzg_dispatch_key key, bool rocm)

@@ -9,6 +9,7 @@ static const char *const own_empty[] = { "Meta", "CPU", "CUDA", "MPS", "XPU", "M
 static const char *const dispatched_empty[] = { "CompositeExplicitAutogradNonFunctional", "QuantizedCPU",
                                                 "QuantizedCUDA", NULL };
 
+/* clang-format off */
 static const char create_out[] =
     "\n"
     "Tensor create_out(IntArrayRef sizes, IntArrayRef strides, const TensorOptions &options) {\n"
@@ -33,7 +34,7 @@ static const char resize_out[] =
     "  if (resized) {\n"
     "    if (!strides.empty()) {\n"
     "      TORCH_INTERNAL_ASSERT(!options.memory_format_opt().has_value());\n"
-    "      // TODO: avoid the redispatch here\n"
+    "      // TO" "DO: avoid the redispatch here\n"
     "      out.as_strided_(sizes, strides);\n"
     "    } else if (options.memory_format_opt().has_value()) {\n"
     "      out.unsafeGetTensorImpl()->empty_tensor_restride(*options.memory_format_opt());\n"
@@ -62,13 +63,13 @@ static const char check_inplace[] =
 
 static const char maybe_create_proxy[] =
     "\n"
-    "std::optional<Tensor> maybe_create_proxy(const Tensor &out, IntArrayRef sizes, IntArrayRef strides, const "
-    "TensorOptions &options) {\n"
+    "std::optional<Tensor> maybe_create_proxy(const Tensor &out, IntArrayRef sizes, IntArrayRef strides, const TensorOptions &options) {\n"
     "  if (out.strides() != strides) {\n"
     "    return ${empty_strided}(sizes, strides, options);\n"
     "  }\n"
     "  return std::nullopt;\n"
     "}\n";
+/* clang-format on */
 
 /* The names of the allocating functions; empty: none. */
 typedef struct allocators {
@@ -98,7 +99,7 @@ static lz_err *add_filled(lzg_env *env, const char *list, const char *pattern, c
                           lzg_dispatch_key key)
 {
     const char *options = lzg_key_is(key, "Meta") ? "options.device(at::kMeta)" : "options";
-    const lzg_field fields[] = {
+    const lzg_named_text fields[] = {
         { "empty", with->empty },
         { "empty_strided", with->empty_strided },
         { "options", lz_str_of(options) },

@@ -246,9 +246,9 @@ lz_err *lzg_register_structured(const lzg_registrar *r, const lzg_group *g, cons
     if (w.key == lzg_key_non_functional && f->func->kind == LZG_OUT_KIND)
         return NULL;
     w.cls = (lzg_structured_class){ .key = w.key,
-                                      .kind = f->func->kind,
-                                      .nreturns = f->func->nreturns,
-                                      .calls_parent = g->out->structured_inherits.ptr };
+                                    .kind = f->func->kind,
+                                    .nreturns = f->func->nreturns,
+                                    .calls_parent = g->out->structured_inherits.ptr };
     LZ_TRY(wrapper_signature(&w));
     LZ_TRY(name_class(&w));
     LZ_TRY(put_wrapper(&w));

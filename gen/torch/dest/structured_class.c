@@ -24,6 +24,7 @@ static size_t guard_of(lzg_dispatch_key key)
     return i;
 }
 
+/* clang-format off */
 static const char set_guard[] =
     "auto current_device = guard_.current_device();\n"
     "if (C10_UNLIKELY(current_device.has_value())) {\n"
@@ -46,6 +47,7 @@ static const char *const set_output[] = {
     [LZG_OUT_KIND] = "const auto& out = outputs_[output_idx].get();\n"
                      "resize_out(out, sizes, strides, options);\n",
 };
+/* clang-format on */
 
 static void put_set_output_body(const lzg_structured_class *c, bool proxy, lz_text *out)
 {
@@ -71,9 +73,9 @@ static void put_set_output(const lzg_structured_class *c, const char *name, bool
     lz_text_puts(out, "        // super must happen after, so that downstream can use maybe_get_output\n"
                       "        // to retrieve the output\n");
     if (c->calls_parent)
-        lzg_fill_named(
-            out, "        ${parent}::set_output_raw_strided(output_idx, sizes, strides, options);\n",
-            { "parent", c->parent });
+        lzg_fill_named(out,
+                       "        ${parent}::set_output_raw_strided(output_idx, sizes, strides, options);\n",
+                       { "parent", c->parent });
     lz_text_puts(out, "    }\n");
     out->failed = out->failed || body.failed;
     lz_text_deinit(&body);

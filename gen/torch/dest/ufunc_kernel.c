@@ -58,7 +58,7 @@ static lz_err *kernel_init(kernel *k, lz_arena *a, const lzg_group *g, const cha
 
 static void put_named(const kernel *k, const char *pattern)
 {
-    const lzg_field fields[] = { { "op", k->op }, { "name", k->name } };
+    const lzg_named_text fields[] = { { "op", k->op }, { "name", k->name } };
     lzg_fill_fields(k->out, lz_str_of(pattern), fields, 2);
 }
 
@@ -174,7 +174,8 @@ static void put_scalars(const kernel *k, const char *pattern)
 {
     for (size_t i = 0; i < k->stub.n; i++)
         if (is_scalar(&k->stub.at[i]))
-            lzg_fill_fields(k->out, lz_str_of(pattern), (const lzg_field[]){ { "x", k->stub.at[i].name } }, 1);
+            lzg_fill_fields(k->out, lz_str_of(pattern),
+                            (const lzg_named_text[]){ { "x", k->stub.at[i].name } }, 1);
 }
 
 /* [=](scalar_t self, scalar_t other) { return ufunc::add(self, other, _s_alpha); } */
@@ -412,7 +413,7 @@ static lz_err *put_construction(const kernel *k, const functor_set *f, size_t i)
 static lz_err *put_held_case(const kernel *k, const functor_set *f, size_t i)
 {
     char digit = (char)('0' + functors[i].operand);
-    const lzg_field fields[] = { { "operand", { &digit, 1 } }, { "functor", f->name[i] } };
+    const lzg_named_text fields[] = { { "operand", { &digit, 1 } }, { "functor", f->name[i] } };
     lzg_fill_fields(k->out,
                     LZ_STR("else if (iter.is_cpu_scalar(${operand})) {\n  ${functor}<scalar_t> ufunctor("),
                     fields, 2);

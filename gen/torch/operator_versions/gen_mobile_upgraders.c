@@ -228,7 +228,8 @@ static int by_first_name(const void *a, const void *b)
 }
 
 /* The entries that are mappings of some names, sorted by their first name. */
-static lz_err *sort_upgraders(reader *r, const lzg_yaml *list, const lzg_yaml ***out, size_t *n, size_t *names)
+static lz_err *sort_upgraders(reader *r, const lzg_yaml *list, const lzg_yaml ***out, size_t *n,
+                              size_t *names)
 {
     *n = *names = 0;
     LZ_TRY(lz_arena_new(r->arena, out, list->len));
@@ -301,13 +302,16 @@ static lz_err *read_change(const reader *r, const lzg_yaml *v, const lzg_yaml *r
 /* The operator's rows of ranges; NULL where there are no ranges at all. */
 static lz_err *find_rows(const reader *r, const lzg_yaml *name, const lzg_yaml *changes, const lzg_yaml **out)
 {
-    *out = NULL;
+    const lzg_yaml *rows = r->ranges ? lzg_yaml_get(r->ranges, name->text) : NULL;
+    *out = rows;
     if (!r->ranges)
         return NULL;
-    LZ_TRY(field(r->ranges, name->text.ptr, LZG_YAML_LIST, out));
-    if ((*out)->len == changes->len)
+    if (!rows)
+        return lz_err_at(LZ_ERR_MODEL, r->ranges->loc, "there is no '%.*s'", LZ_FMT(name->text));
+    LZ_TRY(expect(rows, LZG_YAML_LIST, "a list of ranges"));
+    if (rows->len == changes->len)
         return NULL;
-    return lz_err_at(LZ_ERR_MODEL, (*out)->loc, "there are %zu ranges, but %zu changes", (*out)->len,
+    return lz_err_at(LZ_ERR_MODEL, rows->loc, "there are %zu ranges, but %zu changes", rows->len,
                      changes->len);
 }
 

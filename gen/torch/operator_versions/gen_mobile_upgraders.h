@@ -11,13 +11,14 @@
  *         "operators": [["aten::div", "Tensor", 2], ...], name, overload, arguments given
  *         "register_size": 3}}, ...],
  *      "versions": {
- *       "aten::div.Tensor": [{"upgrader_name": "div_Tensor_0_3", "bumped_at_version": 4, "old_schema": "..."}],
+ *       "aten::div.Tensor": [{"upgrader_name": "div_Tensor_0_3", "bumped_at_version": 4, "old_schema":
+ * "..."}],
  *       ...},                                              oldest change first
  *      "ranges": {"aten::div.Tensor": [[0, 3]], ...}}     versions that each change made old
  *
  * Without ranges, a change at version 4 makes programs of versions 0 to 3 old; one at 7 after it, those of 4
- * to 6. Names on the lists operator_versions.excluded_* are left out. Numbers of an instruction lie inside the
- * tables that they point into, and the last one returns. */
+ * to 6. Names on the lists operator_versions.excluded_* are left out. Numbers of an instruction lie inside
+ * the tables that they point into, and the last one returns. */
 #ifndef LZG_GEN_MOBILE_UPGRADERS_H
 #define LZG_GEN_MOBILE_UPGRADERS_H
 

@@ -104,7 +104,7 @@ static const char operators_template[] =
 /* clang-format on */
 
 /* Appends the pattern with its fields, arranged by lines. */
-static lz_err *expand(lz_arena *a, const char *pattern, const lzg_field *fields, size_t n, lz_text *out)
+static lz_err *expand(lz_arena *a, const char *pattern, const lzg_named_text *fields, size_t n, lz_text *out)
 {
     const lzg_template t = { .text = lz_str_of(pattern) };
     lz_err *e = NULL;
@@ -181,7 +181,7 @@ static lz_err *make_list(lz_arena *a, const lzg_upgrader *u, void (*put)(const l
     if (!e && !items.len && none)
         lz_text_puts(&t, none);
     else if (!e)
-        e = expand(a, pattern, (const lzg_field[]){ { "items", lz_text_view(&items) } }, 1, &t);
+        e = expand(a, pattern, (const lzg_named_text[]){ { "items", lz_text_view(&items) } }, 1, &t);
     e = saved(a, e, &t, out);
     lz_text_deinit(&items);
     return e;
@@ -196,7 +196,7 @@ static lz_err *make_function(lz_arena *a, const lzg_upgrader *u, lz_str *out)
                      &constants));
     LZ_TRY(make_list(a, u, put_types, types_template, "std::vector<c10::TypePtr>(), // types list", &types));
     LZ_TRY(lz_arena_printf(a, &registers, "%u", (unsigned)u->registers));
-    const lzg_field fields[] = {
+    const lzg_named_text fields[] = {
         { "name", u->name }, { "instructions", instructions }, { "constants", constants },
         { "types", types },  { "registers", registers },
     };
@@ -208,7 +208,7 @@ static lz_err *put_upgrader(lz_arena *a, const lzg_upgrader *u, lz_text *out)
     lz_str function, operators;
     LZ_TRY(make_function(a, u, &function));
     LZ_TRY(make_list(a, u, put_operators, operators_template, NULL, &operators));
-    const lzg_field fields[] = { { "function", function }, { "operators", operators } };
+    const lzg_named_text fields[] = { { "function", function }, { "operators", operators } };
     return expand(a, upgrader_template, fields, 2, out);
 }
 
@@ -224,8 +224,8 @@ static lz_err *put_operator(lz_arena *a, const lzg_upgraders *u, const lzg_versi
                        LZ_FMT(r->upgrader->name), (size_t)(r->upgrader - u->upgraders));
     }
     LZ_TRY(saved(a, NULL, &ranges, &text));
-    return expand(a, operator_template, (const lzg_field[]){ { "name", op->name }, { "ranges", text } }, 2,
-                  out);
+    return expand(a, operator_template, (const lzg_named_text[]){ { "name", op->name }, { "ranges", text } },
+                  2, out);
 }
 
 static lz_err *put_operator_versions(lz_arena *a, const lzg_upgraders *u, lz_text *out)
@@ -243,8 +243,8 @@ static lz_err *make_versions(lz_arena *a, const lzg_upgraders *u, lz_str *out)
     lz_text operators = { 0 }, t = { 0 };
     lz_err *e = put_operator_versions(a, u, &operators);
     if (!e)
-        e = expand(a, versions_template, (const lzg_field[]){ { "operators", lz_text_view(&operators) } }, 1,
-                   &t);
+        e = expand(a, versions_template,
+                   (const lzg_named_text[]){ { "operators", lz_text_view(&operators) } }, 1, &t);
     lz_text_deinit(&operators);
     return saved(a, e, &t, out);
 }
@@ -265,6 +265,6 @@ lz_err *lzg_put_upgrader_mobile(lz_arena *a, const lzg_upgraders *u, lz_text *ou
     lz_str versions, upgraders;
     LZ_TRY(make_versions(a, u, &versions));
     LZ_TRY(make_upgraders(a, u, &upgraders));
-    const lzg_field fields[] = { { "versions", versions }, { "upgraders", upgraders } };
+    const lzg_named_text fields[] = { { "versions", versions }, { "upgraders", upgraders } };
     return expand(a, file_template, fields, 2, out);
 }

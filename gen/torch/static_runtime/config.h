@@ -15,7 +15,8 @@ bool lzg_is_hand_written(const lzg_ops *ops, lz_str base);
 bool lzg_is_blocked(const lzg_ops *ops, lz_str base);
 /* The object of a round, or NULL: the rule below holds for all arguments. */
 LZ_MUST_USE lz_err *lzg_fitted_inputs(const lzg_ops *ops, lz_str base, int round, const lz_json **out);
-bool lzg_keeps_memory(const lzg_ops *ops, lz_str name); /* its result need not be resized in the second round */
+bool lzg_keeps_memory(const lzg_ops *ops,
+                      lz_str name); /* its result need not be resized in the second round */
 
 typedef enum lzg_elements { LZG_REAL_ELEMENTS, LZG_INT_ELEMENTS, LZG_COMPLEX_ELEMENTS } lzg_elements;
 
@@ -27,7 +28,7 @@ typedef struct lzg_input {
     lzg_elements elements; /* real and complex ones from 0 to 1, integers from 1 to 99 */
     size_t rank;
     int64_t sizes[LZG_INPUT_RANK];
-    bool listed; /* the sizes are those of a list */
+    bool listed;         /* the sizes are those of a list */
     const char *literal; /* NULL for a tensor */
 } lzg_input;
 

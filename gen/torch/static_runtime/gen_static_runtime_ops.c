@@ -10,15 +10,16 @@ typedef struct collector {
 /* A case of the last functor, if that has the same base name; else of a new one. */
 static void add(collector *c, lzg_functor_case one)
 {
-    lz_str name = one.op->func->name.base;
-    bool view = !one.out;
-    lzg_functor *last = c->nfunctors ? &c->functors[c->nfunctors - 1] : NULL;
-    if (!last || last->view != view || !lz_str_eq(last->name, name)) {
-        last = &c->functors[c->nfunctors++];
-        *last = (lzg_functor){ .name = name, .view = view, .cases = &c->cases[c->ncases] };
+    const lzg_functor new = { .name = one.op->func->name.base,
+                              .view = !one.out,
+                              .cases = &c->cases[c->ncases] };
+    size_t last = c->nfunctors - 1;
+    if (!c->nfunctors || c->functors[last].view != new.view || !lz_str_eq(c->functors[last].name, new.name)) {
+        last = c->nfunctors++;
+        c->functors[last] = new;
     }
     c->cases[c->ncases++] = one;
-    last->ncases++;
+    c->functors[last].ncases++;
 }
 
 static lz_err *add_groups(collector *c, const lzg_ops *ops)

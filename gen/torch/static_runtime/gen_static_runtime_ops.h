@@ -1,5 +1,5 @@
-/* gen_static_runtime_ops.h - all functors of the static runtime: first those of groups, then those of views, in
- * the order of the operators. Overloads that follow each other are cases of one functor. */
+/* gen_static_runtime_ops.h - all functors of the static runtime: first those of groups, then those of views,
+ * in the order of the operators. Overloads that follow each other are cases of one functor. */
 #ifndef LZG_STATIC_RUNTIME_OPS_H
 #define LZG_STATIC_RUNTIME_OPS_H
 

@@ -24,8 +24,8 @@ static const char file_head[] = "// @lint-ignore-every CLANGTIDY HOWTOEVEN\n"
 static const char *script_type(const lzg_type *t)
 {
     static const char *const names[LZG_TY_COUNT] = {
-        [LZG_TY_Tensor] = "Tensor", [LZG_TY_int] = "int",        [LZG_TY_float] = "float",
-        [LZG_TY_str] = "str",       [LZG_TY_Scalar] = "int",     [LZG_TY_ScalarType] = "int",
+        [LZG_TY_Tensor] = "Tensor", [LZG_TY_int] = "int",    [LZG_TY_float] = "float",
+        [LZG_TY_str] = "str",       [LZG_TY_Scalar] = "int", [LZG_TY_ScalarType] = "int",
         [LZG_TY_bool] = "bool",
     };
     const lzg_type *base = t->kind == LZG_TYPE_OPTIONAL ? t->elem : t;
@@ -176,12 +176,12 @@ static lz_err *put_out_test(const lzg_ops *ops, const lzg_schema *s, lz_text *ou
     LZ_TRY(put_inputs(ops, s, 0, out));
     put_values(s, "args", 0, out);
     lzg_fill_fields(out, lz_str_of(call_with_options),
-                    (const lzg_field[]){ { "args", LZ_STR("{}") }, { "resize", resize } }, 2);
+                    (const lzg_named_text[]){ { "args", LZ_STR("{}") }, { "resize", resize } }, 2);
     lz_text_puts(out, "\n  ");
     LZ_TRY(put_inputs(ops, s, 1, out));
     put_values(s, "args2", 1, out);
     lzg_fill_fields(out, lz_str_of(call_with_options),
-                    (const lzg_field[]){ { "args", LZ_STR("args2") }, { "resize", resize } }, 2);
+                    (const lzg_named_text[]){ { "args", LZ_STR("args2") }, { "resize", resize } }, 2);
     lz_text_puts(out, "\n}\n");
     return NULL;
 }

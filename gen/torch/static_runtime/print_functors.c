@@ -1,5 +1,5 @@
-/* The functors of the static runtime in C++: unpack the arguments, call the out form on the result of the call
- * before, or the functional form if there is none. */
+/* The functors of the static runtime in C++: unpack the arguments, call the out form on the result of the
+ * call before, or the functional form if there is none. */
 #include "gen/text/fill.h"
 #include "gen/torch/static_runtime/gen_static_runtime_ops.h"
 

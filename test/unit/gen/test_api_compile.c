@@ -7,7 +7,7 @@
 #include "gen/api/structured.h"
 #include "gen/api/translate.h"
 #include "gen/api/unboxing.h"
-#include "gen/torch/gen_functionalization_type.h"
+#include "gen/torch/functionalization/gen_functionalization_type.h"
 #include "gen_text.h"
 #include "oracle.h"
 #include <stdio.h>

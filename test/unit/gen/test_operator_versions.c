@@ -114,7 +114,7 @@ static lz_err *test_refusals(void)
         { "versions: {}\nupgraders: {}", "u:2:12: upgraders is a list, not a mapping" },
         { "versions: {}\nupgraders: [5]", "an entry of upgraders is a mapping, not an integer" },
         { "versions: {}\nupgraders: [{}]", "an entry of upgraders has a name" },
-        { CASE("[[RET, 0, 0]]", "[]", "[]", "0") "- u: 5\n", "u:8:3: there are two upgraders 'u'" },
+        { CASE("[[RET, 0, 0]]", "[]", "[]", "0") "- u: 5\n", "u:9:3: there are two upgraders 'u'" },
         { "versions: {a: [{bumped_at_version: 3, upgrader_name: u}]}\nupgraders: []",
           "there is no upgrader 'u'" },
         { "versions: {a: [{bumped_at_version: 0, upgrader_name: u}]}\nupgraders: []",
@@ -182,7 +182,8 @@ static lz_err *test_all_mistakes_are_told(void)
     return e;
 }
 
-/* The text of the file is checked by gen/torch_files; here the order of the upgraders, which others number. */
+/* The text of the file is checked by gen/torch_files; here the order of the upgraders, which others number.
+ */
 static lz_err *test_printing(void)
 {
     fixture x;
@@ -191,8 +192,10 @@ static lz_err *test_printing(void)
     if (!e)
         e = lzg_put_upgrader_mobile(&x.arena, &x.all, &out);
     if (!e) {
-        static const char *const wanted[] = { "Upgrader({0, 3, \"div_Tensor_0_3\", 0})",
-                                              "Upgrader({0, 2, \"turn_0_2\", 1})Upgrader({3, 7, \"turn_3_7\", 2})" };
+        static const char *const wanted[] = {
+            "Upgrader({0, 3, \"div_Tensor_0_3\", 0})",
+            "Upgrader({0, 2, \"turn_0_2\", 1})Upgrader({3, 7, \"turn_3_7\", 2})"
+        };
         for (size_t i = 0; i < 2; i++)
             assert_true(lz_str_find(lz_text_view(&out), lz_str_of(wanted[i])) != SIZE_MAX);
     }

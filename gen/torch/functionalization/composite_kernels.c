@@ -1,10 +1,10 @@
-#include "gen/torch/composite_kernels.h"
+#include "gen/torch/functionalization/composite_kernels.h"
 #include "gen/api/cpp.h"
 #include "gen/api/dispatcher.h"
 #include "gen/api/native.h"
 #include "gen/api/translate.h"
 #include "gen/text/fill.h"
-#include "gen/torch/redispatch.h"
+#include "gen/torch/functionalization/redispatch.h"
 
 static const lzg_dispatcher_form plain = { 0 };
 
@@ -215,7 +215,7 @@ static lz_err *put_copies(lz_arena *a, const lzg_group *g, lz_text *out)
     for (size_t i = 0; i < n; i++) {
         lz_str result;
         LZ_TRY(result_name(a, g, i, &result));
-        const lzg_field fields[] = { { "out", outs[i].name }, { "result", result } };
+        const lzg_named_text fields[] = { { "out", outs[i].name }, { "result", result } };
         lzg_fill_fields(out,
                         LZ_STR("  resize_out_helper(${out}, ${result});\n  copy_arg(${out}, ${result});\n"),
                         fields, 2);

@@ -1,4 +1,4 @@
-#include "gen/torch/gen_functionalization_type.h"
+#include "gen/torch/functionalization/gen_functionalization_type.h"
 #include "gen/api/cpp.h"
 #include "gen/api/dispatcher.h"
 #include "gen/api/functionalization.h"
@@ -6,7 +6,7 @@
 #include "gen/api/translate.h"
 #include "gen/text/fill.h"
 #include "gen/text/lists.h"
-#include "gen/torch/functionalization_impl.h"
+#include "gen/torch/functionalization/functionalization_impl.h"
 
 #define LIST(name) "gen_functionalization_type." name
 
@@ -80,8 +80,8 @@ static const char slice_by_sizes[] =
 /* One output of several is one slice of the base: of split_size, or of its entry in split_sizes. */
 static lz_err *print_slice(const view *v, bool reapply, lz_text *out)
 {
-    const lzg_field slice = { "slice", reapply ? LZ_STR("at::_ops::slice_Tensor::call")
-                                               : LZ_STR("at::_ops::slice_copy_Tensor::call") };
+    const lzg_named_text slice = { "slice", reapply ? LZ_STR("at::_ops::slice_Tensor::call")
+                                                    : LZ_STR("at::_ops::slice_copy_Tensor::call") };
     bool listed = lzg_schema_arg(v->f->func, LZ_STR("split_sizes"));
     lzg_fill_fields(out, lz_str_of(listed ? slice_by_sizes : slice_by_size), &slice, 1);
     return NULL;

@@ -1,8 +1,8 @@
-#include "gen/torch/view_meta_classes.h"
+#include "gen/torch/functionalization/view_meta_classes.h"
 #include "gen/api/functionalization.h"
 #include "gen/api/translate.h"
 #include "gen/text/fill.h"
-#include "gen/torch/gen_functionalization_type.h"
+#include "gen/torch/functionalization/gen_functionalization_type.h"
 
 /* ---- the class ---- */
 
@@ -113,7 +113,7 @@ static void put_methods(const class_text *c)
 
 static lz_err *put_class(const class_text *c)
 {
-    const lzg_field name = { "class", c->meta.class_name };
+    const lzg_named_text name = { "class", c->meta.class_name };
     lzg_fill_fields(c->out,
                     LZ_STR("\nstruct TORCH_API ${class} : public ViewMeta {\n"
                            "  FUNCTIONALIZATION_VIEWMETA_NAME(${class})\n"

@@ -1,8 +1,8 @@
-#include "gen/torch/gen_functionalization_files.h"
-#include "gen/torch/composite_kernels.h"
-#include "gen/torch/functionalization_kernels.h"
+#include "gen/torch/functionalization/gen_functionalization_files.h"
+#include "gen/torch/functionalization/composite_kernels.h"
+#include "gen/torch/functionalization/functionalization_kernels.h"
+#include "gen/torch/functionalization/view_meta_classes.h"
 #include "gen/torch/torch_commands.h"
-#include "gen/torch/view_meta_classes.h"
 #include <stddef.h>
 
 /* ---- headers ---- */

@@ -1,13 +1,13 @@
-#include "gen/torch/functionalization_kernels.h"
+#include "gen/torch/functionalization/functionalization_kernels.h"
 #include "gen/api/dispatcher.h"
 #include "gen/api/native.h"
 #include "gen/api/translate.h"
 #include "gen/text/fill.h"
 #include "gen/text/lists.h"
-#include "gen/torch/functionalization_impl.h"
-#include "gen/torch/gen_functionalization_type.h"
+#include "gen/torch/functionalization/functionalization_impl.h"
+#include "gen/torch/functionalization/gen_functionalization_type.h"
+#include "gen/torch/functionalization/redispatch.h"
 #include "gen/torch/grouped.h"
-#include "gen/torch/redispatch.h"
 
 /* A kernel being printed; texts that appear in several places are made once. */
 typedef struct kernel {
@@ -59,7 +59,7 @@ static lz_err *put_unwrap(lz_arena *a, const lzg_binding *b, bool syncs, lz_text
 {
     const lzg_ctype *type;
     const char *copy;
-    const lzg_field arg = { "arg", b->name };
+    const lzg_named_text arg = { "arg", b->name };
     LZ_TRY(owning_type(a, b->what.type, &type, &copy));
     lz_text_puts(out, "\n      ");
     lzg_ctype_print(type, out);
@@ -347,7 +347,7 @@ static lz_err *put_view(lz_arena *a, const lzg_ops *ops, const lzg_view_group *g
     LZ_TRY(save_symbolic_check(&k, goals, &symbolic));
     LZ_TRY(save_value_type(&k, k.sig.returns, &returns));
     LZ_TRY(lzg_view_meta_make(a, ops->lists, g, f, &meta));
-    const lzg_field fields[] = {
+    const lzg_named_text fields[] = {
         { "self", k.sig.args.at[0].name },
         { "unwraps", k.unwraps },
         { "op", f->func->name.unambiguous },
@@ -402,8 +402,8 @@ static lz_err *save_condition(kernel *k, const char *start, const char *pattern,
     lz_text_puts(&t, start);
     for (size_t i = 0; i < k->f->func->nargs; i++)
         if (concerns(&k->f->func->args[i]))
-            lzg_fill_fields(&t, lz_str_of(pattern), (const lzg_field[]){ { "x", k->f->func->args[i].name } },
-                            1);
+            lzg_fill_fields(&t, lz_str_of(pattern),
+                            (const lzg_named_text[]){ { "x", k->f->func->args[i].name } }, 1);
     lz_err *e = lz_text_save(&t, k->arena, out);
     lz_text_deinit(&t);
     return e;
@@ -454,7 +454,7 @@ static lz_err *put_updates(kernel *k, const lzg_function *functional, lz_text *t
     for (size_t i = 0; i < s->nargs && next < inner.nfresh; i++) {
         if (!lzg_argument_writes(&s->args[i]))
             continue;
-        const lzg_field fields[] = { { "x", s->args[i].name }, { "value", inner.fresh[next] } };
+        const lzg_named_text fields[] = { { "x", s->args[i].name }, { "value", inner.fresh[next] } };
         lz_text_puts(t, next ? "\n" : "");
         lzg_fill_fields(t, lz_str_of(update_of_written), fields, 2);
         next++;
@@ -530,7 +530,7 @@ static lz_err *put_writing(lz_arena *a, const lzg_ops *ops, const lzg_group *g, 
     LZ_TRY(lzg_check_writing_kernel(a, ops, g, f));
     LZ_TRY(kernel_init(&k, a, ops, f, true, out));
     LZ_TRY(make_writing(&k, g->functional, &w));
-    const lzg_field fields[] = {
+    const lzg_named_text fields[] = {
         { "checks_meta", checks ? LZ_STR("true") : LZ_STR("false") },
         { "meta_conversions", k.meta_conversions },
         { "op", f->func->name.unambiguous },

@@ -1,4 +1,4 @@
-#include "gen/torch/redispatch.h"
+#include "gen/torch/functionalization/redispatch.h"
 #include "gen/api/translate.h"
 
 lz_err *lzg_redispatch_make(lz_arena *a, const lzg_schema *s, lz_str variable, lzg_redispatch *out)
