@@ -70,7 +70,7 @@ lz_err *lz_dir_cache(char **out)
 {
     static const char *const words[] = { "on", "off", NULL };
     int off = 0;
-    char *user;
+    char *user = NULL;
     LZ_TRY(lz_env_word(LZ_ENV_CACHE, words, &off));
     if (off)
         return lz_errf(LZ_ERR_UNSUPPORTED, "the cache is switched off: %s=off",
