@@ -1,4 +1,5 @@
 /* The public interface of the cache of compiled kernels on disk. */
+#include "base/cache_path.h"
 #include "base/mem.h"
 #include "jit/cache_folder.h"
 #include <lazuli/kernel_cache.h>

@@ -27,6 +27,7 @@ state() {
 
 # A refusal has status 1 and leaves its tree as it was.
 refused() { # NAME SETUP WORDS
+    cd "$tmp"
     rm -rf "$tmp/tree"
     "$here/assemble.sh" "$tmp/tree"
     cd "$tmp/tree"
