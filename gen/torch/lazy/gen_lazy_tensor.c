@@ -52,7 +52,7 @@ static const lzg_option options[] = {
     FLAG("--build-in-tree", build_in_tree, "the backend is part of PyTorch: includes are <...>"),
     FLAG("--per-operator-headers", per_operator_headers, "ATen has a header for each operator"),
     FLAG("--gen-forced-fallback-code", gen_forced_fallback_code,
-         "kernels that a list of names sends to the CPU"),
+         "kernels run on the CPU if the user forces them"),
     FLAG("--create-from-first-tensor", create_from_first_tensor, "--create-tensor is a method of tensors"),
     FLAG("--no-lazy-shape", no_lazy_shape, "constructors of nodes take no shapes"),
     FLAG("--dry-run", dry_run, "writes nothing"),
