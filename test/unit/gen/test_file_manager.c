@@ -252,12 +252,12 @@ static void shard_job_deinit(shard_case *c, lzg_files *m)
     shard_case_deinit(c);
 }
 
-#define SHARD_TEST(name, check, count)                                                                              \
+#define SHARD_TEST(name, check, count)                                                                       \
     static lz_err *name(void)                                                                                \
     {                                                                                                        \
         shard_case c;                                                                                        \
         lzg_files m;                                                                                         \
-        lz_err *e = shard_job_init(&c, &m, count);                                                                  \
+        lz_err *e = shard_job_init(&c, &m, count);                                                           \
         if (!e)                                                                                              \
             e = check(&c, &m);                                                                               \
         shard_job_deinit(&c, &m);                                                                            \
