@@ -43,6 +43,7 @@ test-torch: build ## graph texts, VIEW_PROGRAMS=5000 random programs and a gener
 	@$(PYTHON) test/torch/check.py build/lazuli --folder test/data/oracle/graphs --folder test/data/oracle/graphs_more || [ $$? = 77 ]
 	@$(PYTHON) test/torch/view_programs.py build/lazuli --count $(VIEW_PROGRAMS) || [ $$? = 77 ]
 	@$(PYTHON) test/torch/backend_stubs.py build/lazuli || [ $$? = 77 ]
+	@$(PYTHON) test/torch/lazy_build.py build/lazuli || [ $$? = 77 ]
 
 fuzz-torch: build ## random programs on PyTorch and Lazuli for SECONDS=60; says that it skips them if PYTHON=python3 has no torch
 	@$(PYTHON) test/torch/fuzz.py build/lazuli build/test/fuzz_driver test/data --known test/data/fuzz_known.txt \

@@ -89,6 +89,52 @@ lz_err *lzg_files_add(lzg_files *m, const char *name, lz_str text)
 
 /* ---- templates ---- */
 
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* The end of "class" or "def" behind blanks and decorators, or 0. */
+static size_t definition_end(lz_str s, size_t i)
+{
+    const char *line_end;
+    for (;; i = (size_t)(line_end - s.ptr) + 1) {
+        while (i < s.len && is_space(s.ptr[i]))
+            i++;
+        bool decorator = i + 1 < s.len && s.ptr[i] == '@' && s.ptr[i + 1] != '\n';
+        if (!decorator)
+            break;
+        line_end = memchr(s.ptr + i, '\n', s.len - i);
+        if (!line_end)
+            return 0;
+    }
+    lz_str rest = lz_str_sub(s, i, s.len);
+    return lz_str_starts(rest, LZ_STR("class")) ? i + 5 : lz_str_starts(rest, LZ_STR("def")) ? i + 3 : 0;
+}
+
+/* In Python exactly one empty line stands between a docstring's end and a definition. */
+static void space_docstrings(lz_text *t)
+{
+    lz_str s = lz_text_view(t), quotes = LZ_STR("\"\"\"\n");
+    lz_text spaced = { 0 };
+    size_t done = 0, from = 0, at;
+    while ((at = lz_str_find(lz_str_sub(s, from, s.len), quotes)) != SIZE_MAX) {
+        size_t end = from + at + quotes.len, after = end, next;
+        while (after < s.len && s.ptr[after] == '\n')
+            after++;
+        next = definition_end(s, after);
+        from = next ? next : end;
+        if (!next)
+            continue;
+        lz_text_add(&spaced, lz_str_sub(s, done, end));
+        lz_text_putc(&spaced, '\n');
+        done = after;
+    }
+    lz_text_add(&spaced, lz_str_sub(s, done, s.len));
+    lz_text_deinit(t);
+    *t = spaced;
+}
+
 static lz_err *expand(const lzg_files *m, lz_arena *a, const lzg_template *t, const lzg_env *env,
                       lz_text *out)
 {
@@ -101,6 +147,8 @@ static lz_err *expand(const lzg_files *m, lz_arena *a, const lzg_template *t, co
         e = lzg_env_text(&defaults, "generated_comment", comment);
     if (!e)
         e = lzg_template_expand_with(t, env, &defaults, out);
+    if (!e && lz_str_find(lz_text_view(out), LZ_STR("\"\"\"\n")) != SIZE_MAX)
+        space_docstrings(out);
     lzg_env_deinit(&defaults);
     return e;
 }

@@ -30,8 +30,10 @@ bool lzg_snippets_ok(lzg_snippets *s, lz_err *e)
 lz_str lzg_snippet_take(lzg_snippets *s)
 {
     lz_str piece = { "", 0 };
-    lzg_snippets_ok(s, lz_text_save(&s->text, s->arena, &piece));
-    return piece;
+    if (lzg_snippets_ok(s, lz_text_save(&s->text, s->arena, &piece)))
+        return piece;
+    lz_text_clear(&s->text);
+    return (lz_str){ "", 0 };
 }
 
 lz_str lzg_snippet_with(lzg_snippets *s, lz_str pattern, const lzg_named_text *parts, size_t n)

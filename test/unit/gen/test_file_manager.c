@@ -121,6 +121,35 @@ static lz_err *test_lists(void)
     return e;
 }
 
+/* The right column is what Python's re.sub makes of the left one with the original's pattern. */
+static const struct {
+    const char *text, *want;
+} docstrings[] = {
+    { "x\"\"\"\nclass A", "x\"\"\"\n\nclass A" },
+    { "\"\"\"\n\n\n\n  @x\n  def f", "\"\"\"\n\n  @x\n  def f" },
+    { "\"\"\"\n\n# comment\n\"\"\"\n@", "\"\"\"\n\n# comment\n\"\"\"\n@" },
+    { "\"\"\"def", "\"\"\"def" },
+    { "\"\"\"\n  \n class", "\"\"\"\n\n  \n class" },
+    { "\"\"\"\n@a\n@b(1)\n\n def\"\"\"\nclass", "\"\"\"\n\n@a\n@b(1)\n\n def\"\"\"\n\nclass" },
+};
+
+static lz_err *use_docstrings(lzg_files *m, lzg_env *env)
+{
+    size_t n = sizeof docstrings / sizeof *docstrings, written;
+    char name[16];
+    for (size_t i = 0; i < n; i++) {
+        const lzg_template t = { .text = lz_str_of(docstrings[i].text), .file = "t/x.py" };
+        snprintf(name, sizeof name, "%zu.py", i);
+        LZ_TRY(lzg_files_add_template(m, name, &t, env));
+    }
+    LZ_TRY(lzg_files_write(m, &written));
+    for (size_t i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "%zu.py", i);
+        LZ_TRY(check_text(m->folder.ptr, name, docstrings[i].want));
+    }
+    return NULL;
+}
+
 static lz_err *use_template(lzg_files *m, lzg_env *env)
 {
     const lzg_template t = { .text = LZ_STR("// ${generated_comment}\n$body"), .file = "t/x.h" };
@@ -144,6 +173,8 @@ static lz_err *test_template(void)
     lzg_files m;
     lzg_env_init(&env, &a);
     lz_err *e = lzg_files_init(&m, fresh(folder), "lazuli-gen", false);
+    if (!e)
+        e = use_docstrings(&m, &env);
     if (!e)
         e = use_template(&m, &env);
     lzg_files_deinit(&m);
