@@ -366,10 +366,10 @@ static bool put_part(const void *values, const hole *h, lz_str indent, lz_text *
     return true;
 }
 
-void lzg_expand_with(lz_text *out, lz_str pattern, const lzg_named_text *parts, size_t n)
+void lzg_expand_with(lz_text *out, lz_str pattern, const lzg_named_text *fields, size_t n)
 {
     size_t unknown;
-    fill_holes(pattern, put_part, &(part_list){ parts, n }, out, &unknown);
+    fill_holes(pattern, put_part, &(part_list){ fields, n }, out, &unknown);
     assert(unknown == SIZE_MAX);
     (void)unknown;
 }
