@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "gen/text/sha1.h"
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -189,18 +188,14 @@ lz_err *lzg_shards_list(lzg_shards *s, const char *name)
     return lz_vec_push(&s->lists, (lzg_shard_list){ .name = name });
 }
 
-lz_err *lzg_shards_begin(lzg_shards *s, uint32_t count, ...)
+lz_err *lzg_shards_begin_with(lzg_shards *s, uint32_t count, const char *const *lists)
 {
-    va_list names;
-    lz_err *e = NULL;
     *s = (lzg_shards){ .count = count };
     if (!count)
         return lz_errf(LZ_ERR_ARG, "no shards to put anything in");
-    va_start(names, count);
-    for (const char *name; !e && (name = va_arg(names, const char *)) != NULL;)
-        e = lzg_shards_list(s, name);
-    va_end(names);
-    return e;
+    for (; *lists; lists++)
+        LZ_TRY(lzg_shards_list(s, *lists));
+    return NULL;
 }
 
 void lzg_shards_deinit(lzg_shards *s)

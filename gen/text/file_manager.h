@@ -61,9 +61,11 @@ typedef struct lzg_shards {
     LZ_VEC(lzg_shard_list) lists;
 } lzg_shards;
 
-/* The names of the lists follow, and NULL. LZ_ERR_ARG for a count of 0. */
+/* lzg_shards_begin(&s, 5, "definitions", "headers", NULL): LZ_ERR_ARG for a count of 0. */
+#define lzg_shards_begin(s, count, ...)                                                                      \
+    lzg_shards_begin_with((s), (count), (const char *const[]){ __VA_ARGS__ })
 LZ_MUST_USE
-lz_err *lzg_shards_begin(lzg_shards *s, uint32_t count, ...) __attribute__((sentinel));
+lz_err *lzg_shards_begin_with(lzg_shards *s, uint32_t count, const char *const *lists);
 /* One more list, behind the others. */
 LZ_MUST_USE
 lz_err *lzg_shards_list(lzg_shards *s, const char *name);

@@ -68,7 +68,7 @@ static lz_err *namespace_of(lzg_job *j, const key_job *k, const lzg_grouped *g, 
 static lz_err *add_declarations(lzg_job *j, const key_job *k, const lzg_grouped *g, lzg_texts *found,
                                 lzg_namespaced_lists *lists)
 {
-    lz_str ns, *there;
+    lz_str ns = { 0 }, *there;
     found->text.len = found->ends.len = 0;
     LZ_TRY(namespace_of(j, k, g, &ns));
     LZ_TRY(lzg_namespaced_lists_open(lists, ns));

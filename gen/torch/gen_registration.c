@@ -75,7 +75,7 @@ static lz_err *fill_op_list(lzg_job *j, const lzg_torch_settings *s, lzg_env *en
 typedef struct schemas {
     lzg_job *job;
     const lzg_torch_settings *s;
-    lz_map known; /* "{at::Tag::core}" -> its number, from 1 */
+    lz_map known; /* "{at::Tag::core}": its number is its place */
 } schemas;
 
 static lz_err *tags_text(lz_arena *a, const lzg_function *f, lz_str *out)
@@ -98,16 +98,16 @@ static lz_err *put_schema(schemas *c, const lzg_function *f, lzg_texts *out)
     if (!selected)
         return NULL;
     LZ_TRY(tags_text(&c->job->arena, f, &tags));
-    size_t number = f->ntags ? (size_t)lz_map_get(&c->known, tags) : 0;
-    if (f->ntags && !number) {
-        number = lz_map_count(&c->known) + 1;
-        lz_text_printf(&out->text, "const std::vector<at::Tag> tags_%zu = %.*s;\n", number - 1, LZ_FMT(tags));
-        LZ_TRY(lz_map_put(&c->known, tags, (void *)number));
+    const lz_map_entry *known = lz_map_find(&c->known, tags);
+    size_t number = known ? (size_t)(known - c->known.entries) : lz_map_count(&c->known);
+    if (f->ntags && !known) {
+        lz_text_printf(&out->text, "const std::vector<at::Tag> tags_%zu = %.*s;\n", number, LZ_FMT(tags));
+        LZ_TRY(lz_map_put(&c->known, tags, NULL));
     }
     lzg_put(&out->text, "m.def(");
     lzg_put_cpp_string(&out->text, f->func->text);
     if (f->ntags)
-        lz_text_printf(&out->text, ", tags_%zu);\n", number - 1);
+        lz_text_printf(&out->text, ", tags_%zu);\n", number);
     else
         lzg_put(&out->text, ", {});\n");
     return lzg_texts_end(out);

@@ -94,7 +94,7 @@ typedef LZ_VEC(lzg_aot_declaration) declarations;
 
 static lz_err *read_declaration(lzg_run *r, const char *path, declarations *out)
 {
-    lz_str text, key;
+    lz_str text, key = { 0 };
     lzg_aot_declaration d;
     lz_err *e = lzg_run_read(r, &r->arena, path, &text);
     if (lz_err_code(e) == LZ_ERR_NOT_FOUND) {

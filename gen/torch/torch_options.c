@@ -131,7 +131,7 @@ static lz_err *take_word(parser *p)
         LZ_TRY(find_short(p, lz_str_of(word), &o));
         joined = word[2] ? word + 2 : NULL;
     }
-    return take[o->kind](p, o, joined);
+    return o ? take[o->kind](p, o, joined) : unknown(p, lz_str_of(word));
 }
 
 static lz_err *complete_text(const lzg_command *c, const lzg_option *o, const char **text)

@@ -1,5 +1,4 @@
 #include "gen/torch/torch_record.h"
-#include "base/cache_path.h"
 #include "base/dir.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -123,7 +122,7 @@ static lz_err *name_record(lzg_record *r, lz_str command)
 static lz_err *find_folder(lzg_record *r)
 {
     char *cache;
-    LZ_TRY(lz_cache_path(&cache));
+    LZ_TRY(lz_dir_cache(&cache));
     lz_err *e = lz_path_join(cache, "torch", &r->folder);
     lz_mem_free(cache);
     return e;
@@ -261,7 +260,7 @@ static uint64_t latest_change(const lzg_recorded *now)
     return latest;
 }
 
-/* File times advance in steps. Whoever changes an output after this gives it another time. */
+/* File times advance in steps. After this, a change of an output gives the file another time. */
 static void wait_for_next_step(uint64_t latest)
 {
     enum { ROUNDS = 50, ROUND_NS = 1000000 };

@@ -1,5 +1,5 @@
 #include "jit/cache_folder.h"
-#include "base/cache_path.h"
+#include "base/dir.h"
 #include "base/env.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -78,7 +78,7 @@ lz_err *lz_cache_folder_open(bool make, lz_cache_folder *out)
 {
     char *path;
     LZ_TRY(lz_cache_folder_limit(&out->limit));
-    LZ_TRY(lz_cache_path(&path));
+    LZ_TRY(lz_dir_cache(&path));
     lz_err *e = open_folder(path, make, &out->fd);
     if (!e && (e = check_folder(out->fd, path)))
         close(out->fd);
