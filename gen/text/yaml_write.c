@@ -105,6 +105,7 @@ static void put_double(lz_text *out, lz_str s)
 
 void lzg_yaml_put_text(lz_text *out, lz_str s)
 {
+    s.ptr = s.ptr ? s.ptr : ""; /* an absent text is empty */
     analysis a = analyze(s);
     if (a.plain && reads_as_text(s))
         lz_text_add(out, s);

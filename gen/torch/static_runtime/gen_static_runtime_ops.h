@@ -20,6 +20,9 @@ typedef struct lzg_functors {
 
 LZ_MUST_USE lz_err *lzg_static_runtime_functors(lz_arena *a, const lzg_ops *ops, lzg_functors *out);
 
+/* The empty lines before functor i, or behind the last one: more between groups and views. */
+void lzg_put_functor_gap(const lzg_functors *f, size_t i, lz_text *out);
+
 /* generated_ops.cpp: the functors; test_generated_ops.cc: a test for each case. */
 LZ_MUST_USE lz_err *lzg_put_functors(const lzg_functors *f, lz_text *out);
 LZ_MUST_USE lz_err *lzg_put_functor_tests(const lzg_ops *ops, const lzg_functors *f, lz_text *out);

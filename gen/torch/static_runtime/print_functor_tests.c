@@ -207,18 +207,12 @@ static lz_err *put_tests(const lzg_ops *ops, const lzg_functor *f, lz_text *out)
 
 lz_err *lzg_put_functor_tests(const lzg_ops *ops, const lzg_functors *f, lz_text *out)
 {
-    bool views = false;
     lz_text_puts(out, file_head);
     for (size_t i = 0; i < f->len; i++) {
-        if (f->data[i].view && !views)
-            lz_text_puts(out, i ? "\n\n\n\n" : "\n\n\n");
-        else
-            lz_text_puts(out, i ? "\n" : "");
-        views = views || f->data[i].view;
+        lzg_put_functor_gap(f, i, out);
         LZ_TRY(put_tests(ops, &f->data[i], out));
     }
-    if (!views)
-        lz_text_puts(out, f->len ? "\n\n\n" : "\n\n");
+    lzg_put_functor_gap(f, f->len, out);
     lz_text_puts(out, "\n\n");
     return lz_text_check(out);
 }

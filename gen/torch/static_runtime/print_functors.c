@@ -119,21 +119,23 @@ static void put_functor(const lzg_functor *f, lz_text *out)
     lz_text_puts(out, f->view ? "    });\n" : "    })\n");
 }
 
-/* Items of a list that an empty one separates into groups and views, each behind a line end. */
+void lzg_put_functor_gap(const lzg_functors *f, size_t i, lz_text *out)
+{
+    bool views = i < f->len && f->data[i].view, before = i && f->data[i - 1].view;
+    bool between = views ? !before : i == f->len && !before;
+    lz_text_puts(out, between ? "\n\n" : "");
+    lz_text_puts(out, i && (between || i < f->len) ? "\n" : "");
+    lz_text_puts(out, between && views ? "\n" : "");
+}
+
 lz_err *lzg_put_functors(const lzg_functors *f, lz_text *out)
 {
-    bool views = false;
     lz_text_puts(out, file_head);
     for (size_t i = 0; i < f->len; i++) {
-        if (f->data[i].view && !views)
-            lz_text_puts(out, i ? "\n\n\n\n" : "\n\n\n");
-        else
-            lz_text_puts(out, i ? "\n" : "");
-        views = views || f->data[i].view;
+        lzg_put_functor_gap(f, i, out);
         put_functor(&f->data[i], out);
     }
-    if (!views)
-        lz_text_puts(out, f->len ? "\n\n\n" : "\n\n");
+    lzg_put_functor_gap(f, f->len, out);
     lz_text_puts(out, "\n\n} // namespace jit\n} // namespace torch\n");
     return lz_text_check(out);
 }
