@@ -195,8 +195,8 @@ lz_err *lzg_derivatives_match(lzg_derivatives *t, lzg_diag *d)
 lz_err *lzg_derivatives_match_wanted(lzg_derivatives *t, lzg_wanted_fn *wanted, const void *user, lzg_diag *d)
 {
     matcher m = { .table = t, .arena = &t->arena, .diag = d, .wanted = wanted, .user = user };
-    named *sorted = lz_mem_zalloc(t->ops->nfunctions, sizeof *sorted);
-    lz_err *e = sorted || !t->ops->nfunctions ? match_all(&m, sorted) : lz_err_oom();
+    named *sorted = lz_mem_zalloc(t->ops->nfunctions + 1, sizeof *sorted);
+    lz_err *e = sorted ? match_all(&m, sorted) : lz_err_oom();
     lz_map_deinit(&m.functional);
     lz_map_deinit(&m.other);
     lz_map_deinit(&m.bases);

@@ -101,6 +101,6 @@ static lz_err *run(const void *o, lzg_torch_report *out)
 lz_err *lzg_torch_backend_stubs(const lzg_torch_backend_stubs_options *o, lzg_torch_report *out)
 {
     lzg_torch_backend_stubs_options all = *o;
-    lzg_options_complete(&lzg_command_torch_backend_stubs, &all);
+    LZ_TRY(lzg_options_complete(&lzg_command_torch_backend_stubs, &all));
     return run(&all, out);
 }

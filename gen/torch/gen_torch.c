@@ -339,6 +339,6 @@ static lz_err *run(const void *o, lzg_torch_report *out)
 lz_err *lzg_torch(const lzg_torch_options *o, lzg_torch_report *out)
 {
     lzg_torch_options all = *o;
-    lzg_options_complete(&lzg_command_torch, &all);
+    LZ_TRY(lzg_options_complete(&lzg_command_torch, &all));
     return run(&all, out);
 }

@@ -259,6 +259,6 @@ static lz_err *run(const void *o, lzg_torch_report *out)
 lz_err *lzg_torch_unboxing(const lzg_torch_unboxing_options *o, lzg_torch_report *out)
 {
     lzg_torch_unboxing_options all = *o;
-    lzg_options_complete(&lzg_command_torch_unboxing, &all);
+    LZ_TRY(lzg_options_complete(&lzg_command_torch_unboxing, &all));
     return run(&all, out);
 }

@@ -91,7 +91,7 @@ static lz_err *take_text(parser *p, const lzg_option *o, const char *joined)
         return lz_errf(LZ_ERR_ARG, "%s needs a value: %s %s", o->name, o->name, o->value);
     const char *value = joined ? joined : p->argv[p->at++];
     *(const char **)member_of(o, p->out) = value;
-    return check_choice(o, value);
+    return NULL;
 }
 
 static lz_err *take_list(parser *p, const lzg_option *o, const char *joined)
@@ -104,8 +104,6 @@ static lz_err *take_list(parser *p, const lzg_option *o, const char *joined)
     while (!joined && p->at < p->argc && !is_option(p->argv[p->at]))
         list[n++] = p->argv[p->at++];
     *(const char *const **)member_of(o, p->out) = list;
-    for (size_t i = 0; i < n; i++)
-        LZ_TRY(check_choice(o, list[i]));
     return NULL;
 }
 
@@ -136,13 +134,32 @@ static lz_err *take_word(parser *p)
     return o ? take[o->kind](p, o, joined) : unknown(p, lz_str_of(word));
 }
 
-void lzg_options_complete(const lzg_command *c, void *options)
+static lz_err *complete_text(const lzg_command *c, const lzg_option *o, const char **text)
+{
+    if (!*text)
+        *text = o->deflt;
+    if (!*text)
+        return o->required ? lz_errf(LZ_ERR_ARG, "%s needs %s %s", c->name, o->name, o->value) : NULL;
+    return check_choice(o, *text);
+}
+
+static lz_err *check_list(const lzg_option *o, const char *const *list)
+{
+    for (; list && *list; list++)
+        LZ_TRY(check_choice(o, *list));
+    return NULL;
+}
+
+lz_err *lzg_options_complete(const lzg_command *c, void *options)
 {
     for (const lzg_option *o = c->options; o->name; o++) {
-        const char **text = member_of(o, options);
-        if (o->kind == LZG_TEXT && !*text)
-            *text = o->deflt;
+        void *member = member_of(o, options);
+        if (o->kind == LZG_TEXT)
+            LZ_TRY(complete_text(c, o, member));
+        if (o->kind == LZG_LIST)
+            LZ_TRY(check_list(o, *(const char *const **)member));
     }
+    return NULL;
 }
 
 lz_err *lzg_options_parse(const lzg_command *c, lz_arena *a, int argc, char **argv, void *out)
@@ -150,11 +167,7 @@ lz_err *lzg_options_parse(const lzg_command *c, lz_arena *a, int argc, char **ar
     parser p = { .command = c, .arena = a, .argc = argc, .at = 1, .argv = argv, .out = out };
     while (p.at < argc)
         LZ_TRY(take_word(&p));
-    for (const lzg_option *o = c->options; o->name; o++)
-        if (o->required && !*(const char **)member_of(o, out))
-            return lz_errf(LZ_ERR_ARG, "%s needs %s %s", c->name, o->name, o->value);
-    lzg_options_complete(c, out);
-    return NULL;
+    return lzg_options_complete(c, out);
 }
 
 /* ---- printing ---- */

@@ -44,8 +44,9 @@ typedef struct lzg_command {
  * a wrong use. argv[0] is skipped. */
 LZ_MUST_USE lz_err *lzg_options_parse(const lzg_command *c, lz_arena *a, int argc, char **argv, void *out);
 
-/* Sets every text that is NULL to its default: for options that a program fills in. */
-void lzg_options_complete(const lzg_command *c, void *options);
+/* Sets every text that is NULL to its default. LZ_ERR_ARG for a required text that is missing, and for a
+ * value that is none of an option's choices. */
+LZ_MUST_USE lz_err *lzg_options_complete(const lzg_command *c, void *options);
 
 void lzg_options_help(const lzg_command *c, lz_text *out);
 

@@ -130,5 +130,7 @@ static lz_err *run(const void *o, lzg_torch_report *out)
 
 lz_err *lzg_torch_autograd(const lzg_torch_autograd_options *o, lzg_torch_report *out)
 {
-    return run(o, out);
+    lzg_torch_autograd_options all = *o;
+    LZ_TRY(lzg_options_complete(&lzg_command_torch_autograd, &all));
+    return run(&all, out);
 }

@@ -516,6 +516,6 @@ static lz_err *run(const void *o, lzg_torch_report *out)
 lz_err *lzg_torch_lazy(const lzg_torch_lazy_options *o, lzg_torch_report *out)
 {
     lzg_torch_lazy_options all = *o;
-    lzg_options_complete(&lzg_command_torch_lazy, &all);
+    LZ_TRY(lzg_options_complete(&lzg_command_torch_lazy, &all));
     return run(&all, out);
 }

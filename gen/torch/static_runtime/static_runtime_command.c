@@ -70,6 +70,6 @@ static lz_err *run(const void *o, lzg_torch_report *out)
 lz_err *lzg_torch_static_runtime(const lzg_torch_static_runtime_options *o, lzg_torch_report *out)
 {
     lzg_torch_static_runtime_options all = *o;
-    lzg_options_complete(&lzg_command_torch_static_runtime, &all);
+    LZ_TRY(lzg_options_complete(&lzg_command_torch_static_runtime, &all));
     return run(&all, out);
 }
