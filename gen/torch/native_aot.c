@@ -44,10 +44,13 @@ static lz_err *read_text(lz_str text, const char *path, const char *name, lz_str
 static lz_err *read_bool(lz_str text, const char *path, const char *name, bool *out)
 {
     lz_str v = find_assignment(text, name);
+    *out = false;
+    if (!v.ptr)
+        return NULL;
     size_t comment = lz_str_find_char(v, '#');
     v = lz_str_trim(lz_str_sub(v, 0, comment == SIZE_MAX ? v.len : comment));
     *out = lz_str_is(v, "True");
-    return !v.ptr || *out || lz_str_is(v, "False") ? NULL : wrong_constant(path, name, "True or False");
+    return *out || lz_str_is(v, "False") ? NULL : wrong_constant(path, name, "True or False");
 }
 
 static bool defines(lz_str text, const char *name)
