@@ -39,9 +39,11 @@ test: setup ## the release build, every test, formatting: under 10 minutes on tw
 check: setup ## the rest that must never break: clang with ASan and UBSan, TSan, stress tests, lint
 	@tools/test.sh check
 
-test-torch: build ## graph texts and VIEW_PROGRAMS=5000 random programs against PyTorch; says that it skips them if PYTHON=python3 has no torch
+test-torch: build ## graph texts, VIEW_PROGRAMS=5000 random programs and a generated backend against PyTorch; says that it skips them if PYTHON=python3 has no torch
 	@$(PYTHON) test/torch/check.py build/lazuli --folder test/data/oracle/graphs --folder test/data/oracle/graphs_more || [ $$? = 77 ]
 	@$(PYTHON) test/torch/view_programs.py build/lazuli --count $(VIEW_PROGRAMS) || [ $$? = 77 ]
+	@$(PYTHON) test/torch/backend_stubs.py build/lazuli || [ $$? = 77 ]
+	@$(PYTHON) test/torch/lazy_build.py build/lazuli || [ $$? = 77 ]
 
 fuzz-torch: build ## random programs on PyTorch and Lazuli for SECONDS=60; says that it skips them if PYTHON=python3 has no torch
 	@$(PYTHON) test/torch/fuzz.py build/lazuli build/test/fuzz_driver test/data --known test/data/fuzz_known.txt \

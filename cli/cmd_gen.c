@@ -18,6 +18,20 @@ const cli_command gen_commands[] = {
     { "emit", "--target T --out DIR", "writes code", gen_emit },
     { "reference", "--own --native FILE", "prints a page of all operators in Markdown", gen_reference },
     { "diff", "OLD NEW", "prints operators that were added, removed and changed", gen_diff },
+    { "torch", "--source-path DIR --install-dir DIR", "writes torchgen's files for ATen", gen_torch },
+    { "torch-autograd", "--native FILE --install-dir DIR ...", "writes torchgen's files for autograd",
+      gen_torch },
+    { "torch-lazy", "--source-yaml FILE --output-dir DIR ...", "writes the files of a lazy backend",
+      gen_torch },
+    { "torch-view-meta", "--native FILE --install-dir DIR", "writes Python bindings of view classes",
+      gen_torch },
+    { "torch-unboxing", "--source-path DIR --install-dir DIR", "writes functions that unbox calls",
+      gen_torch },
+    { "torch-backend-stubs", "-s FILE -o DIR", "writes registrations of a backend's kernels", gen_torch },
+    { "torch-static-runtime", "-s DIR -p FILE -t FILE", "writes functors of the static runtime", gen_torch },
+    { "torch-upgraders", "--bytecode FILE --install-dir DIR", "writes upgraders of old programs", gen_torch },
+    { "torch-schema", "--name NAME --inputs ...", "prints a schema for the values of one call",
+      gen_torch_schema },
     { 0 },
 };
 
@@ -170,9 +184,17 @@ int gen_report(lz_err *e)
     return status;
 }
 
+bool gen_asks_help(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+            return true;
+    return false;
+}
+
 /* A run allocates some 20 MB and ends. With small pages a quarter of its time would go into 4,100 page
  * faults. So the heap grows in one step and asks for huge pages; nothing is lost if the system has none. */
-static void make_room(void)
+void gen_make_room(void)
 {
     enum { HUGE = 2 << 20, ROOM = 32 * HUGE, LARGEST = 16 * HUGE };
     mallopt(M_MMAP_THRESHOLD, LARGEST);
@@ -186,9 +208,9 @@ static void make_room(void)
 
 int gen_main(int argc, char **argv, size_t least, size_t most, gen_fn *fn)
 {
-    if (cli_asks_help(argc, argv))
+    if (gen_asks_help(argc, argv))
         return help(argv[0]);
-    make_room();
+    gen_make_room();
     gen_args a = { .shards = 1 };
     lz_err *e = read_args(&a, argc, argv, least, most);
     int status = e ? gen_report(e) : fn(&a);

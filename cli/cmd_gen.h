@@ -50,12 +50,15 @@ struct lzg_emit;
 typedef lz_err *gen_emit_fn(const gen_args *a, gen_input *in, struct lzg_emit *e);
 LZ_MUST_USE lz_err *gen_with_emit(const gen_args *a, gen_input *in, const char *folder, gen_emit_fn *fn);
 
+bool gen_asks_help(int argc, char **argv); /* --help or -h */
+void gen_make_room(void);                  /* prepares the heap for a run */
+
 int gen_report(lz_err *e);                 /* prints the error, frees it, and returns an exit status */
 int gen_print_findings(const lzg_diag *d); /* CLI_FAILED if there are findings */
 
 /* Writes a whole text to standard output. */
 LZ_MUST_USE lz_err *gen_print(const lz_text *t);
 
-cli_run_fn gen_check, gen_dump, gen_why, gen_emit, gen_reference, gen_diff;
+cli_run_fn gen_check, gen_dump, gen_why, gen_emit, gen_reference, gen_diff, gen_torch, gen_torch_schema;
 
 #endif

@@ -1,7 +1,10 @@
-/* Any bytes are a backend file, a selective-build file, a list of operators that are left out or nothing of
- * that: taken, or refused with a place. The operators are a fixed small set. */
+/* Any bytes are a backend file, a selective-build file, a list of operators that are left out, a file of
+ * upgraders, an example value or nothing of that: taken, or refused with a place. The operators are a fixed
+ * small set. */
 #include "gen/model/left_out.h"
 #include "gen/torch/gen_backend_stubs.h"
+#include "gen/torch/gen_schema_utils.h"
+#include "gen/torch/operator_versions/gen_mobile_upgraders.h"
 #include "gen/torch/selective_build/selector.h"
 #include "gen_fuzz.h"
 
@@ -74,6 +77,31 @@ static void as_left_out(lz_arena *a, const lzg_yaml *doc)
     lzg_diag_deinit(&d);
 }
 
+static void as_upgraders(lz_arena *a, const lzg_yaml *doc)
+{
+    lzg_upgraders all;
+    lzg_diag d;
+    lz_text t = { 0 };
+    lzg_diag_init(&d);
+    fine(lzg_upgraders_read(a, ops.lists, doc, &d, &all));
+    fine(lzg_put_upgrader_mobile(a, &all, &t));
+    check_findings(&d);
+    lz_text_deinit(&t);
+    lzg_diag_deinit(&d);
+}
+
+/* The type of a value prints and parses back. */
+static void as_example(lz_arena *a, lz_str text)
+{
+    lzg_example x;
+    const lzg_type *type = NULL;
+    lz_err *e = lzg_example_parse(a, text, "x", &x);
+    if (!e)
+        e = lzg_type_of_example(a, &x, &type);
+    check(!e == (type != NULL) && (!e || lz_err_text(e)[0]));
+    lz_err_free(e);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     lz_arena a = { 0 };
@@ -83,7 +111,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         as_backend(doc);
         as_selection(doc);
         as_left_out(&a, doc);
+        as_upgraders(&a, doc);
     }
+    as_example(&a, (lz_str){ (const char *)data, size });
     lz_arena_deinit(&a);
     return 0;
 }

@@ -11,6 +11,6 @@ else
     for pattern in "$@"; do
         find . '(' -path ./build -o -path ./.git ')' -prune -o -type f -path "./$pattern" -print
     done | sed 's|^\./||'
-fi | grep -v -e '^test/data/' -e '^test/gen/golden/' | sort -u | while IFS= read -r file; do
+fi | grep -v -e '^test/data/' -e '^test/gen/golden/' -e '^test/gen/torch/' | sort -u | while IFS= read -r file; do
     [ ! -f "$file" ] || printf '%s\n' "$file" # git also lists what was just deleted
 done

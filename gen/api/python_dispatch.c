@@ -69,9 +69,8 @@ static lz_err *check_options(const lzg_py_signature *sig, const lzg_function *f)
     return NULL;
 }
 
-/* The lambda's parameters in C++: those of f, or of the deprecated schema. */
-static lz_err *lambda_arguments(lz_arena *a, const lzg_py_signature *sig, const lzg_function *f,
-                                lzg_bindings *out)
+lz_err *lzg_python_lambda_arguments(lz_arena *a, const lzg_py_signature *sig, const lzg_function *f,
+                                    lzg_bindings *out)
 {
     lzg_function g = *f;
     lzg_schema s = sig->deprecated ? *sig->schema : *f->func;
@@ -101,7 +100,7 @@ static bool is_bound(const lzg_py_signature *sig, const lzg_function *f, const l
 static lz_err *check_arguments(lz_arena *a, const lzg_py_signature *sig, const lzg_function *f)
 {
     lzg_bindings args;
-    LZ_TRY(lambda_arguments(a, sig, f, &args));
+    LZ_TRY(lzg_python_lambda_arguments(a, sig, f, &args));
     for (size_t i = 0; i < args.n; i++)
         if (!is_bound(sig, f, &args.at[i]))
             return lz_errf(LZ_ERR_MODEL, "the Python signature has no argument '%.*s'",

@@ -82,6 +82,27 @@ lz_err *lzg_python_type(const lzg_type *t, bool symint, lz_text *out)
     return NULL;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the type */
+static lz_err *without_sizes(lz_arena *a, const lzg_type *t, const lzg_type **out)
+{
+    lzg_type *copy;
+    *out = t;
+    if (t->kind != LZG_TYPE_OPTIONAL && t->kind != LZG_TYPE_LIST)
+        return NULL;
+    LZ_TRY(lz_arena_new(a, &copy, 1));
+    *copy = *t;
+    if (t->kind == LZG_TYPE_LIST && !lzg_type_is(t->elem, LZG_TY_bool))
+        copy->size = -1;
+    *out = copy;
+    return without_sizes(a, t->elem, &copy->elem);
+}
+
+lz_err *lzg_python_simple_type(lz_arena *a, const lzg_type *t, lz_text *out)
+{
+    LZ_TRY(without_sizes(a, t, &t));
+    return lzg_python_type(t, true, out);
+}
+
 /* ---- stubs ---- */
 
 /* Types without a name there leave the place empty. */

@@ -10,6 +10,9 @@
 /* "SymIntArrayRef[2]?"; without symint a SymInt list is a list of ints. */
 LZ_MUST_USE lz_err *lzg_python_type(const lzg_type *t, bool symint, lz_text *out);
 
+/* "SymIntArrayRef?": without the sizes of lists, except of bools. */
+LZ_MUST_USE lz_err *lzg_python_simple_type(lz_arena *a, const lzg_type *t, lz_text *out);
+
 /* Of an argument, "_int | _size | None"; of a return, which is never a union, "tuple[Tensor, ...]". */
 LZ_MUST_USE lz_err *lzg_python_type_pyi(const lzg_type *t, lz_text *out);
 LZ_MUST_USE lz_err *lzg_python_return_pyi(const lzg_type *t, lz_text *out);

@@ -190,15 +190,38 @@ static void binding_type(const lzg_binding *b, lz_text *out)
     lzg_ctype_print(b->what.type, out);
 }
 
-static void print_args(const lzg_sig *s, void (*one)(const lzg_binding *, lz_text *), lz_text *out)
+static void binding_name(const lzg_binding *b, lz_text *out)
 {
-    lz_text_putc(out, '(');
-    for (size_t i = 0; i < s->args.n; i++) {
+    lz_text_add(out, b->name);
+}
+
+static void print_all(lzg_bindings b, void (*one)(const lzg_binding *, lz_text *), lz_text *out)
+{
+    for (size_t i = 0; i < b.n; i++) {
         if (i)
-            lz_text_puts(out, ", ");
-        one(&s->args.at[i], out);
+            lz_text_add(out, LZ_STR(", "));
+        one(&b.at[i], out);
     }
-    lz_text_putc(out, ')');
+}
+
+void lzg_bindings_decl(lzg_bindings b, lz_text *out)
+{
+    print_all(b, lzg_binding_decl, out);
+}
+
+void lzg_bindings_defn(lzg_bindings b, lz_text *out)
+{
+    print_all(b, lzg_binding_defn, out);
+}
+
+void lzg_bindings_types(lzg_bindings b, lz_text *out)
+{
+    print_all(b, binding_type, out);
+}
+
+void lzg_bindings_names(lzg_bindings b, lz_text *out)
+{
+    print_all(b, binding_name, out);
 }
 
 static void print_sig(const lzg_sig *s, lz_str name, void (*one)(const lzg_binding *, lz_text *),
@@ -207,7 +230,9 @@ static void print_sig(const lzg_sig *s, lz_str name, void (*one)(const lzg_bindi
     lzg_ctype_print(s->returns, out);
     lz_text_putc(out, ' ');
     lz_text_add(out, name);
-    print_args(s, one, out);
+    lz_text_putc(out, '(');
+    print_all(s->args, one, out);
+    lz_text_putc(out, ')');
 }
 
 void lzg_sig_decl(const lzg_sig *s, lz_text *out)
@@ -228,4 +253,9 @@ void lzg_sig_type(const lzg_sig *s, lz_text *out)
 void lzg_sig_ptr_type(const lzg_sig *s, lz_text *out)
 {
     print_sig(s, LZ_STR("(*)"), binding_type, out);
+}
+
+void lzg_sig_ptr_defn(const lzg_sig *s, lz_text *out)
+{
+    print_sig(s, LZ_STR("(*)"), lzg_binding_defn, out);
 }

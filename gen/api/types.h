@@ -135,6 +135,12 @@ typedef struct lzg_bindings {
     size_t n;
 } lzg_bindings;
 
+/* Separated by ", ", without parentheses: "T a=1, U b", "T a, U b", "T, U" and "a, b". */
+void lzg_bindings_decl(lzg_bindings b, lz_text *out);
+void lzg_bindings_defn(lzg_bindings b, lz_text *out);
+void lzg_bindings_types(lzg_bindings b, lz_text *out);
+void lzg_bindings_names(lzg_bindings b, lz_text *out);
+
 typedef struct lzg_cexpr {
     lz_str expr;
     lzg_nctype what;
@@ -150,5 +156,6 @@ void lzg_sig_decl(const lzg_sig *s, lz_text *out);     /* "R name(T a=1, U b)" *
 void lzg_sig_defn(const lzg_sig *s, lz_text *out);     /* "R name(T a, U b)" */
 void lzg_sig_type(const lzg_sig *s, lz_text *out);     /* "R (T, U)" */
 void lzg_sig_ptr_type(const lzg_sig *s, lz_text *out); /* "R (*)(T, U)" */
+void lzg_sig_ptr_defn(const lzg_sig *s, lz_text *out); /* "R (*)(T a, U b)" */
 
 #endif

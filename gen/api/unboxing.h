@@ -5,8 +5,8 @@
 
 #include "gen/api/types.h"
 
-/* Appends statements that read `stack` with peek(); the bindings name the variables that
- * hold the converted arguments, in the signature's order. */
+/* Appends statements that read `stack` with peek(), every line but the first behind a tab; the bindings name
+ * the variables that hold the converted arguments, in the signature's order. */
 LZ_MUST_USE lz_err *lzg_unboxing_arguments(lz_arena *a, const lzg_function *f, lz_text *code,
                                            lzg_bindings *out);
 

@@ -352,6 +352,16 @@ static lz_err *check_node(const lzg_diff_info *info)
     return NULL;
 }
 
+lz_err *lzg_derivatives_check_nodes(lzg_derivatives *t, lzg_diag *d)
+{
+    for (const lz_map_entry *e = lz_map_next(&t->infos, NULL); e; e = lz_map_next(&t->infos, e)) {
+        const lzg_diff_infos *infos = e->value;
+        for (size_t i = 0; i < infos->len; i++)
+            LZ_TRY(lzg_diag_take(d, check_node(&infos->data[i]), infos->data[i].written->loc, e->key));
+    }
+    return NULL;
+}
+
 lz_err *lzg_derivatives_check(lzg_derivatives *t, lzg_diag *d)
 {
     bool whole = !lzg_diag_any(d); /* else a derivative may be missing because it was refused */
@@ -362,10 +372,5 @@ lz_err *lzg_derivatives_check(lzg_derivatives *t, lzg_diag *d)
         else if (whole)
             LZ_TRY(lzg_diag_take(d, check_without_info(t, &t->arena, f), f->func_loc, f->func->text));
     }
-    for (const lz_map_entry *e = lz_map_next(&t->infos, NULL); e; e = lz_map_next(&t->infos, e)) {
-        const lzg_diff_infos *infos = e->value;
-        for (size_t i = 0; i < infos->len; i++)
-            LZ_TRY(lzg_diag_take(d, check_node(&infos->data[i]), infos->data[i].written->loc, e->key));
-    }
-    return NULL;
+    return lzg_derivatives_check_nodes(t, d);
 }

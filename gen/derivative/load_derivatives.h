@@ -30,6 +30,14 @@ LZ_MUST_USE
 lz_err *lzg_derivatives_match(lzg_derivatives *t, lzg_diag *d);
 LZ_MUST_USE
 lz_err *lzg_derivatives_check(lzg_derivatives *t, lzg_diag *d);
+/* Of that, only whether the nodes can keep what they save. */
+LZ_MUST_USE
+lz_err *lzg_derivatives_check_nodes(lzg_derivatives *t, lzg_diag *d);
+/* Matches only operators that the function wants; the others are not in the table. */
+typedef lz_err *lzg_wanted_fn(const void *user, const lzg_function *f, bool *out);
+LZ_MUST_USE
+lz_err *lzg_derivatives_match_wanted(lzg_derivatives *t, lzg_wanted_fn *wanted, const void *user,
+                                     lzg_diag *d);
 
 /* Counts of the entries as written and as matched. */
 typedef struct lzg_derivative_counts {

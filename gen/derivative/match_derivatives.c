@@ -12,6 +12,8 @@ typedef struct matcher {
     lzg_diag *diag;
     lz_map functional, other; /* signature without defaults -> lzg_signed_infos * */
     lz_map bases;             /* base names that occur in either */
+    lzg_wanted_fn *wanted;    /* NULL: all operators */
+    const void *user;
 } matcher;
 
 /* ---- order ---- */
@@ -29,14 +31,22 @@ static int by_name(const void *a, const void *b)
     return c ? c : (x->index > y->index) - (x->index < y->index);
 }
 
-static lz_err *sort_functions(const matcher *m, named *out)
+static lz_err *sort_functions(const matcher *m, named *out, size_t *n)
 {
     const lzg_ops *ops = m->table->ops;
+    *n = 0;
     for (size_t i = 0; i < ops->nfunctions; i++) {
-        out[i] = (named){ .f = ops->functions[i], .index = i };
-        LZ_TRY(lzg_cpp_name(m->arena, out[i].f->func, (lzg_cpp_form){ 0 }, &out[i].name));
+        bool wanted = true;
+        if (m->wanted)
+            LZ_TRY(m->wanted(m->user, ops->functions[i], &wanted));
+        if (!wanted)
+            continue;
+        named *to = &out[(*n)++];
+        *to = (named){ .f = ops->functions[i], .index = i };
+        LZ_TRY(lzg_cpp_name(m->arena, to->f->func, (lzg_cpp_form){ 0 }, &to->name));
     }
-    qsort(out, ops->nfunctions, sizeof *out, by_name);
+    if (*n)
+        qsort(out, *n, sizeof *out, by_name);
     return NULL;
 }
 
@@ -163,10 +173,10 @@ static lz_err *match(matcher *m, const lzg_function *f, lzg_differentiable *out)
 
 static lz_err *match_all(matcher *m, named *sorted)
 {
-    size_t n = m->table->ops->nfunctions;
+    size_t n;
     lzg_differentiable *functions;
-    LZ_TRY(lz_arena_new(m->arena, &functions, n));
-    LZ_TRY(sort_functions(m, sorted));
+    LZ_TRY(lz_arena_new(m->arena, &functions, m->table->ops->nfunctions));
+    LZ_TRY(sort_functions(m, sorted, &n));
     LZ_TRY(index_infos(m));
     for (size_t i = 0; i < n; i++) {
         const lzg_function *f = sorted[i].f;
@@ -179,8 +189,13 @@ static lz_err *match_all(matcher *m, named *sorted)
 
 lz_err *lzg_derivatives_match(lzg_derivatives *t, lzg_diag *d)
 {
-    matcher m = { .table = t, .arena = &t->arena, .diag = d };
-    named *sorted = lz_mem_zalloc(t->ops->nfunctions, sizeof *sorted);
+    return lzg_derivatives_match_wanted(t, NULL, NULL, d);
+}
+
+lz_err *lzg_derivatives_match_wanted(lzg_derivatives *t, lzg_wanted_fn *wanted, const void *user, lzg_diag *d)
+{
+    matcher m = { .table = t, .arena = &t->arena, .diag = d, .wanted = wanted, .user = user };
+    named *sorted = lz_mem_zalloc(t->ops->nfunctions + 1, sizeof *sorted);
     lz_err *e = sorted ? match_all(&m, sorted) : lz_err_oom();
     lz_map_deinit(&m.functional);
     lz_map_deinit(&m.other);

@@ -183,7 +183,9 @@ lzg_dispatch_key lzg_dispatch_key_find(lz_str name); /* LZG_KEY_NONE: unknown */
 bool lzg_dispatch_key_allowed(lzg_dispatch_key key); /* in a dispatch table */
 bool lzg_dispatch_key_structured(lzg_dispatch_key key);
 bool lzg_dispatch_key_ufunc(lzg_dispatch_key key);
-bool lzg_dispatch_key_device_guard(lzg_dispatch_key key); /* the CUDA and XPU families */
+bool lzg_dispatch_key_is_cuda(lzg_dispatch_key key); /* the CUDA family; likewise below */
+bool lzg_dispatch_key_is_xpu(lzg_dispatch_key key);
+bool lzg_dispatch_key_device_guard(lzg_dispatch_key key); /* one of these families */
 /* Well-known ones, looked up once. */
 extern const lzg_dispatch_key lzg_key_implicit, lzg_key_implicit_nested, lzg_key_explicit,
     lzg_key_non_functional;
@@ -305,6 +307,11 @@ typedef struct lzg_group { /* NativeFunctionsGroup */
     bool structured;
 } lzg_group;
 
+typedef struct lzg_grouped { /* a group, or an operator outside of groups */
+    const lzg_group *group;  /* or NULL */
+    const lzg_function *f;   /* without a group: the operator; else the functional one */
+} lzg_grouped;
+
 typedef struct lzg_view_group { /* NativeFunctionsViewGroup */
     const lzg_function *view, *view_copy, *view_inplace;
     bool composite;
@@ -327,15 +334,18 @@ typedef struct lzg_ops {
     lz_map by_name;    /* "add.Tensor" -> lzg_function *; the last of that name */
     const lzg_group *groups;
     size_t ngroups;
+    const lzg_grouped *grouped; /* every operator, in groups where there are groups; by first member */
+    size_t ngrouped;
     const lzg_view_group *view_groups;
     size_t nview_groups;
     lzg_backend_index *indices; /* one per key that occurs, in order of lzg_dispatch_key */
     size_t nindices;
-    lz_map group_of, view_group_of; /* operator name -> lzg_group * / lzg_view_group * */
-    const struct lzg_lists *lists;  /* the name lists that rules refer to (lists.h) */
-    bool ignored[LZG_KEY_COUNT];    /* keys that are skipped in dispatch tables, but counted */
-    bool defines;                   /* the file being read has definitions, and so our own defaults */
-    bool broken;                    /* an entry was refused: rules across entries are not reported any more */
+    lz_map group_of, view_group_of;            /* operator name -> lzg_group * / lzg_view_group * */
+    lzg_dispatch_key key_order[LZG_KEY_COUNT]; /* the keys of indices, in the order of first use */
+    const struct lzg_lists *lists;             /* the name lists that rules refer to (lists.h) */
+    bool ignored[LZG_KEY_COUNT];               /* keys that are skipped in dispatch tables, but counted */
+    bool defines; /* the file being read has definitions, and so our own defaults */
+    bool broken;  /* an entry was refused: rules across entries are not reported any more */
 } lzg_ops;
 
 typedef struct lzg_ops_options {

@@ -42,38 +42,38 @@ static const lz_str names[LZG_KEY_COUNT] = {
 #undef X
 };
 
-enum { ALLOWED = 1, STRUCTURED = 2, UFUNC = 4, GUARD = 8 };
+enum { ALLOWED = 1, STRUCTURED = 2, UFUNC = 4, CUDA = 8, XPU = 16 };
 
 static const uint8_t flags[LZG_KEY_COUNT] = {
     [K_CPU] = ALLOWED | STRUCTURED | UFUNC,
-    [K_CUDA] = ALLOWED | STRUCTURED | UFUNC | GUARD,
+    [K_CUDA] = ALLOWED | STRUCTURED | UFUNC | CUDA,
     [K_MPS] = ALLOWED | STRUCTURED,
-    [K_XPU] = ALLOWED | STRUCTURED | GUARD,
+    [K_XPU] = ALLOWED | STRUCTURED | XPU,
     [K_MTIA] = ALLOWED | STRUCTURED,
     [K_Meta] = ALLOWED,
     [K_MkldnnCPU] = ALLOWED,
     [K_ZeroTensor] = ALLOWED,
     [K_SparseCPU] = ALLOWED,
-    [K_SparseCUDA] = ALLOWED | GUARD,
+    [K_SparseCUDA] = ALLOWED | CUDA,
     [K_SparseMPS] = ALLOWED,
-    [K_SparseXPU] = ALLOWED | GUARD,
+    [K_SparseXPU] = ALLOWED | XPU,
     [K_SparseMeta] = ALLOWED,
     [K_SparseCsrCPU] = ALLOWED,
-    [K_SparseCsrCUDA] = ALLOWED | GUARD,
+    [K_SparseCsrCUDA] = ALLOWED | CUDA,
     [K_SparseCsrMPS] = ALLOWED,
-    [K_SparseCsrXPU] = ALLOWED | GUARD,
+    [K_SparseCsrXPU] = ALLOWED | XPU,
     [K_SparseCsrMeta] = ALLOWED,
     [K_QuantizedCPU] = ALLOWED,
-    [K_QuantizedCUDA] = ALLOWED | GUARD,
-    [K_QuantizedXPU] = GUARD,
+    [K_QuantizedCUDA] = ALLOWED | CUDA,
+    [K_QuantizedXPU] = XPU,
     [K_QuantizedMeta] = ALLOWED,
     [K_NestedTensorCPU] = ALLOWED,
-    [K_NestedTensorCUDA] = ALLOWED | GUARD,
-    [K_NestedTensorXPU] = ALLOWED | GUARD,
+    [K_NestedTensorCUDA] = ALLOWED | CUDA,
+    [K_NestedTensorXPU] = ALLOWED | XPU,
     [K_NestedTensorHPU] = ALLOWED,
     [K_NestedTensorMeta] = ALLOWED,
-    [K_AutogradCUDA] = GUARD,
-    [K_AutogradXPU] = GUARD,
+    [K_AutogradCUDA] = CUDA,
+    [K_AutogradXPU] = XPU,
     [K_CompositeImplicitAutograd] = ALLOWED,
     [K_CompositeImplicitAutogradNestedTensor] = ALLOWED,
     [K_CompositeExplicitAutograd] = ALLOWED,
@@ -120,7 +120,17 @@ bool lzg_dispatch_key_ufunc(lzg_dispatch_key key)
 
 bool lzg_dispatch_key_device_guard(lzg_dispatch_key key)
 {
-    return has(key, GUARD);
+    return has(key, CUDA | XPU);
+}
+
+bool lzg_dispatch_key_is_cuda(lzg_dispatch_key key)
+{
+    return has(key, CUDA);
+}
+
+bool lzg_dispatch_key_is_xpu(lzg_dispatch_key key)
+{
+    return has(key, XPU);
 }
 
 bool lzg_backend_metadata_symint(const lzg_backend_metadata *m)

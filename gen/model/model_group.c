@@ -34,7 +34,7 @@ static lz_err *put(lzg_bucket *bucket, const lzg_function *f, int slot)
                          LZ_FMT(other->func->name.text), other->loc.line,
                          slot < LZG_KIND_COUNT ? lzg_schema_kind_name((lzg_schema_kind)slot) : "a view");
     bucket->slot[slot] = f;
-    bucket->n++;
+    bucket->order[bucket->n++] = (uint8_t)slot;
     return NULL;
 }
 
@@ -248,16 +248,30 @@ static lz_err *fill(lzg_ops *ops, lzg_buckets *b, lzg_diag *d)
     return NULL;
 }
 
+/* The bucket's group, or its members one by one. */
+static void add_grouped(const lzg_ops *ops, const lzg_bucket *b, bool made, lzg_grouped *at, size_t *n)
+{
+    const lzg_group *g = &ops->groups[ops->ngroups];
+    if (made)
+        at[(*n)++] = (lzg_grouped){ g, g->functional };
+    for (size_t i = 0; !made && i < b->n; i++)
+        at[(*n)++] = (lzg_grouped){ NULL, b->slot[b->order[i]] };
+}
+
 static lz_err *group(lzg_ops *ops, lzg_buckets *b, lzg_diag *d)
 {
     lzg_group *groups;
+    lzg_grouped *grouped;
     LZ_TRY(fill(ops, b, d));
     LZ_TRY(lz_arena_new(&ops->arena, &groups, b->n));
+    LZ_TRY(lz_arena_new(&ops->arena, &grouped, ops->nfunctions));
     ops->groups = groups;
+    ops->grouped = grouped;
     for (const lzg_bucket *one = b->first; one; one = one->next) {
         bool made = false;
         lz_err *e = make_group(ops, one, &groups[ops->ngroups], &made);
         LZ_TRY(lzg_ops_report(ops, d, e, spokesman(one)));
+        add_grouped(ops, one, made, grouped, &ops->ngrouped);
         ops->ngroups += made;
     }
     return NULL;

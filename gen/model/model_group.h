@@ -13,6 +13,7 @@ enum { LZG_SLOT_ALIASING = LZG_KIND_COUNT, LZG_SLOT_ALIASING_INPLACE, LZG_SLOT_C
 typedef struct lzg_bucket lzg_bucket;
 struct lzg_bucket {
     const lzg_function *slot[LZG_SLOT_COUNT];
+    uint8_t order[LZG_SLOT_COUNT]; /* the n slots that are taken, in the order in which they were */
     size_t n;
     bool dunder;      /* part of the signature, though its print may not show it */
     lzg_bucket *same; /* another bucket with the same print */

@@ -73,7 +73,7 @@ static lz_err *grow_indices(lzg_ops *ops, lzg_dispatch_key key, lzg_backend_inde
         ops->indices[i] = (lzg_backend_index){ .key = key,
                                                .use_out_as_primary = true,
                                                .device_guard = lzg_dispatch_key_device_guard(key) };
-        ops->nindices++;
+        ops->key_order[ops->nindices++] = key;
         assert(ops->nindices <= LZG_KEY_COUNT && (i == 0 || ops->indices[i - 1].key < key)); /* ascending */
     }
     *out = &ops->indices[i];

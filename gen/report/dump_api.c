@@ -6,8 +6,8 @@
 #include "gen/api/meta.h"
 #include "gen/api/native.h"
 #include "gen/api/structured.h"
+#include "gen/torch/functionalization/gen_functionalization_type.h"
 #include "gen/torch/gen_aoti_c_shim.h"
-#include "gen/torch/gen_functionalization_type.h"
 #include "gen/torch/gen_vmap_plumbing.h"
 
 typedef struct dump {

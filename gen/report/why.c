@@ -452,7 +452,7 @@ static size_t line_of(lz_str text, lz_str start)
 static void put_use(why *w, const char *target, const lzg_use *use)
 {
     const lzg_file *file = lz_map_get(&w->in->emit->fresh.by_name, use->file);
-    size_t line = file ? line_of(file->text, use->line) : 0;
+    size_t line = file ? line_of(lz_text_view(&file->text), use->line) : 0;
     if (!line)
         return;
     put_name(w->out, target);

@@ -1,4 +1,5 @@
 #include "gen/text/code_template.h"
+#include <assert.h>
 
 /* ---- environments ---- */
 
@@ -69,6 +70,14 @@ lz_err *lzg_env_add(lzg_env *env, const char *name, lz_str item)
     return add_item(env, lz_str_of(name), item);
 }
 
+lz_err *lzg_env_texts(lzg_env *env, const char *name, const lzg_texts *items)
+{
+    LZ_TRY(lzg_env_list(env, name));
+    for (size_t i = 0; i < lzg_texts_count(items); i++)
+        LZ_TRY(add_item(env, lz_str_of(name), lzg_texts_item(items, i)));
+    return NULL;
+}
+
 const lzg_value *lzg_env_get(const lzg_env *env, lz_str name)
 {
     return lz_map_get(&env->values, name);
@@ -110,14 +119,40 @@ static size_t line_end(lz_str s, size_t i)
     return (s.ptr[i] >= '\n' && s.ptr[i] <= '\r') || (s.ptr[i] >= 0x1c && s.ptr[i] <= 0x1e);
 }
 
+/* Whether one of these ends but \n may be in the text. The texts have megabytes, so eight bytes are looked at
+ * at once: a bit for each that is above 0x7f or below 0x20. */
+static bool may_have_rare_ends(lz_str s)
+{
+    static const uint64_t ones = 0x0101010101010101, high = 0x8080808080808080;
+    size_t i = 0;
+    for (; i + sizeof(uint64_t) <= s.len; i += sizeof(uint64_t)) {
+        uint64_t w;
+        memcpy(&w, s.ptr + i, sizeof w);
+        uint64_t newline = w ^ ones * '\n';
+        newline = ~(((newline & ~high) + ~high) | newline) & high; /* exactly the bytes that are \n */
+        uint64_t low = ~(((w & ~high) + ones * 0x60) | w) & high;  /* exactly those below 0x20 */
+        if ((low & ~newline) | (w & high))
+            return true;
+    }
+    for (; i < s.len; i++)
+        if ((unsigned char)(s.ptr[i] - ' ') >= 0x60 && s.ptr[i] != '\n')
+            return true;
+    return false;
+}
+
 /* Cuts the first line off *rest. */
-static lz_str next_line(lz_str *rest)
+static lz_str next_line(lz_str *rest, bool rare)
 {
     size_t i = 0, end = 0;
-    while (i < rest->len && (end = line_end(*rest, i)) == 0)
+    if (!rare) {
+        const char *newline = memchr(rest->ptr, '\n', rest->len);
+        i = newline ? (size_t)(newline - rest->ptr) : rest->len;
+        end = newline != NULL;
+    }
+    while (rare && i < rest->len && (end = line_end(*rest, i)) == 0)
         i++;
-    lz_str line = lz_str_sub(*rest, 0, i);
-    *rest = lz_str_sub(*rest, i + end, rest->len);
+    lz_str line = { rest->ptr, i };
+    *rest = (lz_str){ rest->ptr + i + end, rest->len - i - end };
     return line;
 }
 
@@ -129,20 +164,26 @@ static lz_str cut_right(lz_str s)
 }
 
 /* Empty lines wait until one comes that is not. */
+static void put_item_lines(lz_str rest, lz_str indent, size_t *newlines, lz_text *out)
+{
+    bool rare = may_have_rare_ends(rest);
+    while (rest.len) {
+        lz_str line = cut_right(next_line(&rest, rare));
+        if (line.len) {
+            lz_text_fill(out, '\n', *newlines);
+            lz_text_add(out, indent);
+            lz_text_add(out, line);
+            *newlines = 0;
+        }
+        ++*newlines;
+    }
+}
+
 static void put_lines(const lzg_value *v, lz_str indent, lz_text *out)
 {
     size_t newlines = 0;
     for (const lzg_item *i = v->first; i; i = i->next)
-        for (lz_str rest = i->text; rest.len;) {
-            lz_str line = cut_right(next_line(&rest));
-            if (line.len) {
-                lz_text_fill(out, '\n', newlines);
-                lz_text_add(out, indent);
-                lz_text_add(out, line);
-                newlines = 0;
-            }
-            newlines++;
-        }
+        put_item_lines(i->text, indent, &newlines, out);
 }
 
 static void put_inline(const lzg_value *v, bool before, bool after, lz_text *out)
@@ -177,7 +218,8 @@ static size_t name_end(lz_str s, size_t i)
 typedef struct hole {
     lz_str name;
     bool before, after;
-    size_t end; /* behind it */
+    bool own_lines; /* only blanks stand before it in its line */
+    size_t end;     /* behind it */
 } hole;
 
 static char at(lz_str s, size_t i)
@@ -204,7 +246,7 @@ static bool read_hole(lz_str s, size_t i, hole *out)
 
 static lz_err *missing(const lzg_template *t, size_t at_byte, lz_str name)
 {
-    lz_loc loc = { t->file, 1, 1 };
+    lz_loc loc = { t->path ? t->path : t->file, 1, 1 };
     for (size_t i = 0; i < at_byte; i++) {
         loc.line += t->text.ptr[i] == '\n';
         loc.col = t->text.ptr[i] == '\n' ? 1 : loc.col + 1;
@@ -221,26 +263,113 @@ static size_t indent_start(lz_str s, size_t from, size_t i)
     return k == 0 || s.ptr[k - 1] == '\n' ? k : i + 1;
 }
 
-lz_err *lzg_template_expand(const lzg_template *t, const lzg_env *env, lz_text *out)
+/* About as much as a template that uses every value once will have, so that memory is taken once. */
+static size_t size_of_values(const lzg_env *env)
 {
-    lz_str s = t->text;
+    size_t size = 0;
+    for (lz_map_entry *e = lz_map_next(&env->values, NULL); e; e = lz_map_next(&env->values, e))
+        for (const lzg_item *i = ((const lzg_value *)e->value)->first; i; i = i->next)
+            size += i->text.len + 1;
+    return size;
+}
+
+typedef bool put_hole(const void *values, const hole *h, lz_str indent, lz_text *out);
+
+/* Copies the text and fills its holes; *missing: the first one that `put` has no value for, or SIZE_MAX. */
+static void fill_holes(lz_str s, put_hole *put, const void *values, lz_text *out, size_t *missing)
+{
     size_t done = 0;
-    for (size_t i = 0; i < s.len; i++) {
+    const char *dollar;
+    *missing = SIZE_MAX;
+    for (size_t i = 0; i < s.len && (dollar = memchr(s.ptr + i, '$', s.len - i)); i++) {
         hole h;
-        if (s.ptr[i] != '$' || !read_hole(s, i, &h))
+        i = (size_t)(dollar - s.ptr);
+        if (!read_hole(s, i, &h))
             continue;
-        const lzg_value *v = lzg_env_get(env, h.name);
-        if (!v)
-            return missing(t, i, h.name);
         size_t start = indent_start(s, done, i);
-        lz_text_add(out, lz_str_sub(s, done, start < i ? start : i));
-        if (start <= i)
-            put_lines(v, lz_str_sub(s, start, i), out);
-        else
-            put_inline(v, h.before, h.after, out);
+        h.own_lines = start <= i;
+        lz_text_add(out, lz_str_sub(s, done, h.own_lines ? start : i));
+        if (!put(values, &h, lz_str_sub(s, start, i), out)) {
+            *missing = i;
+            return;
+        }
         done = h.end;
         i = h.end - 1;
     }
     lz_text_add(out, lz_str_sub(s, done, s.len));
-    return lz_text_check(out);
+}
+
+/* What env lacks comes from the defaults. */
+typedef struct env_pair {
+    const lzg_env *env, *defaults;
+} env_pair;
+
+static bool put_from_env(const void *values, const hole *h, lz_str indent, lz_text *out)
+{
+    const env_pair *envs = values;
+    const lzg_value *v = lzg_env_get(envs->env, h->name);
+    if (!v)
+        v = lzg_env_get(envs->defaults, h->name);
+    if (v && h->own_lines)
+        put_lines(v, indent, out);
+    else if (v)
+        put_inline(v, h->before, h->after, out);
+    return v != NULL;
+}
+
+lz_err *lzg_template_expand(const lzg_template *t, const lzg_env *env, lz_text *out)
+{
+    return lzg_template_expand_with(t, env, env, out);
+}
+
+lz_err *lzg_template_expand_with(const lzg_template *t, const lzg_env *env, const lzg_env *defaults,
+                                 lz_text *out)
+{
+    size_t unknown;
+    lz_text_reserve(out, t->text.len + size_of_values(env));
+    fill_holes(t->text, put_from_env, &(env_pair){ env, defaults }, out, &unknown);
+    if (unknown == SIZE_MAX)
+        return lz_text_check(out);
+    hole h;
+    read_hole(t->text, unknown, &h);
+    return missing(t, unknown, h.name);
+}
+
+/* ---- patterns ---- */
+
+typedef struct part_list {
+    const lzg_named_text *at;
+    size_t n;
+} part_list;
+
+static const lzg_named_text *part_find(const part_list *parts, lz_str name)
+{
+    for (size_t i = 0; i < parts->n; i++)
+        if (!strncmp(parts->at[i].name, name.ptr, name.len) && !parts->at[i].name[name.len])
+            return &parts->at[i];
+    return NULL;
+}
+
+static bool put_part(const void *values, const hole *h, lz_str indent, lz_text *out)
+{
+    const lzg_named_text *part = part_find(values, h->name);
+    size_t newlines = 0;
+    if (!part)
+        return false;
+    if (h->own_lines) {
+        put_item_lines(part->value, indent, &newlines, out);
+        return true;
+    }
+    lz_text_puts(out, h->before && part->value.len ? ", " : "");
+    lz_text_add(out, part->value);
+    lz_text_puts(out, h->after && part->value.len ? ", " : "");
+    return true;
+}
+
+void lzg_expand_with(lz_text *out, lz_str pattern, const lzg_named_text *fields, size_t n)
+{
+    size_t unknown;
+    fill_holes(pattern, put_part, &(part_list){ fields, n }, out, &unknown);
+    assert(unknown == SIZE_MAX);
+    (void)unknown;
 }

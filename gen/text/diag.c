@@ -19,7 +19,7 @@ bool lzg_diag_any(const lzg_diag *d)
 
 static lz_err *record(lzg_diag *d, const lz_err *e, lz_loc at, lz_str context)
 {
-    lzg_finding f = { .code = lz_err_code(e), .loc = lz_err_loc(e).line ? lz_err_loc(e) : at };
+    lzg_finding f = { .code = lz_err_code(e), .loc = lz_err_loc(e).file ? lz_err_loc(e) : at };
     lz_str file;
     LZ_TRY(lz_arena_copy(&d->arena, lz_str_of(lz_err_text(e)), &f.reason));
     LZ_TRY(lz_arena_copy(&d->arena, context, &f.context));
@@ -41,11 +41,38 @@ lz_err *lzg_diag_take(lzg_diag *d, lz_err *e, lz_loc at, lz_str context)
     return failed;
 }
 
+static bool has(const lzg_diag *d, const lzg_finding *f)
+{
+    for (size_t i = 0; i < d->found.len; i++) {
+        const lzg_finding *g = &d->found.data[i];
+        if (g->loc.line == f->loc.line && g->loc.col == f->loc.col && lz_str_eq(g->reason, f->reason)
+            && lz_str_eq(g->context, f->context))
+            return true;
+    }
+    return false;
+}
+
+lz_err *lzg_diag_merge(lzg_diag *d, const lzg_diag *from)
+{
+    for (size_t i = 0; i < from->found.len; i++) {
+        const lzg_finding *f = &from->found.data[i];
+        if (!has(d, f))
+            LZ_TRY(
+                lzg_diag_take(d, lz_err_at(f->code, f->loc, "%.*s", LZ_FMT(f->reason)), f->loc, f->context));
+    }
+    d->dropped += from->dropped;
+    return NULL;
+}
+
 void lzg_diag_print(const lzg_diag *d, lz_text *out)
 {
     for (size_t i = 0; i < d->found.len; i++) {
         const lzg_finding *f = &d->found.data[i];
-        lz_text_printf(out, "%s:%d:%d: %.*s\n", f->loc.file, f->loc.line, f->loc.col, LZ_FMT(f->reason));
+        if (f->loc.line)
+            lz_text_printf(out, "%s:%d:%d: ", f->loc.file, f->loc.line, f->loc.col);
+        else if (f->loc.file && *f->loc.file)
+            lz_text_printf(out, "%s: ", f->loc.file);
+        lz_text_printf(out, "%.*s\n", LZ_FMT(f->reason));
         if (f->context.len)
             lz_text_printf(out, "    %.*s\n", LZ_FMT(f->context));
     }

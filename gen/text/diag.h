@@ -35,6 +35,9 @@ bool lzg_diag_any(const lzg_diag *d);
  * error without a location. */
 LZ_MUST_USE lz_err *lzg_diag_take(lzg_diag *d, lz_err *e, lz_loc at, lz_str context);
 
+/* Adds the findings of another diag behind those that are there; one that is there already is left out. */
+LZ_MUST_USE lz_err *lzg_diag_merge(lzg_diag *d, const lzg_diag *from);
+
 /* "FILE:LINE:COL: reason", then an indented line of context, for each finding; a
  * closing line if some were dropped. */
 void lzg_diag_print(const lzg_diag *d, lz_text *out);

@@ -85,6 +85,15 @@ const lz_json *lzg_lists_get(const lzg_lists *l, const char *list)
     return lz_json_get(l->root, list);
 }
 
+lz_str lzg_lists_text(const lzg_lists *l, const char *list, lz_str name)
+{
+    const lz_json *texts = lzg_lists_get(l, list);
+    for (uint32_t i = 0; texts && texts->kind == LZ_JSON_OBJECT && i < texts->len; i++)
+        if (lz_str_eq(texts->members[i].key, name) && texts->members[i].value.kind == LZ_JSON_STRING)
+            return texts->members[i].value.str;
+    return (lz_str){ 0 };
+}
+
 bool lzg_lists_has(const lzg_lists *l, const char *list, lz_str name)
 {
     const lz_json *v = lz_json_get(l->root, list);

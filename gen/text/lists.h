@@ -27,6 +27,8 @@ lz_err *lzg_lists_load(lz_arena *a, const char *path, const lzg_lists **out); /*
 
 /* Whether the list (an array of strings, or an object's keys) holds the name. */
 bool lzg_lists_has(const lzg_lists *l, const char *list, lz_str name);
+/* The text under a name in a list that is an object of texts; ptr NULL: there is none. */
+lz_str lzg_lists_text(const lzg_lists *l, const char *list, lz_str name);
 const lz_json *lzg_lists_get(const lzg_lists *l, const char *list); /* or NULL */
 
 /* A list of patterns, ready to match; empty if the list does not exist. */

@@ -7,7 +7,8 @@
 #include "gen/torch/dest/native_functions.h"
 #include "gen/torch/dest/register_dispatch_key.h"
 #include "gen/torch/dest/ufunc_kernel.h"
-#include "gen/torch/gen_functionalization_type.h"
+#include "gen/torch/functionalization/composite_kernels.h"
+#include "gen/torch/functionalization/gen_functionalization_type.h"
 
 typedef struct walk {
     const lzg_ops *ops;
@@ -116,37 +117,22 @@ lz_err *lzg_check_cpp(const lzg_ops *ops, lzg_diag *d)
 
 /* ---- native ---- */
 
-static lz_err *declare_kernels(lz_arena *a, const lzg_function *f, const lzg_group *g)
+static lz_err *declare_kernels(lz_arena *a, const lzg_ops *ops, const lzg_grouped *g)
 {
-    lz_str text;
-    for (size_t i = 0; i < f->ndispatch; i++) {
-        const lzg_backend_metadata *m = &f->dispatch[i];
-        const lzg_backend_metadata *primary = g ? lzg_function_kernel(g->out, m->key) : NULL;
-        if (!primary || !primary->structured)
-            LZ_TRY(lzg_native_declaration(a, f, m, &text));
-        else if (f == g->out)
-            LZ_TRY(lzg_native_structured(a, g, m, &text));
-    }
-    return NULL;
+    lzg_texts t = { 0 };
+    lz_err *e = lzg_put_namespaced_kernels(a, ops, g, 1, &t);
+    lzg_texts_deinit(&t);
+    return e;
 }
 
 static lz_err *check_native_group(lz_arena *a, const lzg_ops *ops, const lzg_group *g)
 {
-    const lzg_function *const all[] = { g->functional, g->out, g->inplace, g->mutable };
-    (void)ops;
-    LZ_TRY(lzg_native_one_namespace(g->out));
-    for (size_t i = 0; i < 4; i++)
-        if (all[i])
-            LZ_TRY(declare_kernels(a, all[i], g));
-    return NULL;
+    return declare_kernels(a, ops, &(lzg_grouped){ g, g->functional });
 }
 
 static lz_err *check_native_single(lz_arena *a, const lzg_ops *ops, const lzg_function *f)
 {
-    if (in_group(ops, f))
-        return NULL;
-    LZ_TRY(lzg_native_one_namespace(f));
-    return declare_kernels(a, f, NULL);
+    return in_group(ops, f) ? NULL : declare_kernels(a, ops, &(lzg_grouped){ NULL, f });
 }
 
 lz_err *lzg_check_native(const lzg_ops *ops, lzg_diag *d)
@@ -160,13 +146,12 @@ lz_err *lzg_check_native(const lzg_ops *ops, lzg_diag *d)
 
 static lz_err *check_register_group(lz_arena *a, const lzg_ops *ops, const lzg_group *g)
 {
-    (void)ops;
-    return lzg_register_group(a, g);
+    return lzg_register_check(a, ops, &(lzg_grouped){ g, g->functional });
 }
 
 static lz_err *check_register_single(lz_arena *a, const lzg_ops *ops, const lzg_function *f)
 {
-    return in_group(ops, f) ? NULL : lzg_register_single(a, f);
+    return in_group(ops, f) ? NULL : lzg_register_check(a, ops, &(lzg_grouped){ NULL, f });
 }
 
 lz_err *lzg_check_register(const lzg_ops *ops, lzg_diag *d)
@@ -181,7 +166,7 @@ lz_err *lzg_check_register(const lzg_ops *ops, lzg_diag *d)
 static lz_err *check_view(lz_arena *a, const lzg_ops *ops, const lzg_view_group *g)
 {
     LZ_TRY(lzg_functionalize_view(a, ops, g));
-    return lzg_view_copy_kernel(a, g);
+    return lzg_view_copy_check(a, g);
 }
 
 static lz_err *check_functionalize_single(lz_arena *a, const lzg_ops *ops, const lzg_function *f)
@@ -209,8 +194,7 @@ static lz_err *check_ufunc(lz_arena *a, const lzg_ops *ops, const lzg_group *g)
     if (!g->structured || !g->out->nufunc)
         return NULL;
     LZ_TRY(lzg_structured_meta_arguments(a, g, &meta));
-    LZ_TRY(lzg_ufunc_cpu(a, g));
-    return lzg_ufunc_cuda(a, g);
+    return lzg_ufunc_check(a, g);
 }
 
 lz_err *lzg_check_ufunc(const lzg_ops *ops, lzg_diag *d)

@@ -1,8 +1,11 @@
 #include "gen/torch/gen_aoti_c_shim.h"
 #include "base/number.h"
-#include "gen/api/types.h"
+#include "gen/api/cpp.h"
+#include "gen/emit/c_text.h"
 #include "gen/text/lists.h"
 #include "gen/text/utils.h"
+#include "gen/torch/c_shim_values.h"
+#include "gen/torch/gen_static_dispatch.h"
 #include <stdlib.h>
 
 /* Device is passed as two numbers and has no row. */
@@ -127,8 +130,7 @@ static lz_err *print_returns(printer *p, const lzg_schema *s)
 static lz_err *print_function(printer *p, const lzg_schema *s, const char *device)
 {
     size_t outs = s->first[LZG_OUT];
-    lz_text_printf(&p->text, "AOTI_TORCH_EXPORT AOTITorchError aoti_torch_%s_%.*s", device,
-                   LZ_FMT(s->name.unambiguous));
+    lz_text_printf(&p->text, "AOTITorchError aoti_torch_%s_%.*s", device, LZ_FMT(s->name.unambiguous));
     if (p->version)
         lz_text_printf(&p->text, "_v%u", p->versions->at[p->version - 1].number);
     lz_text_putc(&p->text, '(');
@@ -137,7 +139,7 @@ static lz_err *print_function(printer *p, const lzg_schema *s, const char *devic
     LZ_TRY(print_arguments(p, s, 0, outs));
     if (!lzg_schema_is_out_fn(s) && !s->name.inplace)
         LZ_TRY(print_returns(p, s));
-    lz_text_puts(&p->text, ");");
+    lz_text_putc(&p->text, ')');
     return NULL;
 }
 
@@ -169,7 +171,9 @@ static lz_err *print_version(printer *p, const lzg_schema *s, const char *device
         return lz_errf(LZ_ERR_MODEL, "since: %.*s is not TORCH_VERSION_X_Y_Z", LZ_FMT(since));
     if (since.ptr)
         lz_text_printf(&p->text, "#if TORCH_FEATURE_VERSION >= %.*s\n", LZ_FMT(since));
+    lz_text_puts(&p->text, "AOTI_TORCH_EXPORT ");
     LZ_TRY(print_function(p, s, device));
+    lz_text_putc(&p->text, ';');
     if (since.ptr)
         lz_text_printf(&p->text, "\n#endif // TORCH_FEATURE_VERSION >= %.*s", LZ_FMT(since));
     return NULL;
@@ -269,46 +273,51 @@ lz_err *lzg_c_shim_versions(lz_arena *a, const lzg_ops *ops, const char *list, c
     return row ? read_versions(a, row, out) : NULL;
 }
 
-/* A kernel of its own, of the out op it delegates to, or a composite one. */
-static bool has_kernel_for(const lzg_ops *ops, const lzg_function *f, lzg_dispatch_key key)
+/* The key of a kernel of its own, of the out op it delegates to, or of a composite one; LZG_KEY_NONE: none.
+ */
+static lzg_dispatch_key kernel_key(const lzg_c_shim *shim, const lzg_function *f)
 {
-    const lzg_function *out = f->structured_delegate ? lzg_ops_find(ops, f->structured_delegate->text) : NULL;
+    const lzg_function *out =
+        f->structured_delegate ? lzg_ops_find(shim->ops, f->structured_delegate->text) : NULL;
     const lzg_dispatch_key composites[] = { lzg_key_explicit, lzg_key_non_functional, lzg_key_implicit };
-    bool has = lzg_function_kernel(f, key) || (out && lzg_function_kernel(out, key));
-    for (size_t i = 0; !has && i < 3; i++)
-        has = lzg_function_kernel(f, composites[i]) != NULL;
-    return has;
+    if (lzg_function_kernel(f, shim->key) || (out && lzg_function_kernel(out, shim->key)))
+        return shim->key;
+    for (size_t i = 0; !shim->extend && i < sizeof composites / sizeof *composites; i++)
+        if (lzg_function_kernel(f, composites[i]))
+            return composites[i];
+    return LZG_KEY_NONE;
 }
-
-typedef struct line {
-    lz_str name, text;
-} line;
 
 static int by_name(const void *x, const void *y)
 {
-    return lz_str_cmp(((const line *)x)->name, ((const line *)y)->name);
+    return lz_str_cmp(((const lzg_c_shim_op *)x)->name, ((const lzg_c_shim_op *)y)->name);
 }
 
-/* out->text.ptr stays NULL where f is not in the header. */
-static lz_err *header_line(lz_arena *a, const lzg_ops *ops, lzg_dispatch_key key, lz_str device,
-                           const lzg_function *f, line *out)
+static lz_err *find_op(lz_arena *a, const lzg_c_shim *shim, const lzg_function *f, lzg_c_shim_op *out)
 {
-    lzg_shim_versions versions;
-    bool listed;
-    *out = (line){ 0 };
+    bool dispatcher = shim->key == LZG_KEY_NONE;
+    *out = (lzg_c_shim_op){ .f = f, .key = dispatcher ? LZG_KEY_NONE : kernel_key(shim, f) };
     LZ_TRY(fallback_name(a, f, &out->name));
-    LZ_TRY(lzg_c_shim_versions(a, ops, key == LZG_KEY_NONE ? "aten_shimified_ops" : "inductor_fallback_ops",
-                               f, &listed, &versions));
-    if (!listed || (key != LZG_KEY_NONE && !has_kernel_for(ops, f, key)))
-        return NULL;
-    lz_err *e = lzg_c_shim_declaration(a, f->func, device.ptr, &versions, &out->text);
-    if (lz_err_code(e) != LZ_ERR_UNSUPPORTED)
-        return e;
-    lz_err_free(e);
+    LZ_TRY(lzg_c_shim_versions(a, shim->ops, dispatcher ? "aten_shimified_ops" : "inductor_fallback_ops", f,
+                               &out->listed, &out->versions));
+    out->listed = out->listed && (dispatcher || out->key != LZG_KEY_NONE);
     return NULL;
 }
 
-static lz_err *device_name(lz_arena *a, lzg_dispatch_key key, lz_str *out)
+lz_err *lzg_c_shim_ops(lz_arena *a, const lzg_c_shim *shim, lzg_c_shim_op **out, size_t *n)
+{
+    *n = 0;
+    LZ_TRY(lz_arena_new(a, out, shim->ops->nfunctions));
+    for (size_t i = 0; i < shim->ops->nfunctions; i++) {
+        LZ_TRY(find_op(a, shim, shim->ops->functions[i], &(*out)[*n]));
+        *n += (*out)[*n].listed;
+    }
+    if (*n)
+        qsort(*out, *n, sizeof **out, by_name);
+    return NULL;
+}
+
+lz_err *lzg_c_shim_device(lz_arena *a, lzg_dispatch_key key, lz_str *out)
 {
     lz_text t = { 0 };
     lzg_put_lower(&t, lz_str_of(key == LZG_KEY_NONE ? "aten" : lzg_dispatch_key_name(key)));
@@ -317,22 +326,134 @@ static lz_err *device_name(lz_arena *a, lzg_dispatch_key key, lz_str *out)
     return e;
 }
 
-lz_err *lzg_c_shim_header(lz_arena *a, const lzg_ops *ops, lzg_dispatch_key key, lz_text *out)
+/* LZ_ERR_UNSUPPORTED is dropped: an operator without a C form is left out. */
+static lz_err *forgive(lz_err *e, bool *left_out)
 {
-    line *lines;
-    size_t n = 0;
-    lz_str device;
-    LZ_TRY(device_name(a, key, &device));
-    LZ_TRY(lz_arena_new(a, &lines, ops->nfunctions));
-    for (size_t i = 0; i < ops->nfunctions; i++) {
-        LZ_TRY(header_line(a, ops, key, device, ops->functions[i], &lines[n]));
-        n += lines[n].text.ptr != NULL;
-    }
-    if (n)
-        qsort(lines, n, sizeof *lines, by_name);
+    *left_out = lz_err_code(e) == LZ_ERR_UNSUPPORTED;
+    if (!*left_out)
+        return e;
+    lz_err_free(e);
+    return NULL;
+}
+
+lz_err *lzg_c_shim_header(lz_arena *a, const lzg_c_shim *shim, lz_text *out)
+{
+    lzg_c_shim_op *ops;
+    lz_str device, text;
+    size_t n;
+    LZ_TRY(lzg_c_shim_device(a, shim->key, &device));
+    LZ_TRY(lzg_c_shim_ops(a, shim, &ops, &n));
     for (size_t i = 0; i < n; i++) {
-        lz_text_add(out, lines[i].text);
+        bool left_out;
+        LZ_TRY(forgive(lzg_c_shim_declaration(a, ops[i].f->func, device.ptr, &ops[i].versions, &text),
+                       &left_out));
+        if (left_out)
+            continue;
+        lz_text_add(out, text);
         lz_text_putc(out, '\n');
     }
     return lz_text_check(out);
+}
+
+/* ---- definitions ---- */
+
+/* "at::cpu::add"; without a key the function that goes through the dispatcher. Methods with SymInt have no
+ * function at::NAME_symint, but one in at::symint. */
+static lz_err *print_callee(lz_arena *a, const lzg_c_shim_op *op, lz_text *out)
+{
+    lzg_sig sig;
+    LZ_TRY(lzg_static_call_signature(a, op->f, &sig));
+    if (op->key != LZG_KEY_NONE) {
+        lz_text_puts(out, "at::");
+        lzg_put_lower(out, lz_str_of(lzg_dispatch_key_name(op->key)));
+        lz_text_puts(out, "::");
+    } else if (lzg_schema_has_symint(op->f->func) && !(op->f->variants & LZG_VARIANT_FUNCTION)) {
+        lz_str suffix = LZ_STR("_symint");
+        size_t cut = lz_str_ends(sig.name, suffix) ? suffix.len : 0;
+        lzg_fill(out, "at::symint::$<c10::SymInt>", lz_str_sub(sig.name, 0, sig.name.len - cut));
+        return NULL;
+    } else
+        lz_text_puts(out, "at::");
+    lz_text_add(out, sig.name);
+    return NULL;
+}
+
+static lz_err *print_call_argument(printer *p, const lzg_argument *arg)
+{
+    lz_str text = LZ_STR("std::nullopt");
+    if (is_later(p, arg->name) && arg->deflt.ptr)
+        LZ_TRY(lzg_cpp_default_expr(p->arena, arg->deflt, arg->type, false, &text));
+    separate(p);
+    if (is_later(p, arg->name))
+        lz_text_add(&p->text, text);
+    else
+        LZ_TRY(lzg_put_c_shim_argument(p->arena, arg, &p->text));
+    return NULL;
+}
+
+static lz_err *print_call_arguments(printer *p, const lzg_schema *s)
+{
+    size_t outs = s->first[LZG_OUT];
+    p->first = true;
+    for (size_t i = outs; i < s->nargs; i++)
+        LZ_TRY(print_call_argument(p, &s->args[i]));
+    for (size_t i = 0; i < outs; i++)
+        LZ_TRY(print_call_argument(p, &s->args[i]));
+    return NULL;
+}
+
+static lz_err *print_definition(printer *p, const lzg_lists *lists, const lzg_c_shim_op *op,
+                                const char *device)
+{
+    const lzg_schema *s = op->f->func;
+    bool returns = s->nreturns && !lzg_schema_is_out_fn(s) && !s->name.inplace;
+    lz_text_putc(&p->text, '\n');
+    LZ_TRY(print_function(p, s, device));
+    lz_text_puts(&p->text, " {\n    AOTI_TORCH_CONVERT_EXCEPTION_TO_ERROR_CODE({\n        ");
+    lz_text_puts(&p->text, returns ? "auto tmp_result = " : "");
+    LZ_TRY(print_callee(p->arena, op, &p->text));
+    lz_text_puts(&p->text, "(\n            ");
+    LZ_TRY(print_call_arguments(p, s));
+    lz_text_puts(&p->text, "\n        );\n");
+    if (returns)
+        LZ_TRY(lzg_put_c_shim_results(lists, s, &p->text));
+    lz_text_puts(&p->text, "\n    });\n}\n");
+    return lz_text_check(&p->text);
+}
+
+static lz_err *print_definitions(printer *p, const lzg_lists *lists, const lzg_c_shim_op *op,
+                                 const char *device)
+{
+    size_t newest = op->versions.n;
+    p->versions = &op->versions;
+    for (size_t v = newest + 1; v-- > 0;) {
+        if (v < newest)
+            lz_text_putc(&p->text, '\n');
+        p->version = v;
+        LZ_TRY(print_definition(p, lists, op, device));
+    }
+    return NULL;
+}
+
+lz_err *lzg_c_shim_source(lz_arena *a, const lzg_c_shim *shim, lz_text *out)
+{
+    lzg_c_shim_op *ops;
+    lz_str device;
+    size_t n;
+    bool left_out, any = false;
+    printer p = { .arena = a };
+    LZ_TRY(lzg_c_shim_device(a, shim->key, &device));
+    LZ_TRY(lzg_c_shim_ops(a, shim, &ops, &n));
+    lz_err *e = NULL;
+    for (size_t i = 0; !e && i < n; i++) {
+        lz_text_clear(&p.text);
+        e = forgive(print_definitions(&p, shim->ops->lists, &ops[i], device.ptr), &left_out);
+        if (e || left_out)
+            continue;
+        lz_text_puts(out, any ? "\n" : "");
+        lz_text_add(out, lz_text_view(&p.text));
+        any = true;
+    }
+    lz_text_deinit(&p.text);
+    return e ? e : lz_text_check(out);
 }

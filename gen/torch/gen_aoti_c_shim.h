@@ -31,9 +31,27 @@ LZ_MUST_USE lz_err *lzg_c_shim_declaration(lz_arena *a, const lzg_schema *s, con
 LZ_MUST_USE lz_err *lzg_c_shim_versions(lz_arena *a, const lzg_ops *ops, const char *list,
                                         const lzg_function *f, bool *listed, lzg_shim_versions *out);
 
-/* The declarations of a device's header, a line or more each, sorted by operator: listed operators with
- * a kernel or composite for the key. LZG_KEY_NONE: device "aten", which goes through the dispatcher.
- * Operators without a C form are left out. */
-LZ_MUST_USE lz_err *lzg_c_shim_header(lz_arena *a, const lzg_ops *ops, lzg_dispatch_key key, lz_text *out);
+/* The shims for one dispatch key. */
+typedef struct lzg_c_shim {
+    const lzg_ops *ops;
+    lzg_dispatch_key key; /* LZG_KEY_NONE: device "aten", which goes through the dispatcher */
+    bool extend;          /* composite kernels do not count: another file has their shims */
+} lzg_c_shim;
+
+typedef struct lzg_c_shim_op {
+    const lzg_function *f;
+    lz_str name;          /* aten.add.Tensor, aten.abs.default */
+    lzg_dispatch_key key; /* of the kernel that is called; LZG_KEY_NONE: the dispatcher */
+    lzg_shim_versions versions;
+    bool listed;
+} lzg_c_shim_op;
+
+/* The listed operators with a kernel or composite for the key, sorted by name. */
+LZ_MUST_USE lz_err *lzg_c_shim_ops(lz_arena *a, const lzg_c_shim *shim, lzg_c_shim_op **out, size_t *n);
+LZ_MUST_USE lz_err *lzg_c_shim_device(lz_arena *a, lzg_dispatch_key key, lz_str *out); /* "cpu", "aten" */
+
+/* The declarations, a line or more each, and the definitions. Operators without a C form are left out. */
+LZ_MUST_USE lz_err *lzg_c_shim_header(lz_arena *a, const lzg_c_shim *shim, lz_text *out);
+LZ_MUST_USE lz_err *lzg_c_shim_source(lz_arena *a, const lzg_c_shim *shim, lz_text *out);
 
 #endif

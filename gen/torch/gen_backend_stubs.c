@@ -151,9 +151,6 @@ static lz_err *index_op(reader *r, lzg_backend_index *index, const lzg_yaml *ite
     if (!f)
         return lz_err_at(LZ_ERR_MODEL, item->loc, "there is no operator '%.*s'", LZ_FMT(item->text));
     bool symint = lz_map_find(&r->symint, item->text);
-    if (symint && r->b->key != LZG_KEY_NONE && !lzg_schema_has_symint(f->func))
-        return lz_err_at(LZ_ERR_MODEL, item->loc, "'%.*s' is listed under 'symint', but takes no SymInt",
-                         LZ_FMT(item->text));
     LZ_TRY(lz_arena_new(&r->b->arena, &m, 1));
     *m = (lzg_backend_metadata){ .key = index->key, .cpp_namespace = r->b->cpp_namespace };
     LZ_TRY(kernel_name(r, f, symint, &m->kernel));

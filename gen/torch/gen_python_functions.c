@@ -85,6 +85,44 @@ bool lzg_python_is_bound(const lzg_python *p, const lzg_function *f)
     return lz_map_find(&p->bound, f->func->text) != NULL;
 }
 
+/* ---- functions by name ---- */
+
+static lz_err *group_add(lz_arena *a, lzg_py_group *g, const lzg_function *f)
+{
+    if (g->n == g->room) {
+        size_t room = g->room ? 2 * g->room : 2;
+        const lzg_function **functions;
+        LZ_TRY(lz_arena_new(a, &functions, room));
+        if (g->n)
+            memcpy(functions, g->functions, g->n * sizeof *functions);
+        g->functions = functions;
+        g->room = room;
+    }
+    g->functions[g->n++] = f;
+    return NULL;
+}
+
+static bool is_in(const lzg_function *f, lzg_py_module module)
+{
+    return module == LZG_PY_MODULE_COUNT || module_of(f, false) == module || module_of(f, true) == module;
+}
+
+lz_err *lzg_python_group(const lzg_python *p, lz_arena *a, lzg_py_module module, lz_map *out)
+{
+    for (size_t i = 0; i < p->nfunctions; i++) {
+        lz_str name = p->functions[i]->func->name.printed_base;
+        if (!is_in(p->functions[i], module))
+            continue;
+        lzg_py_group *g = lz_map_get(out, name);
+        if (!g) {
+            LZ_TRY(lz_arena_new(a, &g, 1));
+            LZ_TRY(lz_map_put(out, name, g));
+        }
+        LZ_TRY(group_add(a, g, p->functions[i]));
+    }
+    return NULL;
+}
+
 /* ---- signatures by name ---- */
 
 /* One operator's signature, before base and out are joined. */
@@ -278,12 +316,21 @@ static void measure(const name *from, lzg_py_name *out)
     out->noarg = from->n == 1 && out->max_args == 0;
 }
 
+static lz_err *list_functions(loader *l, const name *from, lzg_py_name *out)
+{
+    LZ_TRY(lz_arena_new(&l->p->arena, &out->functions, from->n));
+    for (const pair *x = from->first; x; x = x->next)
+        out->functions[out->nfunctions++] = x->f;
+    return NULL;
+}
+
 static lz_err *make_name(loader *l, lz_arena *scratch, const name *from, lzg_py_name *out)
 {
     member *members;
     lzg_py_overload *overloads;
     size_t n;
     measure(from, out);
+    LZ_TRY(list_functions(l, from, out));
     LZ_TRY(list_members(l, from, scratch, &members, &n));
     LZ_TRY(lz_arena_new(&l->p->arena, &overloads, n));
     LZ_TRY(join_members(l, members, n, overloads, &out->n));
@@ -299,7 +346,9 @@ static lz_err *make_names(loader *l, lz_arena *scratch, lzg_py_name *names)
         for (lz_map_entry *e = lz_map_next(map, NULL); e; e = lz_map_next(map, e)) {
             lz_arena_mark mark = lz_arena_save(scratch);
             lzg_py_name *out = &names[l->p->nnames++];
-            *out = (lzg_py_name){ .module = (lzg_py_module)m, .name = e->key };
+            *out = (lzg_py_name){ .module = (lzg_py_module)m,
+                                  .name = e->key,
+                                  .place = (size_t)(e - map->entries) };
             LZ_TRY(make_name(l, scratch, e->value, out));
             lz_arena_rewind(scratch, mark);
         }

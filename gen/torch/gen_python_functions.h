@@ -29,9 +29,18 @@ typedef struct lzg_py_name { /* all that is bound to one name of one module */
     lz_str name;
     const lzg_py_overload *overloads; /* in the order they are tried */
     size_t n;
-    bool noarg;      /* one overload, without arguments */
-    size_t max_args; /* of any one operator */
+    bool noarg;                     /* one overload, without arguments */
+    size_t max_args;                /* of any one operator */
+    const lzg_function **functions; /* of the overloads before they were joined, as they were found */
+    size_t nfunctions;
+    size_t place; /* among the names of the module, by first function */
 } lzg_py_name;
+
+/* The functions of one name, in order. */
+typedef struct lzg_py_group {
+    const lzg_function **functions;
+    size_t n, room;
+} lzg_py_group;
 
 typedef struct lzg_python {
     const lzg_ops *ops;
@@ -48,6 +57,10 @@ typedef struct lzg_python {
 LZ_MUST_USE lz_err *lzg_python_init(lzg_python *p, const lzg_ops *ops);
 void lzg_python_deinit(lzg_python *p);
 bool lzg_python_is_bound(const lzg_python *p, const lzg_function *f);
+
+/* The functions of a module (LZG_PY_MODULE_COUNT: all of them), by name: name -> lzg_py_group *, in order of
+ * first occurrence. The groups belong to the arena, the map is the caller's to deinit. */
+LZ_MUST_USE lz_err *lzg_python_group(const lzg_python *p, lz_arena *a, lzg_py_module module, lz_map *out);
 
 /* Makes the names. deprecated: the tree of that file, or NULL. Mistakes go into d; operators with a
  * mistake are left out. */

@@ -27,6 +27,11 @@ typedef struct lzg_named_example {
 LZ_MUST_USE
 lz_err *lzg_type_of_example(lz_arena *a, const lzg_example *x, const lzg_type **out);
 
+/* A value as `lazuli gen torch-schema` reads it: tensor, symint, symbool, graph, object(CLASS), 3, 2.5, true,
+ * "text", [1, 2]. `what` names it in messages. LZ_ERR_ARG for anything else. */
+LZ_MUST_USE
+lz_err *lzg_example_parse(lz_arena *a, lz_str text, const char *what, lzg_example *out);
+
 /* name is taken as it is: nothing in it means in-place or an overload. */
 LZ_MUST_USE
 lz_err *lzg_schema_of_examples(lz_arena *a, const char *name, const lzg_named_example *in, size_t nin,

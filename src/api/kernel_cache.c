@@ -1,4 +1,5 @@
 /* The public interface of the cache of compiled kernels on disk. */
+#include "base/dir.h"
 #include "base/mem.h"
 #include "jit/cache_folder.h"
 #include <lazuli/kernel_cache.h>
@@ -6,7 +7,7 @@
 
 lz_err *lz_kernel_cache_path(char **out)
 {
-    return lz_cache_folder_path(out);
+    return lz_dir_cache(out);
 }
 
 lz_err *lz_kernel_cache_limit(uint64_t *out)
@@ -19,7 +20,7 @@ static lz_err *open_existing(lz_cache_folder *f, bool *there)
 {
     char *path;
     *there = false;
-    LZ_TRY(lz_cache_folder_path(&path));
+    LZ_TRY(lz_dir_cache(&path));
     lz_mem_free(path);
     lz_err *e = lz_cache_folder_open(false, f);
     *there = !e;

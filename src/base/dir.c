@@ -1,4 +1,5 @@
 #include "base/dir.h"
+#include "base/env.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include <errno.h>
@@ -55,4 +56,30 @@ lz_err *lz_dir_make(const char *path, mode_t mode)
     }
     lz_mem_free(part);
     return e ? e : make_one(path, mode);
+}
+
+static lz_err *path_of(const char *folder, char **out)
+{
+    LZ_TRY(lz_path_join("", folder, out));
+    for (size_t n = strlen(*out); n > 1 && (*out)[n - 1] == '/'; n--)
+        (*out)[n - 1] = '\0'; /* with a trailing slash, open() would follow a link */
+    return NULL;
+}
+
+lz_err *lz_dir_cache(char **out)
+{
+    static const char *const words[] = { "on", "off", NULL };
+    int off = 0;
+    char *user = NULL;
+    LZ_TRY(lz_env_word(LZ_ENV_CACHE, words, &off));
+    if (off)
+        return lz_errf(LZ_ERR_UNSUPPORTED, "the cache is switched off: %s=off",
+                       lz_env_vars[LZ_ENV_CACHE].name);
+    const char *folder = lz_env_text(LZ_ENV_CACHE_DIR);
+    if (folder)
+        return path_of(folder, out);
+    LZ_TRY(lz_dir_user_cache(&user));
+    lz_err *e = lz_path_join(user, "lazuli", out);
+    lz_mem_free(user);
+    return e;
 }

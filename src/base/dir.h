@@ -16,6 +16,10 @@ LZ_MUST_USE lz_err *lz_path_join(const char *folder, const char *name, char **ou
  * not create the folder. Free with lz_mem_free. */
 LZ_MUST_USE lz_err *lz_dir_user_cache(char **out);
 
+/* What Lazuli keeps between processes: LAZULI_CACHE_DIR, else "lazuli" in the user's cache folder. Does not
+ * create the folder. LZ_ERR_UNSUPPORTED: LAZULI_CACHE is off. Free with lz_mem_free. */
+LZ_MUST_USE lz_err *lz_dir_cache(char **out);
+
 /* Creates the folder and its missing parents, all with this mode less the umask. Succeeds if the folder
  * exists, whatever its mode. */
 LZ_MUST_USE lz_err *lz_dir_make(const char *path, mode_t mode);

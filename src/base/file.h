@@ -61,6 +61,10 @@ lz_str lz_file_folder(const char *path);
 /* Like lz_file_replace, unless the file already holds these bytes; *out: was it written? */
 LZ_MUST_USE lz_err *lz_file_update(const char *path, lz_str data, mode_t mode, unsigned flags, bool *out);
 
+/* Writes a new file; *out false: there is one already, and it is left alone. Much faster than replacing, and
+ * not atomic: after an error there is no file, but a process that dies meanwhile leaves a part of it. */
+LZ_MUST_USE lz_err *lz_file_create(const char *path, lz_str data, mode_t mode, bool *out);
+
 typedef struct lz_file_info {
     uint64_t size;
     int64_t mtime_ns; /* since 1970 */

@@ -229,3 +229,26 @@ lz_err *lz_file_replace(const char *path, lz_str data, mode_t mode, unsigned fla
     LZ_TRY(lz_file_writer_open(&w, path, mode));
     return lz_file_writer_close(&w, lz_file_writer_put(&w, data), flags);
 }
+
+static lz_err *fill_new(int fd, const char *path, lz_str data)
+{
+    int error = lz_fd_write(fd, data);
+    if (close(fd) != 0 && !error)
+        error = errno;
+    if (!error)
+        return NULL;
+    unlink(path);
+    return lz_err_errno(error, "write", path);
+}
+
+lz_err *lz_file_create(const char *path, lz_str data, mode_t mode, bool *out)
+{
+    int fd;
+    do
+        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    while (fd < 0 && errno == EINTR);
+    *out = fd >= 0;
+    if (fd < 0)
+        return errno == EEXIST ? NULL : lz_err_errno(errno, "create", path);
+    return fill_new(fd, path, data);
+}

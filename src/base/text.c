@@ -36,6 +36,11 @@ static bool reserve(lz_text *t, size_t n)
     return p != NULL;
 }
 
+void lz_text_reserve(lz_text *t, size_t n)
+{
+    (void)reserve(t, n);
+}
+
 void lz_text_add(lz_text *t, lz_str s)
 {
     if (s.len && reserve(t, s.len)) {

@@ -18,7 +18,8 @@ typedef struct lz_text {
 } lz_text;
 
 void lz_text_deinit(lz_text *t);
-void lz_text_clear(lz_text *t); /* keeps the memory, clears text and failure */
+void lz_text_clear(lz_text *t);             /* keeps the memory, clears text and failure */
+void lz_text_reserve(lz_text *t, size_t n); /* the next n bytes need no new memory */
 
 void lz_text_add(lz_text *t, lz_str s);
 void lz_text_puts(lz_text *t, const char *cstr);

@@ -16,32 +16,6 @@ enum { TEMP_NAME = 64, NOT_OFTEN_S = 60 };
 
 static const uint64_t usual_limit = 256ull << 20;
 
-static lz_err *path_of(const char *folder, char **out)
-{
-    LZ_TRY(lz_path_join("", folder, out));
-    for (size_t n = strlen(*out); n > 1 && (*out)[n - 1] == '/'; n--)
-        (*out)[n - 1] = '\0'; /* with a trailing slash, open() would follow a link */
-    return NULL;
-}
-
-lz_err *lz_cache_folder_path(char **out)
-{
-    static const char *const words[] = { "on", "off", NULL };
-    int off = 0;
-    char *user;
-    LZ_TRY(lz_env_word(LZ_ENV_CACHE, words, &off));
-    if (off)
-        return lz_errf(LZ_ERR_UNSUPPORTED, "the cache of compiled kernels is switched off: %s=off",
-                       lz_env_vars[LZ_ENV_CACHE].name);
-    const char *folder = lz_env_text(LZ_ENV_CACHE_DIR);
-    if (folder)
-        return path_of(folder, out);
-    LZ_TRY(lz_dir_user_cache(&user));
-    lz_err *e = lz_path_join(user, "lazuli", out);
-    lz_mem_free(user);
-    return e;
-}
-
 lz_err *lz_cache_folder_limit(uint64_t *out)
 {
     *out = usual_limit;
@@ -104,7 +78,7 @@ lz_err *lz_cache_folder_open(bool make, lz_cache_folder *out)
 {
     char *path;
     LZ_TRY(lz_cache_folder_limit(&out->limit));
-    LZ_TRY(lz_cache_folder_path(&path));
+    LZ_TRY(lz_dir_cache(&path));
     lz_err *e = open_folder(path, make, &out->fd);
     if (!e && (e = check_folder(out->fd, path)))
         close(out->fd);

@@ -14,9 +14,6 @@ typedef struct lz_cache_folder {
     uint64_t limit; /* most bytes that all entries together may have */
 } lz_cache_folder;
 
-/* The folder's path: LAZULI_CACHE_DIR, else "lazuli" in the user's cache folder. Free it with lz_mem_free.
- * LZ_ERR_UNSUPPORTED: LAZULI_CACHE is off. LZ_ERR_NOT_FOUND: the user has no home. */
-LZ_MUST_USE lz_err *lz_cache_folder_path(char **out);
 LZ_MUST_USE lz_err *lz_cache_folder_limit(uint64_t *out); /* LAZULI_CACHE_SIZE */
 /* make: create a missing folder; without it a missing folder is LZ_ERR_NOT_FOUND. */
 LZ_MUST_USE lz_err *lz_cache_folder_open(bool make, lz_cache_folder *out);

@@ -10,6 +10,11 @@ static const struct {
 #undef X
 };
 
+const char *lzg_opcode_name(lzg_opcode op)
+{
+    return opcodes[op].name.ptr;
+}
+
 /* ---- single values ---- */
 
 static lz_err *expect(const lzg_yaml *v, lzg_yaml_kind kind, const char *what)
@@ -60,6 +65,7 @@ typedef struct reader {
     lz_arena *arena;
     const lzg_lists *lists;
     lzg_diag *diag;
+    const lzg_yaml *ranges; /* of versions, by operator; or NULL */
     lzg_upgrader *upgraders;
     lzg_versioned_op *ops;
     size_t nupgraders, nops;
@@ -192,63 +198,134 @@ static bool excluded(const reader *r, const char *list, lz_str name)
     return r->lists && lzg_lists_has(r->lists, list, name);
 }
 
-static int by_name(const void *a, const void *b)
+static const lzg_upgrader *find_upgrader(const reader *r, lz_str name)
 {
-    return lz_str_cmp(((const lzg_upgrader *)a)->name, ((const lzg_upgrader *)b)->name);
+    for (size_t i = 0; i < r->nupgraders; i++)
+        if (lz_str_eq(r->upgraders[i].name, name))
+            return &r->upgraders[i];
+    return NULL;
 }
 
-static lz_err *read_upgraders(reader *r, const lzg_yaml *v)
+static lz_err *add_upgrader(reader *r, const lzg_yaml *name, const lzg_yaml *body)
 {
-    LZ_TRY(lz_arena_new(r->arena, &r->upgraders, v->len));
-    for (size_t i = 0; i < v->len; i++) {
-        const lzg_yaml *name = v->items[2 * i];
-        lzg_upgrader *u = &r->upgraders[r->nupgraders];
-        if (excluded(r, "operator_versions.excluded_upgraders", name->text))
-            continue;
-        *u = (lzg_upgrader){ .name = name->text };
-        lz_err *e = expect(name, LZG_YAML_STR, "an upgrader's name");
+    lzg_upgrader *u = &r->upgraders[r->nupgraders];
+    LZ_TRY(expect(name, LZG_YAML_STR, "an upgrader's name"));
+    if (excluded(r, "operator_versions.excluded_upgraders", name->text))
+        return NULL;
+    if (find_upgrader(r, name->text))
+        return lz_err_at(LZ_ERR_MODEL, name->loc, "there are two upgraders '%.*s'", LZ_FMT(name->text));
+    *u = (lzg_upgrader){ .name = name->text };
+    LZ_TRY(read_upgrader(r->arena, body, u));
+    r->nupgraders++;
+    return NULL;
+}
+
+static int by_first_name(const void *a, const void *b)
+{
+    const lzg_yaml *x = *(const lzg_yaml *const *)a, *y = *(const lzg_yaml *const *)b;
+    int c = lz_str_cmp(x->items[0]->text, y->items[0]->text);
+    return c ? c : (x->loc.line > y->loc.line) - (x->loc.line < y->loc.line);
+}
+
+/* The entries that are mappings of some names, sorted by their first name. */
+static lz_err *sort_upgraders(reader *r, const lzg_yaml *list, const lzg_yaml ***out, size_t *n,
+                              size_t *names)
+{
+    *n = *names = 0;
+    LZ_TRY(lz_arena_new(r->arena, out, list->len));
+    for (size_t i = 0; i < list->len; i++) {
+        const lzg_yaml *v = list->items[i];
+        lz_err *e = expect(v, LZG_YAML_MAP, "an entry of upgraders");
+        if (!e && !v->len)
+            e = lz_err_at(LZ_ERR_MODEL, v->loc, "an entry of upgraders has a name");
         if (!e)
-            e = read_upgrader(r->arena, v->items[2 * i + 1], u);
-        r->nupgraders += e == NULL;
-        LZ_TRY(lzg_diag_take(r->diag, e, name->loc, name->text));
+            (*out)[(*n)++] = v;
+        *names += e ? 0 : v->len;
+        LZ_TRY(lzg_diag_take(r->diag, e, v->loc, LZ_STR("")));
     }
-    if (r->nupgraders)
-        qsort(r->upgraders, r->nupgraders, sizeof *r->upgraders, by_name);
+    if (*n)
+        qsort(*out, *n, sizeof **out, by_first_name);
+    return NULL;
+}
+
+static lz_err *read_upgraders(reader *r, const lzg_yaml *list)
+{
+    const lzg_yaml **sorted;
+    size_t n, names;
+    LZ_TRY(sort_upgraders(r, list, &sorted, &n, &names));
+    LZ_TRY(lz_arena_new(r->arena, &r->upgraders, names));
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < sorted[i]->len; k++) {
+            const lzg_yaml *name = sorted[i]->items[2 * k];
+            lz_err *e = add_upgrader(r, name, sorted[i]->items[2 * k + 1]);
+            LZ_TRY(lzg_diag_take(r->diag, e, name->loc, name->text));
+        }
     return NULL;
 }
 
 /* ---- operators ---- */
 
-static const lzg_upgrader *find_upgrader(const lzg_upgrader *all, size_t n, lz_str name)
+/* The versions that a change made old: those of its row in ranges, else those since the change before. */
+static lz_err *read_range(const lzg_yaml *row, int64_t bumped, int32_t since, lzg_old_range *out)
 {
-    const lzg_upgrader key = { .name = name };
-    return n ? bsearch(&key, all, n, sizeof *all, by_name) : NULL;
+    int64_t first = since, last = bumped - 1;
+    if (row) {
+        LZ_TRY(expect(row, LZG_YAML_LIST, "a range of versions"));
+        if (row->len != 2)
+            return lz_err_at(LZ_ERR_MODEL, row->loc, "a range of versions has two ends, not %zu", row->len);
+        LZ_TRY(number(row->items[0], "the first version", 0, INT32_MAX, &first));
+        LZ_TRY(number(row->items[1], "the last version", first, INT32_MAX, &last));
+    }
+    out->first = (int32_t)first;
+    out->last = (int32_t)last;
+    return NULL;
 }
 
-static lz_err *read_change(const reader *r, const lzg_yaml *v, int32_t since, lzg_old_range *out)
+static lz_err *read_change(const reader *r, const lzg_yaml *v, const lzg_yaml *row, int32_t since,
+                           lzg_old_range *out)
 {
-    static const char *const known[] = { "bumped_at", "upgrader", NULL };
+    static const char *const known[] = { "upgrader_name", "bumped_at_version", "old_schema", NULL };
     const lzg_yaml *bumped, *name;
     int64_t at;
     LZ_TRY(expect(v, LZG_YAML_MAP, "a change"));
     LZ_TRY(known_fields(v, known));
-    LZ_TRY(field(v, "bumped_at", LZG_YAML_INT, &bumped));
-    LZ_TRY(field(v, "upgrader", LZG_YAML_STR, &name));
-    LZ_TRY(number(bumped, "bumped_at", (int64_t)since + 1, INT32_MAX, &at));
-    *out =
-        (lzg_old_range){ since, (int32_t)(at - 1), find_upgrader(r->upgraders, r->nupgraders, name->text) };
+    LZ_TRY(field(v, "bumped_at_version", LZG_YAML_INT, &bumped));
+    LZ_TRY(field(v, "upgrader_name", LZG_YAML_STR, &name));
+    LZ_TRY(number(bumped, "bumped_at_version", (int64_t)since + 1, INT32_MAX, &at));
+    LZ_TRY(read_range(row, at, since, out));
+    out->upgrader = find_upgrader(r, name->text);
     return out->upgrader
                ? NULL
                : lz_err_at(LZ_ERR_MODEL, name->loc, "there is no upgrader '%.*s'", LZ_FMT(name->text));
 }
 
-static lz_err *read_operator(const reader *r, const lzg_yaml *v, lzg_versioned_op *op)
+/* The operator's rows of ranges; NULL where there are no ranges at all. */
+static lz_err *find_rows(const reader *r, const lzg_yaml *name, const lzg_yaml *changes, const lzg_yaml **out)
+{
+    const lzg_yaml *rows = r->ranges ? lzg_yaml_get(r->ranges, name->text) : NULL;
+    *out = rows;
+    if (!r->ranges)
+        return NULL;
+    if (!rows)
+        return lz_err_at(LZ_ERR_MODEL, r->ranges->loc, "there is no '%.*s'", LZ_FMT(name->text));
+    LZ_TRY(expect(rows, LZG_YAML_LIST, "a list of ranges"));
+    if (rows->len == changes->len)
+        return NULL;
+    return lz_err_at(LZ_ERR_MODEL, rows->loc, "there are %zu ranges, but %zu changes", rows->len,
+                     changes->len);
+}
+
+static lz_err *read_operator(const reader *r, const lzg_yaml *name, const lzg_yaml *v, lzg_versioned_op *op)
 {
     lzg_old_range *ranges;
+    const lzg_yaml *rows;
+    LZ_TRY(expect(name, LZG_YAML_STR, "an operator's name"));
     LZ_TRY(expect(v, LZG_YAML_LIST, "an operator's history"));
+    LZ_TRY(find_rows(r, name, v, &rows));
     LZ_TRY(lz_arena_new(r->arena, &ranges, v->len));
     for (size_t i = 0; i < v->len; i++)
-        LZ_TRY(read_change(r, v->items[i], i ? ranges[i - 1].last + 1 : 0, &ranges[i]));
+        LZ_TRY(read_change(r, v->items[i], rows ? rows->items[i] : NULL, i ? ranges[i - 1].last + 1 : 0,
+                           &ranges[i]));
     op->ranges = ranges;
     op->nranges = v->len;
     return NULL;
@@ -268,9 +345,7 @@ static lz_err *read_all_operators(reader *r, const lzg_yaml *v)
         if (excluded(r, "operator_versions.excluded_ops", name->text))
             continue;
         *op = (lzg_versioned_op){ .name = name->text };
-        lz_err *e = expect(name, LZG_YAML_STR, "an operator's name");
-        if (!e)
-            e = read_operator(r, v->items[2 * i + 1], op);
+        lz_err *e = read_operator(r, name, v->items[2 * i + 1], op);
         r->nops += e == NULL;
         LZ_TRY(lzg_diag_take(r->diag, e, name->loc, name->text));
     }
@@ -281,26 +356,29 @@ static lz_err *read_all_operators(reader *r, const lzg_yaml *v)
 
 /* ---- the file ---- */
 
-static lz_err *sections(const lzg_yaml *root, const lzg_yaml **ops, const lzg_yaml **upgraders)
+static lz_err *sections(const lzg_yaml *root, const lzg_yaml **upgraders, const lzg_yaml **versions,
+                        const lzg_yaml **ranges)
 {
-    static const char *const known[] = { "operators", "upgraders", NULL };
+    static const char *const known[] = { "upgraders", "versions", "ranges", NULL };
     LZ_TRY(expect(root, LZG_YAML_MAP, "a file of upgraders"));
     LZ_TRY(known_fields(root, known));
-    LZ_TRY(field(root, "operators", LZG_YAML_MAP, ops));
-    return field(root, "upgraders", LZG_YAML_MAP, upgraders);
+    LZ_TRY(field(root, "upgraders", LZG_YAML_LIST, upgraders));
+    LZ_TRY(field(root, "versions", LZG_YAML_MAP, versions));
+    *ranges = lzg_yaml_get(root, LZ_STR("ranges"));
+    return *ranges ? expect(*ranges, LZG_YAML_MAP, "ranges") : NULL;
 }
 
 lz_err *lzg_upgraders_read(lz_arena *a, const lzg_lists *lists, const lzg_yaml *root, lzg_diag *d,
                            lzg_upgraders *out)
 {
     reader r = { .arena = a, .lists = lists, .diag = d };
-    const lzg_yaml *ops, *upgraders;
+    const lzg_yaml *versions, *upgraders;
     *out = (lzg_upgraders){ 0 };
-    lz_err *e = sections(root, &ops, &upgraders);
+    lz_err *e = sections(root, &upgraders, &versions, &r.ranges);
     if (e)
         return lzg_diag_take(d, e, root->loc, LZ_STR(""));
     LZ_TRY(read_upgraders(&r, upgraders));
-    LZ_TRY(read_all_operators(&r, ops));
+    LZ_TRY(read_all_operators(&r, versions));
     *out = (lzg_upgraders){ r.upgraders, r.ops, r.nupgraders, r.nops };
     return NULL;
 }

@@ -1,23 +1,24 @@
 /* gen_mobile_upgraders.h - what to run instead of an operator in a program that was
  * saved when the operator still meant something else.
  *
- * The original asks its running library for these facts; here they are a file:
+ * The original asks its running library for these facts; here they are a file, JSON or YAML:
  *
- *     operators:
- *       aten::div.Tensor:                    # oldest change first
- *       - {bumped_at: 4, upgrader: div_Tensor_0_3}
- *     upgraders:
- *       div_Tensor_0_3:
- *         instructions: [[STOREN, 1, 2], [LOAD, 1, 0], ...]
- *         constants: [true, 0, floor, null]  # booleans, integers, texts, null
- *         types: [int, "Optional[int]"]
- *         operators: [[aten::div, Tensor, 2], ...]   # name, overload, arguments given
- *         register_size: 3
+ *     {"upgraders": [
+ *       {"div_Tensor_0_3": {
+ *         "instructions": [["STOREN", 1, 2], ["LOAD", 1, 0], ...],
+ *         "constants": [true, 0, "floor", null],        booleans, integers, texts, null
+ *         "types": ["int", "Optional[int]"],
+ *         "operators": [["aten::div", "Tensor", 2], ...], name, overload, arguments given
+ *         "register_size": 3}}, ...],
+ *      "versions": {
+ *       "aten::div.Tensor": [{"upgrader_name": "div_Tensor_0_3", "bumped_at_version": 4, "old_schema":
+ * "..."}],
+ *       ...},                                              oldest change first
+ *      "ranges": {"aten::div.Tensor": [[0, 3]], ...}}     versions that each change made old
  *
- * A change at version 4 makes programs of versions 0 to 3 old; one at 7 after it, those
- * of 4 to 6. Names on the lists operator_versions.excluded_* are left out. Numbers of an
- * instruction lie inside the tables that they point into, and the last one returns. The
- * tables come out as C; the original's C++ file is not made. */
+ * Without ranges, a change at version 4 makes programs of versions 0 to 3 old; one at 7 after it, those of 4
+ * to 6. Names on the lists operator_versions.excluded_* are left out. Numbers of an instruction lie inside
+ * the tables that they point into, and the last one returns. */
 #ifndef LZG_GEN_MOBILE_UPGRADERS_H
 #define LZG_GEN_MOBILE_UPGRADERS_H
 
@@ -67,7 +68,7 @@ typedef struct lzg_versioned_op {
 } lzg_versioned_op;
 
 typedef struct lzg_upgraders {
-    const lzg_upgrader *upgraders; /* sorted by name */
+    const lzg_upgrader *upgraders; /* by the first name of their entry */
     const lzg_versioned_op *ops;   /* sorted by name */
     size_t nupgraders, nops;
 } lzg_upgraders;
@@ -79,7 +80,9 @@ LZ_MUST_USE lz_err *lzg_upgraders_read(lz_arena *a, const lzg_lists *lists, cons
 /* The upgrader of an operator in a program of that version; NULL: the meaning has not changed. */
 const lzg_upgrader *lzg_upgraders_find(const lzg_upgraders *u, lz_str op, int32_t version);
 
-/* Constant tables in C17. */
-LZ_MUST_USE lz_err *lzg_upgraders_print(const lzg_upgraders *u, lz_text *out);
+const char *lzg_opcode_name(lzg_opcode op);
+
+/* upgrader_mobile.cpp */
+LZ_MUST_USE lz_err *lzg_put_upgrader_mobile(lz_arena *a, const lzg_upgraders *u, lz_text *out);
 
 #endif

@@ -1,170 +1,270 @@
-/* Mobile upgraders as C tables. */
-#include "gen/emit/c_text.h"
+/* upgrader_mobile.cpp: upgraders, and the versions that they are for, as C++ tables. The tables are nested
+ * templates, whose lines move to the right where they are inserted. */
+#include "gen/text/code_template.h"
+#include "gen/text/fill.h"
 #include "gen/torch/operator_versions/gen_mobile_upgraders.h"
 
-static const char *const head =
-    "/* Upgraders of operators, and the versions that they are for: generated, do not edit. */\n"
-    "#include <stddef.h>\n#include <stdint.h>\n\n"
-    "typedef struct lz_upgrader_step {\n    uint8_t op;\n    uint16_t n;\n    int32_t x;\n} "
-    "lz_upgrader_step;\n"
-    "typedef struct lz_upgrader_constant {\n    char kind; /* 'n'one, 'b'ool, 'i'nteger, 's'tring */\n"
-    "    int64_t i;\n    const char *s;\n} lz_upgrader_constant;\n"
-    "typedef struct lz_upgrader_op {\n    const char *name, *overload;\n    uint16_t nargs;\n} "
-    "lz_upgrader_op;\n"
-    "typedef struct lz_upgrader {\n    const char *name;\n    const lz_upgrader_step *steps;\n"
-    "    const lz_upgrader_constant *constants;\n    const char *const *types;\n    const lz_upgrader_op "
-    "*ops;\n"
-    "    size_t nsteps, nconstants, ntypes, nops;\n    uint16_t registers;\n} lz_upgrader;\n"
-    "typedef struct lz_old_op {\n    const char *name;\n    int32_t first, last;\n    uint32_t upgrader;\n"
-    "} lz_old_op;\n\nenum {\n";
+/* clang-format off */
+static const char file_template[] =
+    "/**\n"
+    " * @generated\n"
+    " * This is an auto-generated file. Please do not modify it by hand.\n"
+    " * To re-generate, please run:\n"
+    " * cd ~/pytorch && python torchgen/operator_versions/gen_mobile_upgraders.py\n"
+    " */\n"
+    "\n"
+    "#include <caffe2/serialize/versions.h>\n"
+    "#include <torch/csrc/jit/mobile/type_parser.h>\n"
+    "#include <torch/csrc/jit/mobile/upgrader_mobile.h>\n"
+    "\n"
+    "namespace torch {\n"
+    "namespace jit {\n"
+    "\n"
+    "// clang-format off\n"
+    "\n"
+    "// From operator_versions_map\n"
+    "${versions}\n"
+    "\n"
+    "const std::vector<ByteCodeFunctionWithOperator>& getUpgraderBytecodeList() {\n"
+    "  auto generate_upgrader_bytecode_list = []() {\n"
+    "    std::vector<ByteCodeFunctionWithOperator> upgrader_function_list({\n"
+    "               ${upgraders}\n"
+    "            });\n"
+    "    for (const auto& upgrader_function : upgrader_function_list) {\n"
+    "      for (const auto& op : upgrader_function.operators) {\n"
+    "        upgrader_function.function.append_operator(\n"
+    "            op.name,\n"
+    "            op.overload_name,\n"
+    "            op.num_specified_args);\n"
+    "      }\n"
+    "    }\n"
+    "    return upgrader_function_list;\n"
+    "  };\n"
+    "  static std::vector<ByteCodeFunctionWithOperator> upgraderBytecodeList =\n"
+    "      generate_upgrader_bytecode_list();\n"
+    "  return upgraderBytecodeList;\n"
+    "}\n"
+    "\n"
+    "// clang-format on\n"
+    "\n"
+    "} // namespace jit\n"
+    "} // namespace torch\n";
 
-static void put_opcodes(lz_text *out)
+static const char versions_template[] =
+    "\n"
+    "const std::unordered_map<std::string, std::vector<Upgrader>>\n"
+    "getOperatorVersionMapForMobile() {\n"
+    "  static std::unordered_map<std::string, std::vector<Upgrader>>\n"
+    "        operatorVersionMapForMobile({\n"
+    "            ${operators}\n"
+    "      });\n"
+    "  return operatorVersionMapForMobile;\n"
+    "}\n";
+
+static const char operator_template[] =
+    "    {std::string(\"${name}\"),\n"
+    "        std::vector<Upgrader>({\n"
+    "            ${ranges}\n"
+    "        })},";
+
+static const char upgrader_template[] =
+    "    ByteCodeFunctionWithOperator({\n"
+    "        ${function},\n"
+    "        ${operators}\n"
+    "    }),";
+
+static const char function_template[] =
+    "    mobile::Function::registerFunc(\n"
+    "        \"${name}\",\n"
+    "        ${instructions},\n"
+    "        ${constants},\n"
+    "        ${types},\n"
+    "        ${registers}\n"
+    "    )";
+
+static const char instructions_template[] =
+    "std::vector<Instruction>({\n"
+    "        ${items}\n"
+    "    }), // instructions list";
+
+static const char constants_template[] =
+    "std::vector<c10::IValue>({\n"
+    "        ${items}\n"
+    "    }), // constants list";
+
+static const char types_template[] =
+    "std::vector<c10::TypePtr>({\n"
+    "        ${items}\n"
+    "    }), // types list";
+
+static const char operators_template[] =
+    "    std::vector<OperatorString>({\n"
+    "        ${items}\n"
+    "    }), // operators list";
+/* clang-format on */
+
+/* Appends the pattern with its fields, arranged by lines. */
+static lz_err *expand(lz_arena *a, const char *pattern, const lzg_named_text *fields, size_t n, lz_text *out)
 {
-#define X(name, operand) lz_text_puts(out, "    LZ_STEP_" #name ",\n");
-    LZG_OPCODES(X)
-#undef X
-    lz_text_puts(out, "};\n");
+    const lzg_template t = { .text = lz_str_of(pattern) };
+    lz_err *e = NULL;
+    lzg_env env;
+    lzg_env_init(&env, a);
+    for (size_t i = 0; !e && i < n; i++)
+        e = lzg_env_text(&env, fields[i].name, fields[i].value);
+    if (!e)
+        e = lzg_template_expand(&t, &env, out);
+    lzg_env_deinit(&env);
+    return e;
 }
 
-static const char *opcode_name(lzg_opcode op)
+static lz_err *saved(lz_arena *a, lz_err *e, lz_text *t, lz_str *out)
 {
-    static const char *const names[] = {
-#define X(name, operand) #name,
-        LZG_OPCODES(X)
-#undef X
+    if (!e)
+        e = lz_text_save(t, a, out);
+    lz_text_deinit(t);
+    return e;
+}
+
+/* ---- the tables of an upgrader ---- */
+
+static void put_instructions(const lzg_upgrader *u, lz_text *out)
+{
+    for (size_t i = 0; i < u->ncode; i++)
+        lz_text_printf(out, "%s    Instruction{OpCode::%s, %d, %u},", i ? "\n" : "",
+                       lzg_opcode_name(u->code[i].op), (int)u->code[i].x, (unsigned)u->code[i].n);
+}
+
+static void put_constant(const lzg_yaml *c, lz_text *out)
+{
+    if (c->kind == LZG_YAML_STR)
+        lzg_fill_named(out, "\"${text}\"", { "text", c->text });
+    else if (c->kind == LZG_YAML_BOOL)
+        lz_text_puts(out, c->truth ? "true" : "false");
+    else if (c->kind == LZG_YAML_INT)
+        lz_text_int(out, c->integer);
+}
+
+static void put_constants(const lzg_upgrader *u, lz_text *out)
+{
+    for (size_t i = 0; i < u->nconstants; i++) {
+        lz_text_puts(out, i ? "\n    c10::IValue(" : "    c10::IValue(");
+        put_constant(u->constants[i], out);
+        lz_text_puts(out, "),");
+    }
+}
+
+static void put_types(const lzg_upgrader *u, lz_text *out)
+{
+    for (size_t i = 0; i < u->ntypes; i++)
+        lzg_fill_named(out, "c10::parseType(\"${type}\"),", { "type", u->types[i] });
+}
+
+static void put_operators(const lzg_upgrader *u, lz_text *out)
+{
+    for (size_t i = 0; i < u->nops; i++) {
+        lzg_fill_named(out, "${newline}    OperatorString({\"${name}\", \"${overload}\", ",
+                       { "newline", i ? LZ_STR("\n") : LZ_STR("") }, { "name", u->ops[i].name },
+                       { "overload", u->ops[i].overload });
+        lz_text_int(out, u->ops[i].nargs);
+        lz_text_puts(out, "}),");
+    }
+}
+
+/* A list; an empty one is `none`, where there is such a text. */
+static lz_err *make_list(lz_arena *a, const lzg_upgrader *u, void (*put)(const lzg_upgrader *, lz_text *),
+                         const char *pattern, const char *none, lz_str *out)
+{
+    lz_text items = { 0 }, t = { 0 };
+    put(u, &items);
+    lz_err *e = lz_text_check(&items);
+    if (!e && !items.len && none)
+        lz_text_puts(&t, none);
+    else if (!e)
+        e = expand(a, pattern, (const lzg_named_text[]){ { "items", lz_text_view(&items) } }, 1, &t);
+    e = saved(a, e, &t, out);
+    lz_text_deinit(&items);
+    return e;
+}
+
+static lz_err *make_function(lz_arena *a, const lzg_upgrader *u, lz_str *out)
+{
+    lz_str instructions, constants, types, registers;
+    lz_text t = { 0 };
+    LZ_TRY(make_list(a, u, put_instructions, instructions_template, NULL, &instructions));
+    LZ_TRY(make_list(a, u, put_constants, constants_template, "std::vector<c10::IValue>(), // constants list",
+                     &constants));
+    LZ_TRY(make_list(a, u, put_types, types_template, "std::vector<c10::TypePtr>(), // types list", &types));
+    LZ_TRY(lz_arena_printf(a, &registers, "%u", (unsigned)u->registers));
+    const lzg_named_text fields[] = {
+        { "name", u->name }, { "instructions", instructions }, { "constants", constants },
+        { "types", types },  { "registers", registers },
     };
-    return names[op];
+    return saved(a, expand(a, function_template, fields, 5, &t), &t, out);
 }
 
-/* A table of the i-th upgrader; an empty one does not exist. */
-static void put_table(lz_text *out, const char *type, const char *table, size_t i, size_t n)
+static lz_err *put_upgrader(lz_arena *a, const lzg_upgrader *u, lz_text *out)
 {
-    if (n)
-        lz_text_printf(out, "static const %s%s_%zu[] = {\n", type, table, i);
+    lz_str function, operators;
+    LZ_TRY(make_function(a, u, &function));
+    LZ_TRY(make_list(a, u, put_operators, operators_template, NULL, &operators));
+    const lzg_named_text fields[] = { { "function", function }, { "operators", operators } };
+    return expand(a, upgrader_template, fields, 2, out);
 }
 
-static void end_table(lz_text *out, size_t n)
-{
-    lz_text_puts(out, n ? "};\n" : "");
-}
+/* ---- versions ---- */
 
-static void put_steps(lz_text *out, const lzg_upgrader *u, size_t i)
+static lz_err *put_operator(lz_arena *a, const lzg_upgraders *u, const lzg_versioned_op *op, lz_text *out)
 {
-    put_table(out, "lz_upgrader_step ", "steps", i, u->ncode);
-    for (size_t k = 0; k < u->ncode; k++)
-        lz_text_printf(out, "    { LZ_STEP_%s, %u, %d },\n", opcode_name(u->code[k].op),
-                       (unsigned)u->code[k].n, (int)u->code[k].x);
-    end_table(out, u->ncode);
-}
-
-/* The smallest integer has no literal of its own. */
-static void put_integer(lz_text *out, int64_t v)
-{
-    if (v == INT64_MIN)
-        lz_text_puts(out, "INT64_MIN");
-    else
-        lz_text_printf(out, "INT64_C(%lld)", (long long)v);
-}
-
-static void put_constants(lz_text *out, const lzg_upgrader *u, size_t i)
-{
-    static const char kinds[] = {
-        [LZG_YAML_NULL] = 'n', [LZG_YAML_BOOL] = 'b', [LZG_YAML_INT] = 'i', [LZG_YAML_STR] = 's'
-    };
-    put_table(out, "lz_upgrader_constant ", "constants", i, u->nconstants);
-    for (size_t k = 0; k < u->nconstants; k++) {
-        const lzg_yaml *c = u->constants[k];
-        lz_text_printf(out, "    { '%c', ", kinds[c->kind]);
-        put_integer(out, c->kind == LZG_YAML_INT ? c->integer : c->kind == LZG_YAML_BOOL && c->truth);
-        lz_text_puts(out, ", ");
-        lzg_put_c_string(out, c->kind == LZG_YAML_STR ? c->text : (lz_str){ 0 });
-        lz_text_puts(out, " },\n");
+    lz_text ranges = { 0 };
+    lz_str text;
+    for (size_t i = 0; i < op->nranges; i++) {
+        const lzg_old_range *r = &op->ranges[i];
+        lz_text_printf(&ranges, "Upgrader({%d, %d, \"%.*s\", %zu})", (int)r->first, (int)r->last,
+                       LZ_FMT(r->upgrader->name), (size_t)(r->upgrader - u->upgraders));
     }
-    end_table(out, u->nconstants);
+    LZ_TRY(saved(a, NULL, &ranges, &text));
+    return expand(a, operator_template, (const lzg_named_text[]){ { "name", op->name }, { "ranges", text } },
+                  2, out);
 }
 
-static void put_types(lz_text *out, const lzg_upgrader *u, size_t i)
+static lz_err *put_operator_versions(lz_arena *a, const lzg_upgraders *u, lz_text *out)
 {
-    put_table(out, "char *const ", "types", i, u->ntypes);
-    for (size_t k = 0; k < u->ntypes; k++) {
-        lz_text_puts(out, "    ");
-        lzg_put_c_string(out, u->types[k]);
-        lz_text_puts(out, ",\n");
+    lz_err *e = NULL;
+    for (size_t i = 0; !e && i < u->nops; i++) {
+        lz_text_puts(out, i ? "\n" : "");
+        e = put_operator(a, u, &u->ops[i], out);
     }
-    end_table(out, u->ntypes);
+    return e;
 }
 
-static void put_ops(lz_text *out, const lzg_upgrader *u, size_t i)
+static lz_err *make_versions(lz_arena *a, const lzg_upgraders *u, lz_str *out)
 {
-    put_table(out, "lz_upgrader_op ", "ops", i, u->nops);
-    for (size_t k = 0; k < u->nops; k++) {
-        lz_text_puts(out, "    { ");
-        lzg_put_c_string(out, u->ops[k].name);
-        lz_text_puts(out, ", ");
-        lzg_put_c_string(out, u->ops[k].overload);
-        lz_text_printf(out, ", %u },\n", (unsigned)u->ops[k].nargs);
+    lz_text operators = { 0 }, t = { 0 };
+    lz_err *e = put_operator_versions(a, u, &operators);
+    if (!e)
+        e = expand(a, versions_template,
+                   (const lzg_named_text[]){ { "operators", lz_text_view(&operators) } }, 1, &t);
+    lz_text_deinit(&operators);
+    return saved(a, e, &t, out);
+}
+
+static lz_err *make_upgraders(lz_arena *a, const lzg_upgraders *u, lz_str *out)
+{
+    lz_text t = { 0 };
+    lz_err *e = NULL;
+    for (size_t i = 0; !e && i < u->nupgraders; i++) {
+        lz_text_puts(&t, i ? "\n" : "");
+        e = put_upgrader(a, &u->upgraders[i], &t);
     }
-    end_table(out, u->nops);
+    return saved(a, e, &t, out);
 }
 
-static void put_name(lz_text *out, const char *table, size_t i, size_t n)
+lz_err *lzg_put_upgrader_mobile(lz_arena *a, const lzg_upgraders *u, lz_text *out)
 {
-    if (n)
-        lz_text_printf(out, ", %s_%zu", table, i);
-    else
-        lz_text_puts(out, ", NULL");
-}
-
-static void put_upgraders(lz_text *out, const lzg_upgraders *u)
-{
-    lz_text_printf(out, "\nenum { LZ_UPGRADERS = %zu, LZ_OLD_OPS = ", u->nupgraders);
-    size_t old = 0;
-    for (size_t i = 0; i < u->nops; i++)
-        old += u->ops[i].nranges;
-    lz_text_printf(out, "%zu };\n\nconst lz_upgrader lz_upgraders[LZ_UPGRADERS + 1] = {\n", old);
-    for (size_t i = 0; i < u->nupgraders; i++) {
-        const lzg_upgrader *one = &u->upgraders[i];
-        lz_text_puts(out, "    { ");
-        lzg_put_c_string(out, one->name);
-        put_name(out, "steps", i, one->ncode);
-        put_name(out, "constants", i, one->nconstants);
-        put_name(out, "types", i, one->ntypes);
-        put_name(out, "ops", i, one->nops);
-        lz_text_printf(out, ", %zu, %zu, %zu, %zu, %u },\n", one->ncode, one->nconstants, one->ntypes,
-                       one->nops, (unsigned)one->registers);
-    }
-    lz_text_puts(out, "    { 0 }\n};\n");
-}
-
-static void put_versions(lz_text *out, const lzg_upgraders *u)
-{
-    lz_text_puts(out, "\nconst lz_old_op lz_old_ops[LZ_OLD_OPS + 1] = {\n");
-    for (size_t i = 0; i < u->nops; i++)
-        for (size_t k = 0; k < u->ops[i].nranges; k++) {
-            const lzg_old_range *r = &u->ops[i].ranges[k];
-            lz_text_puts(out, "    { ");
-            lzg_put_c_string(out, u->ops[i].name);
-            lz_text_printf(out, ", %d, %d, %zu },\n", (int)r->first, (int)r->last,
-                           (size_t)(r->upgrader - u->upgraders));
-        }
-    lz_text_puts(out, "    { 0 }\n};\n");
-}
-
-lz_err *lzg_upgraders_print(const lzg_upgraders *u, lz_text *out)
-{
-    lz_text_puts(out, head);
-    put_opcodes(out);
-    for (size_t i = 0; i < u->nupgraders; i++) {
-        const lzg_upgrader *one = &u->upgraders[i];
-        lz_text_puts(out, "\n/* ");
-        lzg_put_c_comment(out, one->name);
-        lz_text_puts(out, " */\n");
-        put_steps(out, one, i);
-        put_constants(out, one, i);
-        put_types(out, one, i);
-        put_ops(out, one, i);
-    }
-    put_upgraders(out, u);
-    put_versions(out, u);
-    return lz_text_check(out);
+    lz_str versions, upgraders;
+    LZ_TRY(make_versions(a, u, &versions));
+    LZ_TRY(make_upgraders(a, u, &upgraders));
+    const lzg_named_text fields[] = { { "versions", versions }, { "upgraders", upgraders } };
+    return expand(a, file_template, fields, 2, out);
 }

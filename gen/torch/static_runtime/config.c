@@ -16,9 +16,25 @@ bool lzg_is_blocked(const lzg_ops *ops, lz_str base)
     return listed(ops, "generator.blocked_ops", base);
 }
 
-bool lzg_has_fitted_inputs(const lzg_ops *ops, lz_str base)
+lz_err *lzg_fitted_inputs(const lzg_ops *ops, lz_str base, int round, const lz_json **out)
 {
-    return listed(ops, "static_runtime.fitted_examples", base);
+    const lz_json *all = ops->lists ? lzg_lists_get(ops->lists, "static_runtime.fitted_inputs") : NULL;
+    const lz_json *rounds = all ? lz_json_find(all, base) : NULL;
+    *out = NULL;
+    if (!rounds)
+        return NULL;
+    LZ_TRY(lz_json_as_array(rounds, "fitted inputs", &rounds));
+    if (rounds->len != LZG_INPUT_ROUNDS)
+        return lz_err_at(LZ_ERR_MODEL, rounds->loc, "fitted inputs are for %d rounds", (int)LZG_INPUT_ROUNDS);
+    *out = &rounds->items[round];
+    return (*out)->kind == LZ_JSON_OBJECT
+               ? NULL
+               : lz_err_at(LZ_ERR_MODEL, (*out)->loc, "the inputs of a round are an object");
+}
+
+bool lzg_keeps_memory(const lzg_ops *ops, lz_str name)
+{
+    return listed(ops, "static_runtime.no_memory_resize", name);
 }
 
 static lz_err *given_shape(const lz_json *shape, lzg_input *in)
@@ -36,6 +52,7 @@ static lz_err *set_shape(const lzg_ops *ops, lz_str base, int round, lzg_input *
 {
     const lz_json *shapes = ops->lists ? lzg_lists_get(ops->lists, "static_runtime.tensor_shapes") : NULL;
     const lz_json *shape = shapes ? lz_json_find(shapes, base) : NULL;
+    in->listed = shape;
     if (shape)
         return given_shape(shape, in);
     in->rank = listed(ops, "static_runtime.rank_1_tensors", base)   ? 1

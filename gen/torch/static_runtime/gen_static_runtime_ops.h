@@ -1,6 +1,5 @@
-/* gen_static_runtime_ops.h - all functors of the static runtime: one for each base
- * name, with a case for each overload; first those of groups, then those of views, in
- * the order of the operators. A name has functors of one kind only. */
+/* gen_static_runtime_ops.h - all functors of the static runtime: first those of groups, then those of views,
+ * in the order of the operators. Overloads that follow each other are cases of one functor. */
 #ifndef LZG_STATIC_RUNTIME_OPS_H
 #define LZG_STATIC_RUNTIME_OPS_H
 
@@ -19,7 +18,13 @@ typedef struct lzg_functors {
     size_t groups, views; /* cases of either kind */
 } lzg_functors;
 
-/* LZ_ERR_MODEL where groups and views of one name both fit. */
 LZ_MUST_USE lz_err *lzg_static_runtime_functors(lz_arena *a, const lzg_ops *ops, lzg_functors *out);
+
+/* The empty lines before functor i, or behind the last one: more between groups and views. */
+void lzg_put_functor_gap(const lzg_functors *f, size_t i, lz_text *out);
+
+/* generated_ops.cpp: the functors; test_generated_ops.cc: a test for each case. */
+LZ_MUST_USE lz_err *lzg_put_functors(const lzg_functors *f, lz_text *out);
+LZ_MUST_USE lz_err *lzg_put_functor_tests(const lzg_ops *ops, const lzg_functors *f, lz_text *out);
 
 #endif

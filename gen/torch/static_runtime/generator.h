@@ -3,8 +3,7 @@
  * It takes a group whose out form writes one tensor and aliases nothing, or a view that
  * gives one tensor, if every argument is of a type it can unpack. The functor reuses the
  * output of the call before, where there is one: the out form is called then, else the
- * functional form. Bodies of functors and their tests are the original's C++ and are not
- * made; names, schemas and calls are. */
+ * functional form. */
 #ifndef LZG_STATIC_RUNTIME_GENERATOR_H
 #define LZG_STATIC_RUNTIME_GENERATOR_H
 

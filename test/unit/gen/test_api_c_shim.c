@@ -87,7 +87,7 @@ static const char *const listed = "- func: amax(Tensor self) -> Tensor\n"
 static lz_err *check_header(lz_arena *a, const lzg_ops *ops, lzg_dispatch_key key, const char *want)
 {
     lz_text out = { 0 };
-    lz_err *e = lzg_c_shim_header(a, ops, key, &out);
+    lz_err *e = lzg_c_shim_header(a, &(lzg_c_shim){ .ops = ops, .key = key }, &out);
     if (!e)
         assert_text(&out, want);
     lz_text_deinit(&out);

@@ -7,7 +7,7 @@
 #include "gen/api/structured.h"
 #include "gen/api/translate.h"
 #include "gen/api/unboxing.h"
-#include "gen/torch/gen_functionalization_type.h"
+#include "gen/torch/functionalization/gen_functionalization_type.h"
 #include "gen_text.h"
 #include "oracle.h"
 #include <stdio.h>
@@ -104,7 +104,7 @@ static lz_err *print_unboxing(lz_arena *a, const lzg_function *f, lz_text *out)
     LZ_TRY(lzg_cpp_signature(a, f, lzg_cpp_most_faithful(f->func), &sig));
     lz_text_printf(out, "inline void unbox_%.*s(c10::Stack& stack) {\n", LZ_FMT(f->func->name.unambiguous));
     LZ_TRY(lzg_unboxing_arguments(a, f, out, &held));
-    lz_text_printf(out, "at::%.*s(", LZ_FMT(sig.name));
+    lz_text_printf(out, "\nat::%.*s(", LZ_FMT(sig.name));
     for (size_t i = 0; i < held.n; i++)
         lz_text_printf(out, "%s%.*s", i ? ", " : "", LZ_FMT(held.at[i].name));
     lz_text_puts(out, ");\n}\n");
@@ -346,23 +346,28 @@ static lz_err *unboxed_text(lz_arena *a, lz_text *out)
     LZ_TRY(gen_function(a, "f(int[] size, Tensor? w=None) -> Tensor", &f));
     LZ_TRY(lzg_unboxing_arguments(a, &f, out, &held));
     assert_text(out, "c10::IValue size = std::move(peek(stack, 0, 2));\n"
-                     "c10::IValue w = std::move(peek(stack, 1, 2));\n"
-                     "std::vector<int64_t> size_vec;\n"
-                     "const c10::List<c10::IValue> size_list_in = size.toList();\n"
-                     "for (c10::IValue size_elem : size_list_in) {\n"
-                     "    int64_t size_elem_base = size_elem.to<int64_t>();\n"
-                     "    size_vec.push_back(size_elem_base);\n"
-                     "}\n"
-                     "at::IntArrayRef size_list_out(size_vec);\n"
-                     "auto w_opt = w.toOptional<c10::IValue>();\n"
-                     "::std::optional<at::Tensor> w_opt_out;\n"
-                     "if (w_opt.has_value()) {\n"
-                     "    const c10::IValue w_opt_in = w_opt.value();\n"
-                     "    at::Tensor w_opt_in_base = w_opt_in.to<at::Tensor>();\n"
-                     "    w_opt_out = ::std::optional<at::Tensor>(w_opt_in_base);\n"
-                     "} else {\n"
-                     "    w_opt_out = ::std::optional<at::Tensor>();\n"
-                     "}\n");
+                     "\tc10::IValue w = std::move(peek(stack, 1, 2));\n"
+                     "\t\n"
+                     "\tstd::vector<int64_t> size_vec;\n"
+                     "\tconst c10::List<c10::IValue> size_list_in = size.toList();\n"
+                     "\t\n"
+                     "\tfor (c10::IValue size_elem: size_list_in) {\n"
+                     "\t    int64_t size_elem_base = size_elem.to<int64_t>();\n"
+                     "\t    size_vec.push_back(size_elem_base);\n"
+                     "\t}\n"
+                     "\tat::IntArrayRef size_list_out(size_vec);\n"
+                     "\t            \n"
+                     "\t\n"
+                     "\tauto w_opt = w.toOptional<c10::IValue>();\n"
+                     "\t::std::optional<at::Tensor> w_opt_out;\n"
+                     "\tif (w_opt.has_value()) {\n"
+                     "\t    const c10::IValue w_opt_in = w_opt.value();\n"
+                     "\t    at::Tensor w_opt_in_base = w_opt_in.to<at::Tensor>();\n"
+                     "\t    w_opt_out = ::std::optional<at::Tensor>(w_opt_in_base);\n"
+                     "\t} else {\n"
+                     "\t    w_opt_out = ::std::optional<at::Tensor>();\n"
+                     "\t}\n"
+                     "\t        ");
     assert_int_equal(held.n, 2);
     assert_true(lz_str_is(held.at[0].name, "size_list_out"));
     assert_true(lz_str_is(held.at[1].name, "w_opt_out"));

@@ -58,7 +58,7 @@ static const struct {
       "_symint" },
     { lzg_check_register, "- func: foo(Tensor self) -> Tensor\n  dispatch: {CPU: a::b::foo}\n", NULL },
     { lzg_check_register, "- func: foo(Tensor self) -> Tensor\n  dispatch: {CPU: a::b::c::foo}\n",
-      "two levels" },
+      "3 are allowed" },
     { lzg_check_register, STRUCTURED("Tensor self, SymInt[] n") "  dispatch: {CPU: foo_out}\n", NULL },
     { lzg_check_register, STRUCTURED("Tensor self, SymInt[]? n") "  dispatch: {CPU: foo_out}\n", "n" },
     { lzg_check_register,

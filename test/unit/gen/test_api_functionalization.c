@@ -1,6 +1,6 @@
 #include "gen/api/functionalization.h"
 #include "gen/text/lists.h"
-#include "gen/torch/gen_functionalization_type.h"
+#include "gen/torch/functionalization/gen_functionalization_type.h"
 #include "gen_text.h"
 
 typedef struct view_case {

@@ -20,7 +20,7 @@ static lz_err *expand(const char *text, lz_text *out)
     lzg_env_init(&env, &a);
     lz_err *e = fill(&env);
     if (!e)
-        e = lzg_template_expand(&(lzg_template){ lz_str_of(text), "t.h" }, &env, out);
+        e = lzg_template_expand(&(lzg_template){ .text = lz_str_of(text), .file = "t.h" }, &env, out);
     lzg_env_deinit(&env);
     lz_arena_deinit(&a);
     return e;
@@ -87,6 +87,89 @@ static lz_err *merge(lzg_env *to, lzg_env *from)
     return lzg_env_merge(to, from);
 }
 
+/* Line ends are those of Python's splitlines, also where a text has but one of them. */
+static lz_err *test_line_ends(void)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        { "a\nb", "-a\n-b|" },
+        { "a\rb", "-a\n-b|" },
+        { "a\vb\fc", "-a\n-b\n-c|" },
+        { "a\x1c"
+          "b\x1d"
+          "c\x1e"
+          "d",
+          "-a\n-b\n-c\n-d|" },
+        { "a\x1f"
+          "b",
+          "-a\x1f"
+          "b|" },
+        { "a\xC2\x85"
+          "b",
+          "-a\n-b|" },
+        { "a\xE2\x80\xA8"
+          "b",
+          "-a\n-b|" },
+        { "a\xC3\xA9"
+          "b",
+          "-a\xC3\xA9"
+          "b|" },
+        { "a  \n\n\n  \t\nlong enough for words of eight bytes\x7f\n",
+          "-a\n\n\n\n-long enough for words of eight bytes\x7f|" },
+    };
+    lz_text t = { 0 };
+    lz_err *e = NULL;
+    for (size_t i = 0; !e && i < sizeof cases / sizeof *cases; i++) {
+        lz_arena a = { 0 };
+        lzg_env env;
+        lzg_env_init(&env, &a);
+        lz_text_clear(&t);
+        e = lzg_env_text(&env, "x", lz_str_of(cases[i].text));
+        if (!e)
+            e = lzg_template_expand(&(lzg_template){ .text = LZ_STR(" $x|") }, &env, &t);
+        for (size_t k = 0; !e && k < t.len; k++) /* the indent, made visible */
+            if (t.ptr[k] == ' ' && (!k || t.ptr[k - 1] == '\n'))
+                t.ptr[k] = '-';
+        if (!e && !lz_str_is(lz_text_view(&t), cases[i].want))
+            fail_msg("case %zu gave '%.*s'", i, LZ_FMT(lz_text_view(&t)));
+        lzg_env_deinit(&env);
+        lz_arena_deinit(&a);
+    }
+    lz_text_deinit(&t);
+    return e;
+}
+
+static lz_err *build_list(lzg_texts *list, lzg_env *env, lz_text *out)
+{
+    lz_text_puts(&list->text, "one");
+    LZ_TRY(lzg_texts_end(list));
+    LZ_TRY(lzg_texts_end_if_any(list)); /* nothing: no item */
+    LZ_TRY(lzg_texts_end(list));        /* nothing, but an item */
+    lz_text_puts(&list->text, "two");
+    LZ_TRY(lzg_texts_end_if_any(list));
+    assert_int_equal(lzg_texts_count(list), 3);
+    LZ_TRY(lzg_env_texts(env, "list", list));
+    return lzg_template_expand(&(lzg_template){ .text = LZ_STR("[$list]") }, env, out);
+}
+
+static lz_err *test_texts(void)
+{
+    lz_arena a = { 0 };
+    lz_text t = { 0 };
+    lzg_texts list = { 0 };
+    lzg_env env;
+    lzg_env_init(&env, &a);
+    lz_err *e = build_list(&list, &env, &t);
+    if (!e)
+        assert_true(lz_str_is(lz_text_view(&t), "[one, , two]"));
+    lz_text_deinit(&t);
+    lzg_texts_deinit(&list);
+    lzg_env_deinit(&env);
+    lz_arena_deinit(&a);
+    return e;
+}
+
 static lz_err *test_merge(void)
 {
     lz_arena a = { 0 };
@@ -96,7 +179,7 @@ static lz_err *test_merge(void)
     lzg_env_init(&from, &a);
     lz_err *e = merge(&to, &from);
     if (!e)
-        e = lzg_template_expand(&(lzg_template){ LZ_STR("=$l $t [$m]"), NULL }, &to, &t);
+        e = lzg_template_expand(&(lzg_template){ .text = LZ_STR("=$l $t [$m]") }, &to, &t);
     if (!e)
         assert_true(lz_str_is(lz_text_view(&t), "=1, 2, 2 new []"));
     if (!e)
@@ -111,9 +194,8 @@ static lz_err *test_merge(void)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LZ_TEST(test_rules),
-        LZ_TEST(test_missing_name),
-        LZ_TEST(test_merge),
+        LZ_TEST(test_rules),     LZ_TEST(test_missing_name), LZ_TEST(test_merge),
+        LZ_TEST(test_line_ends), LZ_TEST(test_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -159,7 +159,7 @@ static lz_str text_of(const world *w, const char *name)
     const lzg_file *f = lz_map_get(&w->emit.fresh.by_name, lz_str_of(name));
     if (!f)
         fail_msg("no file %s", name);
-    return f ? f->text : (lz_str){ NULL, 0 };
+    return f ? lz_text_view(&f->text) : (lz_str){ NULL, 0 };
 }
 
 static lz_err *emit_for(world *w, lzg_backend *b)

@@ -177,7 +177,6 @@ static lz_err *test_refusals(void)
         { HEAD "full_codegen: abs", 1, 3, 15, "'full_codegen' must be a list" },
         { HEAD "symint: abs", 1, 3, 9, "'symint' must be a list" },
         { HEAD "supported: [abs]\nsymint: [[abs]]", 1, 4, 10, "must hold operator names" },
-        { HEAD "supported: [abs]\nsymint: [abs]", 1, 3, 13, "takes no SymInt" },
         { HEAD "supported: [abs, abs_BAD, add]", 2, 3, 18, "no operator 'abs_BAD'" },
         { HEAD "autograd: [add]", 1, 3, 12, "no operator 'add'" },
         { HEAD "supported: [5, ~, {abs: 1}]", 3, 3, 13, "must be a string" },

@@ -1,5 +1,6 @@
 #include "gen/torch/gen_schema_utils.h"
 #include "gen_text.h"
+#include <lazuli/gen.h>
 
 #define BASE(name)                                                                                           \
     {                                                                                                        \
@@ -137,9 +138,30 @@ static lz_err *test_schemas_read_back(void)
     return with_arena(check_reading);
 }
 
+/* Values as texts: lazuli/gen.h. */
+static lz_err *test_texts(void)
+{
+    const char *const inputs[] = { "x=tensor", "n=[1, 2]", "s='tensor'", "c=object(ns.Cell)", NULL };
+    const char *const outputs[] = { "tensor", "symbool", NULL }, *const bad[] = { "x=~", NULL };
+    const char *want = "f(Tensor x, int[2] n, str s, __torch__.torch.classes.ns.Cell c) -> (Tensor, SymBool)";
+    lzg_torch_schema_options o = { "f", inputs, outputs };
+    char schema[128];
+    LZ_TRY(lzg_torch_schema(&o, schema, sizeof schema));
+    assert_string_equal(schema, want);
+    LZ_TRY(lz_check_err(lzg_torch_schema(&o, schema, strlen(want)), LZ_ERR_LIMIT, "the buffer"));
+    LZ_TRY(lzg_torch_schema(&o, schema, strlen(want) + 1));
+    o.inputs = bad;
+    LZ_TRY(lz_check_err(lzg_torch_schema(&o, schema, sizeof schema), LZ_ERR_ARG, "x=~: a value is tensor"));
+    o = (lzg_torch_schema_options){ .name = "f" };
+    LZ_TRY(lzg_torch_schema(&o, schema, sizeof schema));
+    assert_string_equal(schema, "f() -> ()");
+    return NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        LZ_TEST(test_texts),
         LZ_TEST(test_types),
         LZ_TEST(test_depth_is_bounded),
         LZ_TEST(test_schemas),

@@ -155,11 +155,14 @@ static lz_err *check_inputs(fixture *x)
         { "plain", "str", 0, "\"floor\"" },
     };
     const lzg_type *t;
+    const lz_json *fitted;
     lzg_input in;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         LZ_TRY(check_input(x, rows[i].op, rows[i].type, rows[i].round, rows[i].want));
-    assert_true(lzg_has_fitted_inputs(&x->ops, LZ_STR("gather")));
-    assert_false(lzg_has_fitted_inputs(&x->ops, LZ_STR("plain")));
+    LZ_TRY(lzg_fitted_inputs(&x->ops, LZ_STR("gather"), 1, &fitted));
+    assert_true(fitted && fitted->len == 4);
+    LZ_TRY(lzg_fitted_inputs(&x->ops, LZ_STR("plain"), 0, &fitted));
+    assert_null(fitted);
     LZ_TRY(lzg_type_parse(&x->arena, LZ_STR("int[]"), (lz_loc){ 0 }, &t));
     return lz_check_err(lzg_input_for(&x->ops, LZ_STR("plain"), t, 0, &in), LZ_ERR_UNSUPPORTED, "no input");
 }

@@ -1,10 +1,12 @@
-#include "gen/torch/gen_functionalization_type.h"
+#include "gen/torch/functionalization/gen_functionalization_type.h"
 #include "gen/api/cpp.h"
 #include "gen/api/dispatcher.h"
 #include "gen/api/functionalization.h"
 #include "gen/api/native.h"
 #include "gen/api/translate.h"
+#include "gen/text/fill.h"
 #include "gen/text/lists.h"
+#include "gen/torch/functionalization/functionalization_impl.h"
 
 #define LIST(name) "gen_functionalization_type." name
 
@@ -62,27 +64,33 @@ static lz_err *print_call(const view *v, const char *before, lz_str callee, cons
     return NULL;
 }
 
+static const char slice_by_size[] =
+    "    // split() chunk `i` is base[i * split_size : (i + 1) * split_size] along dim,\n"
+    "    // and slice clamps the end, which gives the short final chunk for free.\n"
+    "    auto start = split_size * out_index;\n"
+    "    return ${slice}(base, dim, start, start + split_size, 1);";
+
+static const char slice_by_sizes[] =
+    "    c10::SymInt start = 0;\n"
+    "    for (int64_t i = 0; i < out_index; ++i) {\n"
+    "      start += split_sizes[i];\n"
+    "    }\n"
+    "    return ${slice}(base, dim, start, start + split_sizes[out_index], 1);";
+
 /* One output of several is one slice of the base: of split_size, or of its entry in split_sizes. */
 static lz_err *print_slice(const view *v, bool reapply, lz_text *out)
 {
-    const char *slice = reapply ? "at::_ops::slice_Tensor::call" : "at::_ops::slice_copy_Tensor::call";
-    if (lzg_schema_arg(v->f->func, LZ_STR("split_sizes")))
-        lz_text_printf(out,
-                       "c10::SymInt start = 0; for (int64_t i = 0; i < out_index; ++i) { start += "
-                       "split_sizes[i]; } return %s(base, dim, start, start + split_sizes[out_index], 1);",
-                       slice);
-    else
-        lz_text_printf(out,
-                       "auto start = split_size * out_index; "
-                       "return %s(base, dim, start, start + split_size, 1);",
-                       slice);
+    const lzg_named_text slice = { "slice", reapply ? LZ_STR("at::_ops::slice_Tensor::call")
+                                                    : LZ_STR("at::_ops::slice_copy_Tensor::call") };
+    bool listed = lzg_schema_arg(v->f->func, LZ_STR("split_sizes"));
+    lzg_fill_fields(out, lz_str_of(listed ? slice_by_sizes : slice_by_size), &slice, 1);
     return NULL;
 }
 
 static lz_err *print_select(const view *v, bool reapply, lz_text *out)
 {
     (void)v;
-    lz_text_printf(out, "return %s(base, dim, out_index);",
+    lz_text_printf(out, "    return %s(base, dim, out_index);",
                    reapply ? "at::_ops::select_int::call" : "at::_ops::select_copy_int::call");
     return NULL;
 }
@@ -91,7 +99,7 @@ static lz_err *print_whole(const view *v, bool reapply, lz_text *out)
 {
     const lzg_function *op = reapply ? v->group->view : v->group->view_copy;
     lz_str name = op ? op->func->name.unambiguous : LZ_STR("");
-    LZ_TRY(print_call(v, "return at::_ops::", name, "::call", false, out));
+    LZ_TRY(print_call(v, "    return at::_ops::", name, "::call", false, out));
     lz_text_putc(out, ';');
     return NULL;
 }
@@ -116,15 +124,37 @@ static lz_err *find_forward(const view *v, forward_fn **out)
                : lz_errf(LZ_ERR_MODEL, "a view is replayed by slice or select, not by %.*s", LZ_FMT(how));
 }
 
-static void print_create(const lzg_view_meta *m, lz_text *out)
+/* An instance for output `index` of several. */
+static void print_create(const lzg_view_meta *m, lz_str out_index, lz_text *out)
 {
     lz_text_printf(out, "std::make_shared<at::functionalization::%.*s>(", LZ_FMT(m->class_name));
     for (size_t i = 0; i < m->ctor.n; i++) {
         bool index = lz_str_is(m->ctor.at[i].name, "out_index");
         lz_text_puts(out, i ? ", " : "");
-        lz_text_add(out, index ? LZ_STR("0") : m->ctor.at[i].name);
+        lz_text_add(out, index ? out_index : m->ctor.at[i].name);
     }
     lz_text_putc(out, ')');
+}
+
+static bool is_comment(lz_str line)
+{
+    return lz_str_starts(line, LZ_STR("//"));
+}
+
+/* The statements of a body, without comments and line ends. */
+static lz_err *save_statements(lz_arena *a, lz_str body, lz_str *out)
+{
+    lz_text t = { 0 };
+    for (bool more = true; more;) {
+        lz_str line = lz_str_trim(lz_str_cut(&body, LZ_STR("\n"), &more));
+        if (is_comment(line))
+            continue;
+        lz_text_puts(&t, t.len ? " " : "");
+        lz_text_add(&t, line);
+    }
+    lz_err *e = lz_text_save(&t, a, out);
+    lz_text_deinit(&t);
+    return e;
 }
 
 /* Every text of the class, one after the other through one buffer. */
@@ -132,12 +162,16 @@ static lz_err *print_view(const view *v, lz_text *t, lzg_view_meta *out)
 {
     forward_fn *forward;
     LZ_TRY(find_forward(v, &forward));
-    print_create(out, t);
+    print_create(out, LZ_STR("0"), t);
     LZ_TRY(lz_text_save(t, v->arena, &out->create));
+    print_create(out, LZ_STR("out_index"), t);
+    LZ_TRY(lz_text_save(t, v->arena, &out->create_indexed));
     LZ_TRY(forward(v, true, t));
-    LZ_TRY(lz_text_save(t, v->arena, &out->forward_reapply));
+    LZ_TRY(lz_text_save(t, v->arena, &out->body_reapply));
     LZ_TRY(forward(v, false, t));
-    LZ_TRY(lz_text_save(t, v->arena, &out->forward_copy));
+    LZ_TRY(lz_text_save(t, v->arena, &out->body_copy));
+    LZ_TRY(save_statements(v->arena, out->body_reapply, &out->forward_reapply));
+    LZ_TRY(save_statements(v->arena, out->body_copy, &out->forward_copy));
     LZ_TRY(print_call(v, "at::functionalization::FunctionalInverses::",
                       v->group->view->func->name.unambiguous, "_inverse", true, t));
     return lz_text_save(t, v->arena, &out->reverse);
@@ -161,7 +195,7 @@ lz_err *lzg_view_meta_make(lz_arena *a, const struct lzg_lists *lists, const lzg
 
 /* ---- what kernels need ---- */
 
-static bool writes(const lzg_schema *s)
+bool lzg_functionalization_writes(const lzg_schema *s)
 {
     for (size_t i = 0; i < s->nargs; i++)
         if (lzg_argument_writes(&s->args[i]))
@@ -201,7 +235,7 @@ static lz_err *check_symbolic(lzg_bindings args)
     return NULL;
 }
 
-static lz_err *check_view_kernel(lz_arena *a, const lzg_view_group *g, const lzg_function *f)
+lz_err *lzg_check_view_kernel(lz_arena *a, const lzg_view_group *g, const lzg_function *f)
 {
     lzg_local local = lzg_local_of(f);
     lzg_sig own, copy;
@@ -240,7 +274,7 @@ static lz_err *check_registration(lz_arena *a, const lzg_function *f)
 static lz_err *check_view(lz_arena *a, const lzg_ops *ops, const lzg_view_group *g, const lzg_function *f)
 {
     if (!g->composite)
-        LZ_TRY(check_view_kernel(a, g, f));
+        LZ_TRY(lzg_check_view_kernel(a, g, f));
     if (!lz_str_is(g->view->func->name.text, "lift_fresh"))
         LZ_TRY(check_registration(a, f));
     return g->composite ? NULL : check_view_class(a, ops, g, f);
@@ -284,25 +318,28 @@ static lz_err *check_counts(lz_arena *a, const lzg_schema *s, const lzg_schema *
                    written, fresh, inner, LZ_FMT(functional->name.text));
 }
 
-/* These compute in the type of their out argument. */
+bool lzg_computes_in_out_dtype(const lzg_ops *ops, const lzg_schema *s)
+{
+    return lzg_lists_has(ops->lists, LIST("cumulative_out_ops_preserving_out_dtype"), s->name.text);
+}
+
 static lz_err *check_cumulative(const lzg_ops *ops, const lzg_schema *s, const lzg_schema *functional)
 {
     const lzg_argument *outs;
-    if (s->kind != LZG_OUT_KIND
-        || !lzg_lists_has(ops->lists, LIST("cumulative_out_ops_preserving_out_dtype"), s->name.text))
+    if (s->kind != LZG_OUT_KIND || !lzg_computes_in_out_dtype(ops, s))
         return NULL;
     if (lzg_schema_section(s, LZG_OUT, &outs) == 1 && lzg_schema_arg(functional, LZ_STR("dtype")))
         return NULL;
     return lz_errf(LZ_ERR_MODEL, "a cumulative out op has one out argument and a dtype");
 }
 
-static lz_err *check_writing(lz_arena *a, const lzg_ops *ops, const lzg_group *g, const lzg_function *f)
+lz_err *lzg_check_writing_kernel(lz_arena *a, const lzg_ops *ops, const lzg_group *g, const lzg_function *f)
 {
     lzg_local local = lzg_local_of(f);
     const lzg_schema *functional = g->functional->func;
     lzg_sig own, target;
     lz_str *exprs;
-    if (!writes(f->func))
+    if (!lzg_functionalization_writes(f->func))
         return lz_errf(LZ_ERR_UNSUPPORTED, "%.*s must write an argument", LZ_FMT(f->func->name.text));
     LZ_TRY(lzg_dispatcher_signature(a, f->func, local, plain, &own));
     LZ_TRY(lzg_dispatcher_signature(a, functional, local, plain, &target));
@@ -312,12 +349,12 @@ static lz_err *check_writing(lz_arena *a, const lzg_ops *ops, const lzg_group *g
 }
 
 /* Kernels are hand-written, or an error stops before them. */
-static bool is_left_alone(const lzg_function *f)
+bool lzg_functionalization_is_left_alone(const lzg_function *f)
 {
     return lz_str_is(f->func->name.text, "lift") || lz_str_is(f->func->name.text, "resize_");
 }
 
-static lz_err *check_no_view(const lzg_function *f)
+lz_err *lzg_functionalization_check_no_view(const lzg_function *f)
 {
     if (f->composite_implicit || !f->is_view_op || lz_str_is(f->func->name.printed_base, "set_"))
         return NULL;
@@ -330,71 +367,32 @@ lz_err *lzg_functionalize_group(lz_arena *a, const lzg_ops *ops, const lzg_group
     const lzg_function *const all[] = { g->functional, g->out, g->inplace, g->mutable };
     for (size_t i = 0; i < 3; i++)
         if (writing[i])
-            LZ_TRY(check_writing(a, ops, g, writing[i]));
+            LZ_TRY(lzg_check_writing_kernel(a, ops, g, writing[i]));
     if (g->inplace && lz_str_is(g->inplace->func->name.text, "set_.source_Tensor"))
         return NULL;
     for (size_t i = 0; i < 4; i++) {
         if (!all[i])
             continue;
-        if (!all[i]->composite_implicit && is_left_alone(all[i]))
+        if (!all[i]->composite_implicit && lzg_functionalization_is_left_alone(all[i]))
             return NULL;
-        LZ_TRY(check_no_view(all[i]));
+        LZ_TRY(lzg_functionalization_check_no_view(all[i]));
     }
     return NULL;
 }
 
+bool lzg_functionalization_is_exempt(const lzg_ops *ops, lz_str name)
+{
+    return lzg_lists_has(ops->lists, LIST("mutable_ops_not_using_functionalization"), name);
+}
+
 lz_err *lzg_functionalize_single(const lzg_ops *ops, const lzg_function *f)
 {
-    const char *exempt = LIST("mutable_ops_not_using_functionalization");
     const lzg_op_name *name = &f->func->name;
-    bool listed = lzg_lists_has(ops->lists, exempt, name->text);
-    if (!listed && !lzg_lists_has(ops->lists, exempt, name->printed_base) && writes(f->func)
-        && !f->composite_implicit)
+    bool listed = lzg_functionalization_is_exempt(ops, name->text);
+    if (!listed && !lzg_functionalization_is_exempt(ops, name->printed_base)
+        && lzg_functionalization_writes(f->func) && !f->composite_implicit)
         return lz_errf(LZ_ERR_UNSUPPORTED,
                        "%.*s writes, but has no functional form and is no implicit composite",
                        LZ_FMT(name->text));
-    return listed || is_left_alone(f) ? NULL : check_no_view(f);
-}
-
-static bool is_default_copy(const lzg_view_group *g)
-{
-    if (!g->view_copy)
-        return false;
-    lz_str view_name = g->view->func->name.printed_base, copy = g->view_copy->func->name.base;
-    return copy.len == view_name.len + 5 && lz_str_starts(copy, view_name)
-           && lz_str_ends(copy, LZ_STR("_copy"));
-}
-
-static lz_err *check_copy_returns(const lzg_schema *s)
-{
-    const lzg_type *t = s->nreturns == 1 ? s->returns[0].type : NULL;
-    if (t
-        && (lzg_type_is(t, LZG_TY_Tensor)
-            || (t->kind == LZG_TYPE_LIST && t->size < 0 && lzg_type_is(t->elem, LZG_TY_Tensor))))
-        return NULL;
-    return lz_errf(LZ_ERR_UNSUPPORTED, "a copied view returns one Tensor or Tensor[]");
-}
-
-lz_err *lzg_view_copy_kernel(lz_arena *a, const lzg_view_group *g)
-{
-    if (!is_default_copy(g))
-        return NULL;
-    lzg_local local = lzg_local_of(g->view);
-    const lzg_schema *copy = g->view_copy->func;
-    const lzg_backend_metadata *m = lzg_function_kernel(g->view_copy, lzg_key_non_functional);
-    lzg_sig sig;
-    lzg_bindings goals;
-    lz_str *exprs;
-    if (!m)
-        return lz_errf(LZ_ERR_MODEL, "%.*s needs a CompositeExplicitAutogradNonFunctional kernel",
-                       LZ_FMT(copy->name.text));
-    if (lz_str_is(copy->name.text, "view_copy"))
-        return lz_str_is(m->kernel, "view_copy_symint")
-                   ? NULL
-                   : lz_errf(LZ_ERR_MODEL, "view_copy's kernel is view_copy_symint, not %.*s",
-                             LZ_FMT(m->kernel));
-    LZ_TRY(lzg_native_signature(a, copy, local, lzg_backend_metadata_symint(m), &sig));
-    LZ_TRY(lzg_dispatcher_arguments(a, g->view->func, local, plain, &goals));
-    LZ_TRY(lzg_translate_bindings(a, sig.args, goals, &exprs));
-    return check_copy_returns(g->view->func);
+    return listed || lzg_functionalization_is_left_alone(f) ? NULL : lzg_functionalization_check_no_view(f);
 }

@@ -18,8 +18,11 @@ typedef struct lzg_view_meta {
     bool multi_output, as_strided;
     lzg_bindings attributes; /* owned members */
     lzg_bindings ctor;
-    lz_str create;          /* std::make_shared<...>(...) */
-    lz_str forward_reapply; /* body of forward, statements separated by one space */
+    lz_str create;          /* std::make_shared<...>(...) of the only output, or the first */
+    lz_str create_indexed;  /* ...of output out_index */
+    lz_str body_reapply;    /* of forward, that takes a view: lines, indented by four */
+    lz_str body_copy;       /* of forward, that takes a copy */
+    lz_str forward_reapply; /* the same without comments, statements separated by one space */
     lz_str forward_copy;
     lz_str reverse; /* the call of the inverse */
 } lzg_view_meta;
@@ -32,8 +35,5 @@ LZ_MUST_USE lz_err *lzg_view_meta_make(lz_arena *a, const struct lzg_lists *list
 LZ_MUST_USE lz_err *lzg_functionalize_view(lz_arena *a, const lzg_ops *ops, const lzg_view_group *g);
 LZ_MUST_USE lz_err *lzg_functionalize_group(lz_arena *a, const lzg_ops *ops, const lzg_group *g);
 LZ_MUST_USE lz_err *lzg_functionalize_single(const lzg_ops *ops, const lzg_function *f);
-
-/* The default kernel of a <view>_copy op: the view, then a clone. */
-LZ_MUST_USE lz_err *lzg_view_copy_kernel(lz_arena *a, const lzg_view_group *g);
 
 #endif

@@ -1,0 +1,3 @@
+# DispatchKeyFunctions.h
+inline_headers:
+${inline_headers}

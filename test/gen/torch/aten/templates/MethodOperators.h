@@ -1,0 +1,7 @@
+# MethodOperators.h
+generated_comment:
+// ${generated_comment}
+MethodOperators_includes:
+  ${MethodOperators_includes}
+MethodOperators_declarations:
+${MethodOperators_declarations}

@@ -1,0 +1,5 @@
+# Operator.h
+generated_comment:
+// ${generated_comment}
+declarations:
+  ${declarations}

@@ -1,0 +1,5 @@
+# RedispatchFunctions.cpp
+generated_comment:
+// ${generated_comment}
+function_redispatch_definitions:
+  ${function_redispatch_definitions}

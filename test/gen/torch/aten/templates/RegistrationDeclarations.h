@@ -1,0 +1,3 @@
+# RegistrationDeclarations.h
+registration_declarations:
+${registration_declarations}

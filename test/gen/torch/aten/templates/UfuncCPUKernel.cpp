@@ -1,0 +1,5 @@
+# UfuncCPUKernel.cpp
+name:
+${name}
+native_definitions:
+  ${native_definitions}

@@ -1,0 +1,3 @@
+# UnboxingFunctions.cpp
+definitions:
+${definitions}

@@ -1,0 +1,5 @@
+# UnboxingFunctions.h
+generated_comment:
+// ${generated_comment}
+declarations:
+  ${declarations}

@@ -1,0 +1,5 @@
+# ViewMetaClasses.h
+generated_comment:
+// ${generated_comment}
+view_meta_declarations:
+  ${view_meta_declarations}

@@ -1,0 +1,3 @@
+# ViewMetaClassesPythonBinding.cpp
+view_meta_bindings:
+${view_meta_bindings}

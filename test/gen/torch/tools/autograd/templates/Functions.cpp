@@ -1,0 +1,5 @@
+// ${generated_comment}
+namespace nodes {
+
+${autograd_function_definitions}
+}

@@ -1,0 +1,2 @@
+// ${generated_comment}
+${autograd_function_declarations}

@@ -1,0 +1,6 @@
+// ${generated_comment}
+namespace VariableType {
+  ${type_derived_method_definitions}
+}
+
+${wrapper_registrations}

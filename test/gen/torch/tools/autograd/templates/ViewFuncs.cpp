@@ -1,0 +1,3 @@
+// ${generated_comment}
+${ops_headers}
+${view_func_definitions}

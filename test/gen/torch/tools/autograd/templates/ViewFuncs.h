@@ -1,0 +1,2 @@
+// ${generated_comment}
+${view_func_declarations}

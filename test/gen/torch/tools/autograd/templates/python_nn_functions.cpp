@@ -1,0 +1,9 @@
+// ${generated_comment}
+$ops_headers
+${py_forwards}
+static PyMethodDef methods[] = {
+  ${py_method_defs}
+  {NULL}
+};
+
+${py_methods}

@@ -1,0 +1,5 @@
+// ${generated_comment}
+${py_return_types}
+void initReturnTypes() {
+    ${py_return_types_registrations}
+}

@@ -1,0 +1,2 @@
+// ${generated_comment}
+${py_return_types_declarations}

@@ -1,0 +1,5 @@
+// ${generated_comment}
+${ops_headers}
+namespace torch {
+${function_definitions}
+}
