@@ -170,6 +170,14 @@ int gen_report(lz_err *e)
     return status;
 }
 
+static bool asks_help(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+            return true;
+    return false;
+}
+
 /* A run allocates some 20 MB and ends. With small pages a quarter of its time would go into 4,100 page
  * faults. So the heap grows in one step and asks for huge pages; nothing is lost if the system has none. */
 static void make_room(void)
@@ -186,7 +194,7 @@ static void make_room(void)
 
 int gen_main(int argc, char **argv, size_t least, size_t most, gen_fn *fn)
 {
-    if (cli_asks_help(argc, argv))
+    if (asks_help(argc, argv))
         return help(argv[0]);
     make_room();
     gen_args a = { .shards = 1 };
