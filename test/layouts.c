@@ -2,17 +2,15 @@
  * them (torch/record_layouts.py wrote the file and says what is in it). Each call is made without and with
  * gradients, in turns on pending and on held arguments; its results are looked at before and after a step.
  *
- * KNOWN lists differences that stay, a line each: operator, how many calls may differ, why. More is a
- * failure; fewer is reported. */
+ * KNOWN lists differences that stay (known_calls.h). */
 #include "base/arena.h"
-#include "base/gzip.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "core/convert.h"
 #include "core/dtype.h"
 #include "core/shape.h"
 #include "json_call.h"
+#include "known_calls.h"
 #include <lazuli/lazuli.h>
 #include <lazuli/operator.h>
 #include <stdio.h>
@@ -225,129 +223,29 @@ static lz_err *run_case(lz_ctx *c, const lz_json *j, const lz_op_row *op, lz_are
 
 /* ---- all of them ---- */
 
-typedef struct tally {
-    lz_ctx *c;
-    lz_str known;
-    const char *const *only;
-    int nonly;
-    bool verbose;
-    char op[128];
-    int failed_here, calls, failed, ops, bad_ops;
-    bool worse;
-} tally;
-
-/* How many calls of the operator may differ. */
-static int allowed(const tally *t)
-{
-    lz_str rest = t->known;
-    for (bool more = true; more;) {
-        lz_str line = lz_str_cut(&rest, LZ_STR("\n"), &more), name = line;
-        size_t space = lz_str_find_char(line, ' ');
-        name.len = space == SIZE_MAX ? 0 : space;
-        if (name.len && lz_str_is(name, t->op))
-            return (int)strtol(line.ptr + space, NULL, 10);
-    }
-    return 0;
-}
-
-static void end_op(tally *t)
-{
-    int most = t->op[0] ? allowed(t) : 0;
-    if (t->failed_here > most)
-        printf("%s: %d calls differ, %d are known to\n", t->op, t->failed_here, most);
-    if (t->failed_here < most && t->nonly == 0)
-        printf("%s: only %d calls differ, %d were known to: the list can be shortened\n", t->op,
-               t->failed_here, most);
-    t->worse = t->worse || t->failed_here > most;
-}
-
-static bool is_asked(const tally *t, lz_str name)
-{
-    bool any = t->nonly == 0;
-    for (int i = 0; i < t->nonly; i++)
-        any = any || lz_str_is(name, t->only[i]);
-    return any;
-}
-
-static void begin_op(tally *t, lz_str name)
-{
-    if (lz_str_is(name, t->op))
-        return;
-    end_op(t);
-    snprintf(t->op, sizeof t->op, "%.*s", LZ_FMT(name));
-    t->failed_here = 0;
-    t->ops++;
-}
-
-static void report(tally *t, const lz_json *j, lz_err *e, int mode)
+static lz_err *one_line(known_calls *x, const lz_json *j, lz_arena *a)
 {
     static const char *const modes[] = { "", " (held)", " (gradients)", " (gradients, held)" };
-    t->calls++;
-    if (!e)
-        return;
-    t->failed++;
-    t->bad_ops += t->failed_here == 0;
-    if (t->failed_here++ < 3 || t->verbose)
-        if (t->verbose || allowed(t) == 0)
-            printf("%s, line %d%s: %s\n", t->op, (int)j->loc.line, modes[mode], lz_err_text(e));
-    lz_err_free(e);
-}
-
-static lz_err *one_line(void *user, const lz_json *j, lz_arena *a)
-{
-    tally *t = user;
-    lz_str name = lz_json_get(j, "op")->str;
-    if (!is_asked(t, name))
-        return NULL;
-    begin_op(t, name);
-    const lz_op_row *op = lz_operator_find(t->op);
+    const lz_op_row *op = lz_operator_find(x->op);
     if (!op)
-        return lz_errf(LZ_ERR_MODEL, "there is no operator %s", t->op);
+        return lz_errf(LZ_ERR_MODEL, "there is no operator %s", x->op);
     const lz_json *other = lz_json_get(j, "g");
     bool has_grad = op->kind != LZ_SCHEMA_OUT && (!other || other->kind != LZ_JSON_INT);
     for (int grad = 0; grad <= (has_grad ? 1 : 0); grad++) {
         bool held = (j->loc.line + grad) % 2;
-        report(t, j, run_case(t->c, j, op, a, grad, held), 2 * grad + held);
+        known_calls_report(x, j, modes[2 * grad + held], run_case(x->c, j, op, a, grad, held));
     }
     return NULL;
 }
 
-static lz_err *run_file(tally *t, const char *file, const char *known)
-{
-    enum { MOST = 1 << 28 };
-    char *text, *list;
-    size_t len, n;
-    LZ_TRY(lz_gzip_read(file, MOST, &len, &text));
-    lz_err *e = lz_gzip_read(known, MOST, &n, &list);
-    if (!e) {
-        t->known = (lz_str){ list, n };
-        e = lz_json_lines_each(file, (lz_str){ text, len }, one_line, t);
-        end_op(t);
-        lz_mem_free(list);
-    }
-    lz_mem_free(text);
-    return e;
-}
-
 int main(int argc, char **argv)
 {
-    tally t = { .only = (const char *const *)argv + 3, .nonly = argc - 3 };
     if (argc < 3)
         return 2;
-    if (t.nonly && !strcmp(argv[3], "-v")) {
-        t.verbose = true;
-        t.only++;
-        t.nonly--;
-    }
-    t.c = lz_open(&(lz_options){ .threads = 1 });
-    lz_err *e =
-        lz_failed(t.c) ? lz_errf(LZ_ERR_MODEL, "%s", lz_message(t.c)) : run_file(&t, argv[1], argv[2]);
-    if (e)
-        fprintf(stderr, "%s\n", lz_err_text(e));
-    printf("%d operators, %d of them differ somewhere; %d calls, %d differ\n", t.ops, t.bad_ops, t.calls,
-           t.failed);
-    bool bad = e || t.worse || !t.calls;
-    lz_err_free(e);
-    lz_close(t.c);
-    return bad;
+    known_calls x = { .c = lz_open(&(lz_options){ .threads = 1 }), .line = one_line };
+    bool good = known_calls_run(&x, argc, argv);
+    printf("%d operators, %d of them differ somewhere; %d calls, %d differ\n", x.ops, x.bad_ops, x.calls,
+           x.failed);
+    lz_close(x.c);
+    return !good;
 }

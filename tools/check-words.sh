@@ -18,11 +18,27 @@ found() { # WHY, then options of grep
     "$tools/sources.sh" . '*' | tr '\n' '\0' | xargs -0 grep -InHE "$@" | sed "s|^|$why: |"
 }
 
+# The last word of a line and the first of the next, behind the mark of a comment.
+# shellcheck disable=SC2016
+wrapped() {
+    "$tools/sources.sh" . '*.c' '*.h' '*.md' '*.sh' '*.py' '*.yaml' | tr '\n' '\0' | xargs -0 awk -v riddles="$riddles" '
+    {
+        line = $0
+        sub(/^[ \t]*(\*|#|\/\/)?[ \t]+/, "", line)
+        n = split(line, word, /[ \t]+/)
+        pair = tolower(last " " word[1])
+        if (FNR > 1 && n > 0 && pair ~ ("^(" riddles ")[^a-z0-9]*$"))
+            print "a phrase without a subject: " FILENAME ":" FNR ":" $0
+        last = n > 0 ? word[n] : ""
+    }'
+}
+
 all() {
     found 'a note to oneself' -w -e "$notes"
     found 'a path of one machine' -e "(^|[^A-Za-z0-9_.~})/-])/($homes)/" |
         grep -vE '/[h]ome/(u|user)($|[^A-Za-z0-9_])'
     found 'a phrase without a subject' -wi -e "$riddles"
+    wrapped
 }
 
 if all | grep .; then

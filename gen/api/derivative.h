@@ -93,7 +93,7 @@ lz_err *lzg_diff_info_view_copy(lz_arena *a, const lzg_diff_info *info, const lz
 LZ_MUST_USE
 lz_err *lzg_diff_info_unite_saved(lz_arena *a, lzg_diff_info *info);
 
-/* How YAML values count as Python takes them: null, false, 0 and empty ones are false. */
+/* Whether Python takes a YAML value as true: null, false, 0 and empty values are false. */
 bool lzg_yaml_truthy(const lzg_yaml *y);
 
 #endif

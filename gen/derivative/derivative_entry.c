@@ -41,7 +41,7 @@ static lz_err *unknown_schema(const entry *e, const lzg_function *near)
     while (at < a.len && at < b.len && a.ptr[at] == b.ptr[at])
         at++;
     return lz_err_at(LZ_ERR_MODEL, lzg_yaml_at(e->schema, at),
-                     "no operator has this schema to the letter; that of the same name is %.*s", LZ_FMT(b));
+                     "no operator has exactly this schema; the operator of this name is %.*s", LZ_FMT(b));
 }
 
 static lz_err *split_name(entry *e, lz_str *name)

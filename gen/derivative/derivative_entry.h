@@ -1,8 +1,8 @@
 /* derivative_entry.h - one entry of derivatives.yaml: the operator that it is about and
  * the names that its formulas may use.
  *
- * An entry names its operator by the whole schema, to the letter. It then speaks of
- * the form that bears its base name; of operators that only exist in place, that one. */
+ * An entry names its operator by the exact text of the schema. The entry is then about the form
+ * that has the base name; about the in-place form, if the operator has no other. */
 #ifndef LZG_DERIVATIVE_ENTRY_H
 #define LZG_DERIVATIVE_ENTRY_H
 

@@ -60,7 +60,7 @@ lz_err *lzg_gradients_check(const lzg_diff_info *info)
         add_usage(&u, &info->derivatives[i]);
     lz_loc at = u.at ? u.at->loc : (lz_loc){ 0 };
     if (u.grads < u.indexed)
-        return lz_err_at(LZ_ERR_MODEL, at, "indexed uses of grads run into each other");
+        return lz_err_at(LZ_ERR_MODEL, at, "uses of grads[i] overlap in the formula");
     if (u.grad && u.grads)
         return lz_err_at(LZ_ERR_MODEL, at, "formulas mix grad and grads; grad is grads[0]");
     if (u.indexed && u.grads == u.indexed && !u.beyond_first)

@@ -132,7 +132,7 @@ static lz_err *check_own(const work *w, const rule *r, lz_str name)
     if (!r->own || (w->vars.len == 1 && lz_str_eq(w->vars.data[0], name)))
         return NULL;
     return lz_err_at(LZ_ERR_MODEL, lzg_formula_at(w->written, name),
-                     "strides of '%.*s' are known only in the formula of that tensor alone", LZ_FMT(name));
+                     "a formula for several arguments cannot use the strides of '%.*s'", LZ_FMT(name));
 }
 
 /* Saves the value that a rule matched, and puts its replacement into the text. */

@@ -101,10 +101,10 @@ void lzg_leave_block(lzg_lower *f);                                             
 LZ_MUST_USE
 lz_err *lzg_expr_make(lzg_lower *f, lzg_rep rep, int binds, lzg_c_expr *out, const char *fmt, ...)
     LZ_PRINTF(5, 6);
-LZ_MUST_USE lz_err *lzg_name_new(lzg_lower *f, lz_str wish, lz_str *out); /* wish, maybe with a number */
+LZ_MUST_USE lz_err *lzg_name_new(lzg_lower *f, lz_str wish, lz_str *out); /* adds a number if wish is taken */
 LZ_MUST_USE lz_err *lzg_name_count(lzg_lower *f, const char *stem, lz_str *out); /* stem1, stem2 ... */
 LZ_MUST_USE lz_err *lzg_temp(lzg_lower *f, lzg_c_expr *out);                     /* t[i] */
-/* A name for a value: a C variable, declared. */
+/* Declares a C variable for a value, which then has the variable as its text. */
 LZ_MUST_USE lz_err *lzg_declare(lzg_lower *f, lz_str name, lzg_c_expr *e);
 /* A C variable that holds the value, after the check for faults. */
 LZ_MUST_USE lz_err *lzg_settle(lzg_lower *f, lzg_c_expr *e);

@@ -213,7 +213,7 @@ static lz_err *not_a_condition(lzg_checker *c, const lzg_expr *e, const lzg_fty 
     LZ_TRY(lzg_show(c, type, &shown));
     if (lzg_fty_is(type, LZG_TY_Tensor))
         return lz_err_at(LZ_ERR_MODEL, e->loc,
-                         "a Tensor cannot decide: choose its elements with where(condition, a, b)");
+                         "a condition cannot be a Tensor: choose elements with where(condition, a, b)");
     return lz_err_at(LZ_ERR_MODEL, e->loc, "a condition is a bool, not %s", shown);
 }
 
@@ -243,7 +243,7 @@ static lz_err *check_cond(lzg_checker *c, const lzg_expr *e, const lzg_term **ou
     if (!type) {
         LZ_TRY(lzg_show(c, kids[1]->type, &a));
         LZ_TRY(lzg_show(c, kids[2]->type, &b));
-        return lz_err_at(LZ_ERR_MODEL, e->at, "the two cases are %s and %s", a, b);
+        return lz_err_at(LZ_ERR_MODEL, e->at, "both results of ?: need one type, found %s and %s", a, b);
     }
     LZ_TRY(lzg_term_convert(c, kids[1], type, &kids[1]));
     LZ_TRY(lzg_term_convert(c, kids[2], type, &kids[2]));
@@ -442,7 +442,7 @@ static lz_err *(*const checks[LZG_EXPR_COUNT])(lzg_checker *c, const lzg_expr *e
 lz_err *lzg_check_expr(lzg_checker *c, const lzg_expr *e, const lzg_term **out)
 {
     if (++c->work > WORK_MAX)
-        return lz_err_at(LZ_ERR_LIMIT, e->loc, "the formula is too involved");
+        return lz_err_at(LZ_ERR_LIMIT, e->loc, "checking the formula takes too many steps");
     return checks[e->kind](c, e, out);
 }
 

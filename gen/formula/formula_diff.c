@@ -308,7 +308,7 @@ static lz_err *check_arguments(const lzg_diff_info *info, uint64_t results)
     for (size_t i = 0; results && i < s->first[LZG_OUT]; i++)
         if (lzg_type_is_tensor_like(s->args[i].type) && !is_mentioned(info, s->args[i].name))
             return lz_err_at(LZ_ERR_MODEL, info->written->loc,
-                             "'%.*s' has neither a formula nor is it said to be non_differentiable",
+                             "'%.*s' needs a formula or the value non_differentiable",
                              LZ_FMT(s->args[i].name));
     return NULL;
 }

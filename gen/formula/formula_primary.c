@@ -16,7 +16,8 @@ static lz_err *unescape(lzg_parser *p, lz_str raw, lz_loc loc, bool braces, lz_s
         if (c == '\\') {
             const char *hit = ++i < raw.len && raw.ptr[i] ? strchr(from, raw.ptr[i]) : NULL;
             if (!hit)
-                return lz_err_at(LZ_ERR_SYNTAX, loc, "an escape other than \\\\, \\\", \\' and \\n");
+                return lz_err_at(LZ_ERR_SYNTAX, loc,
+                                 "unknown escape; expected one of \\\\, \\\", \\' and \\n");
             c = to[hit - from];
         }
         i += braces && (c == '{' || c == '}');
@@ -96,7 +97,7 @@ lz_err *lzg_parse_message(lzg_parser *p)
             break;
         size_t close = lz_str_find_char(lz_str_sub(raw, n, raw.len), '}');
         if (raw.ptr[n] != '{' || close == SIZE_MAX)
-            return lz_err_at(LZ_ERR_SYNTAX, at.loc, "a single '%c' in a message", raw.ptr[n]);
+            return lz_err_at(LZ_ERR_SYNTAX, at.loc, "a single '%c' in a message: write it twice", raw.ptr[n]);
         LZ_TRY(parse_hole(p, at, close - 1));
         lzg_lexer_skip(&at, close + 1);
         n += close + 1;
@@ -184,7 +185,7 @@ static lz_err *parse_next(lzg_parser *p, size_t n)
         LZ_TRY(lzg_parse_push_expr(p));
     }
     if (p->tok.kind == LZG_TOK_COMMA)
-        return lz_err_at(LZ_ERR_SYNTAX, p->tok.loc, "more next values than names before");
+        return lz_err_at(LZ_ERR_SYNTAX, p->tok.loc, "more next values than names with start values");
     return NULL;
 }
 

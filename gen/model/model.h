@@ -274,28 +274,28 @@ struct lzg_function {
     const lzg_backend_metadata *dispatch; /* in file order, without ignored keys */
     size_t ndispatch;
     bool is_abstract;
-    bool generated; /* has the tag generated: made for autogen, or said to be */
+    bool generated; /* made for autogen, or its entry has the tag `generated` */
     bool composite_implicit, composite_implicit_nested, composite_explicit, composite_non_functional;
     bool is_view_op;
     lzg_view_kind view_kind;
     /* Lazuli's own fields; NULL where absent. */
     const lzg_yaml *formula, *inner, *shape, *statics, *memory, *strides;
-    const lzg_function *same_as; /* whose formula is a call of this one; or NULL */
-    const lzg_function *each;    /* which this one applies to the items of lists; or NULL */
-    const lzg_function *forward; /* of X_backward: X, if an earlier entry has that; or NULL */
-    lz_layout_row layout;        /* what the last two say, and the fields mask, length and number */
-    lz_str statistics; /* the operator that marks the statistics which this one writes; ptr NULL: none */
-    uint8_t statistics_when; /* the argument that must be true for that */
-    uint16_t algebra;        /* LZ_OPF_IDEMPOTENT and the flags behind */
-    lz_str copying;          /* the operator that copies where this view is impossible; ptr NULL: none */
+    const lzg_function *same_as; /* the operator that the field `same_as` names; or NULL */
+    const lzg_function *each;    /* the operator that this one applies to the items of lists; or NULL */
+    const lzg_function *forward; /* of X_backward: X, if an earlier entry defines X; or NULL */
+    lz_layout_row layout;        /* from the fields memory, strides, mask, length and number */
+    lz_str statistics;           /* the operator that the field `statistics` names; ptr NULL: none */
+    uint8_t statistics_when;     /* the argument that must be true for statistics to be written */
+    uint16_t algebra;            /* LZ_OPF_IDEMPOTENT, LZ_OPF_INVOLUTION, LZ_OPF_SYMMETRIC */
+    lz_str copying;              /* the operator that copies where this view is impossible; ptr NULL: none */
     lzg_form forms[LZG_FORMS];
     size_t nforms;
     uint32_t form_memory;        /* words of `memory` that concern only the forms */
     const lzg_function *form_of; /* of a form: its entry, or NULL */
 };
 
-/* Argument `a` of the operator that f->statistics names: which argument of f is passed. LZ_NO_ARGUMENT: none,
- * because statistics do not depend on optional tensors; -1: f has no such argument. */
+/* The argument of f that is passed as argument `a` of the operator f->statistics. LZ_NO_ARGUMENT: none is
+ * passed, because statistics do not depend on optional tensors. -1: f has no argument of that name. */
 int lzg_statistics_argument(const lzg_function *f, const lzg_argument *a);
 
 bool lzg_function_has_tag(const lzg_function *f, const char *tag);
@@ -356,17 +356,17 @@ typedef struct lzg_ops_options {
     const char *const *ignore_keys; /* dispatch keys to skip, NULL-terminated; or NULL */
 } lzg_ops_options;
 
-/* Reads, checks, generates and groups. Every mistake goes into d; *ops is usable
- * for what was right, and call lzg_ops_deinit in any case. Returns only memory
- * and I/O errors. */
+/* Reads the files, checks and groups the operators, and generates variants. Every mistake goes
+ * into d; *ops has the operators without mistakes. Call lzg_ops_deinit in any case. Returns only
+ * memory and I/O errors. */
 LZ_MUST_USE
 lz_err *lzg_ops_load(lzg_ops *ops, const lzg_ops_options *o, lzg_diag *d);
 void lzg_ops_deinit(lzg_ops *ops);
 const lzg_function *lzg_ops_find(const lzg_ops *ops, lz_str name); /* or NULL */
 const lzg_backend_index *lzg_ops_index(const lzg_ops *ops, lzg_dispatch_key key);
 
-/* The stages, for those who need one alone (tests of refusals, other files); deinit is
- * due from lzg_ops_begin on. A NULL path of lists means the built-in ones. */
+/* The stages of lzg_ops_load, for callers that need some of them (tests of refusals, other
+ * files). Call lzg_ops_deinit after lzg_ops_begin. lists NULL: the built-in lists. */
 LZ_MUST_USE
 lz_err *lzg_ops_begin(lzg_ops *ops, const char *tags, const char *lists, lzg_diag *d);
 LZ_MUST_USE

@@ -51,7 +51,8 @@ LZ_MUST_USE
 lz_err *lzg_entry_precomputed(lzg_entry *x, const lzg_yaml *value);
 LZ_MUST_USE
 lz_err *lzg_entry_ufunc(lzg_entry *x, const lzg_yaml *value);
-/* How the operator is called, and its forms (model_variants.c); the default is behind tags and `same_as`. */
+/* The ways to call the operator, and its forms (model_variants.c). The default depends on tags and `same_as`,
+ * so lzg_entry_default_variants is called after these fields were read. */
 LZ_MUST_USE
 lz_err *lzg_entry_variants(lzg_entry *x, const lzg_yaml *value);
 LZ_MUST_USE
@@ -87,26 +88,30 @@ lz_err *lzg_entry_copying(lzg_entry *x, const lzg_yaml *value);
 /* Laws that hold for the operator (model_algebra.c). */
 LZ_MUST_USE
 lz_err *lzg_entry_algebra(lzg_entry *x, const lzg_yaml *value);
-/* Whether the operators that `statistics` and `copying` name exist, and fit. Behind all entries. */
+/* Whether the operators that `statistics` and `copying` name exist and have fitting schemas. Requires that
+ * all entries were read. */
 LZ_MUST_USE
 lz_err *lzg_facts_check(const lzg_ops *ops, const lzg_function *f);
-/* What `memory` says about the forms of an entry, as LZ_MEMORY_ bits of a form of that kind. */
+/* The LZ_MEMORY_ bits of an entry's form of that kind, by the entry's field `memory`. */
 uint32_t lzg_form_memory(const lzg_function *f, lzg_schema_kind kind);
-/* And about their strides: without a word, what PyTorch's iterator gives. */
+/* The stride rule of an entry's form of that kind; without a word in `memory` that of PyTorch's
+ * TensorIterator. */
 lz_stride_rule lzg_form_strides(const lzg_function *f, lzg_schema_kind kind);
-/* Sorts the words of `memory` into those of the operator and those of its forms. Behind the defaults. */
+/* Sorts the words of `memory` into those of the operator and those of its forms. Requires that the defaults
+ * are set. */
 LZ_MUST_USE
 lz_err *lzg_entry_sort_memory(lzg_entry *x);
-/* Without the field `strides`: what the tags and arguments say. Behind both, and the tags. */
+/* Sets the rule for strides by tags and arguments, unless the entry has the field `strides`. Requires that
+ * fields, forms and tags were read. */
 void lzg_function_default_strides(lzg_function *f);
-/* The dispatch table, its default, what ufunc loops add, and what follows from the keys. */
+/* The dispatch table: the field, or its default; keys of ufunc loops; the composite flags. */
 LZ_MUST_USE
 lz_err *lzg_entry_dispatch(lzg_entry *x);
 
-/* What the fields of one function must fulfil together. */
+/* Checks the rules that concern several fields of one function. */
 LZ_MUST_USE
 lz_err *lzg_function_check(const lzg_entry *x, const lzg_function *f);
-/* View facts and the printed signatures. */
+/* Sets the facts about views and the printed signatures. */
 LZ_MUST_USE
 lz_err *lzg_function_derive(lz_arena *a, lzg_function *f);
 
@@ -114,7 +119,7 @@ lz_err *lzg_function_derive(lz_arena *a, lzg_function *f);
 LZ_MUST_USE
 lz_err *lzg_form_make(lzg_ops *ops, const lzg_function *entry, const lzg_form *form, lzg_function **out);
 
-/* Reads one entry; NULL in *out stands for a memory error only. */
+/* Reads one entry. *out is NULL only after a memory error. */
 LZ_MUST_USE
 lz_err *lzg_entry_read(lzg_ops *ops, const lzg_yaml *entry, bool own_fields, lzg_function **out);
 
@@ -122,8 +127,8 @@ lz_err *lzg_entry_read(lzg_ops *ops, const lzg_yaml *entry, bool own_fields, lzg
 LZ_MUST_USE
 lz_err *lzg_ops_add_function(lzg_ops *ops, lzg_function *f);
 
-/* Takes an error of a rule across entries: dropped once an entry was refused, because
- * it may only be an echo of that. */
+/* Reports the error of a rule about several entries. The error is dropped if an entry was
+ * refused before, which may be the cause of this error. */
 LZ_MUST_USE
 lz_err *lzg_ops_report(lzg_ops *ops, lzg_diag *d, lz_err *e, const lzg_function *about);
 
@@ -131,6 +136,6 @@ lz_err *lzg_ops_report(lzg_ops *ops, lzg_diag *d, lz_err *e, const lzg_function 
 LZ_MUST_USE
 lz_err *lzg_cpp_base_name(lz_arena *a, const lzg_schema *s, lz_str *out);
 
-void lzg_sort_strings(lz_str *strings, size_t *n); /* and drops doubles */
+void lzg_sort_strings(lz_str *strings, size_t *n); /* removes repeated strings, too */
 
 #endif

@@ -296,7 +296,7 @@ static lz_err *put_view(lzg_buckets *b, lz_arena *a, const lzg_function *f)
     return put(bucket, f, slot);
 }
 
-/* Views that decompose, work in place or undo a view need no copying twin. */
+/* Views that decompose, work in place or undo a view need no copying variant. */
 static bool needs_copy(const lzg_function *view)
 {
     return !view->composite_implicit && !view->formula && !lzg_function_has_tag(view, "inplace_view")
@@ -308,7 +308,7 @@ static lz_err *check_copy(const lzg_view_group *g)
 {
     const lzg_function *copy = g->view_copy;
     if (!copy && needs_copy(g->view))
-        return lz_errf(LZ_ERR_MODEL, "a view needs its copying twin: add an operator %.*s_copy",
+        return lz_errf(LZ_ERR_MODEL, "a view needs a copying variant: add an operator %.*s_copy",
                        LZ_FMT(g->view->func->name.base));
     if (!copy)
         return NULL;

@@ -1,4 +1,4 @@
-/* grad_row.h - what grad_table.h, which is made from ops/derivatives.yaml, is made of.
+/* grad_row.h - the row type of grad_table.h, which is generated from ops/derivatives.yaml.
  *
  * A formula is a function of one form, lz_lower_fn, and calls operators through the builder:
  * with lz_lower.apply it records, without it lowers. It takes, in this order,

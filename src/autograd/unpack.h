@@ -1,4 +1,4 @@
-/* unpack.h - what nodes kept, as formulas want it. */
+/* unpack.h - the saved values of nodes, in the form that formulas take. */
 #ifndef LZ_AUTOGRAD_UNPACK_H
 #define LZ_AUTOGRAD_UNPACK_H
 

@@ -36,6 +36,12 @@ bad "Who""ever calls" 'a phrase without a subject'
 bad "NULL: none su""ch" 'a phrase without a subject'
 bad "nodes stand in gro""ups" 'a phrase without a subject'
 
+printf '/* deinit is\n * %s from here on. */\n' "$due" | write docs/a.md
+fails "a phrase without a subject: docs/a.md:2:" "$check" "$tree"
+printf '/* deinit is\n * %sl, and not\n * toll. */\n' "$due" | write docs/a.md
+passes "$check" "$tree"
+rm "$tree/docs/a.md"
+
 mkdir -p "$tree/test/data"
 echo "$todo" | write test/data/foreign.txt
 passes "$check" "$tree"

@@ -12,7 +12,7 @@ fail() {
     exit 1
 }
 
-check() { # mutant, what of the kit
+check() { # mutant, the cases to run
     MUTANT=$1 "$build/lazuli" test backend "$build/test/plugin/mutant.so" --only "$2" >"$tmp/out" 2>&1
 }
 

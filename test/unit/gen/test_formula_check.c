@@ -354,16 +354,16 @@ static lz_err *test_names_and_calls_that_cannot_be(void)
 static lz_err *test_values_that_do_not_go_together(void)
 {
     static const refusal table[] = {
-        { "self ? self : other", 1, "a Tensor cannot decide: choose its elements with where(condition, a, b)",
-          NULL },
-        { "self == 0 ? self : other", 1, "a Tensor cannot decide", NULL },
+        { "self ? self : other", 1,
+          "a condition cannot be a Tensor: choose elements with where(condition, a, b)", NULL },
+        { "self == 0 ? self : other", 1, "a condition cannot be a Tensor", NULL },
         { "dim ? self : other", 1, "a condition is a bool, not int", NULL },
         { "alpha > 0 ? self : other", 1,
           "the condition depends on the run-time value of 'alpha': use where()", NULL },
         { "let b = alpha * 2; b > 0 ? self : other", 20, "the run-time value of 'alpha'", NULL },
         { "item(self) > 0 ? self : other", 1, "the run-time value of 'item'", NULL },
-        { "check(self, \"x\"); self", 7, "a Tensor cannot decide", NULL },
-        { "flag ? self : \"a\"", 6, "the two cases are Tensor and str", NULL },
+        { "check(self, \"x\"); self", 7, "a condition cannot be a Tensor", NULL },
+        { "flag ? self : \"a\"", 6, "both results of ?: need one type, found Tensor and str", NULL },
         { "self && flag", 6, "'&&' cannot take a Tensor: use logical_and", NULL },
         { "!self", 1, "'!' cannot take a Tensor: use logical_not", NULL },
         { "dim && flag", 5, "'&&' cannot take int and bool", "bool" },
@@ -387,7 +387,8 @@ static lz_err *test_values_that_do_not_go_together(void)
         { "self", 1, "the formula gives Tensor, op returns (Tensor, Tensor)", "(Tensor, Tensor)" },
         { "let a = dim; a", 14, "the formula gives int, op returns Tensor", NULL },
         { "(self, self, self)", 1, "the formula gives (Tensor, Tensor, Tensor)", "(Tensor, Tensor)" },
-        { "flag ? [1] : tensors", 6, "the two cases are int[] and Tensor[]", "Tensor[]" },
+        { "flag ? [1] : tensors", 6, "both results of ?: need one type, found int[] and Tensor[]",
+          "Tensor[]" },
         { "[1, \"a\"]", 5, "str in a list of int", "int[]" },
         { "[(1, 2)]", 2, "a tuple inside a list", "int[]" },
         { "((1, 2), 3)", 2, "a tuple inside a tuple", "int" },
@@ -459,7 +460,7 @@ static lz_err *test_endless_work_is_refused(void)
     if (!e)
         e = lz_text_check(&t);
     if (!e)
-        e = lz_check_err(check(&f, t.ptr, "SymInt", false, &c), LZ_ERR_LIMIT, "too involved");
+        e = lz_check_err(check(&f, t.ptr, "SymInt", false, &c), LZ_ERR_LIMIT, "too many steps");
     lz_text_deinit(&t);
     teardown(&f);
     return e;

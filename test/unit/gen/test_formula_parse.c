@@ -207,7 +207,7 @@ static lz_err *test_syntax_errors_have_a_place(void)
         { "\"a", 0, 12, "without an end" },
         { "\"a\\", 0, 12, "without an end" },
         { "\"a\nb\"", 0, 12, "without an end" },
-        { "\"\\t\"", 0, 12, "an escape other than" },
+        { "\"\\t\"", 0, 12, "unknown escape; expected one of" },
         { "'a'", 0, 12, "double quotes" },
         { "a $ b", 0, 14, "unexpected character '$'" },
         { "a \x01", 0, 14, "unexpected character 0x01" },

@@ -1,10 +1,11 @@
-/* stored_archive.h - the archives of test/data/io, and what must be in them. */
+/* stored_archive.h - the archives of test/data/io, and what must be in them; archives of bytes. */
 #ifndef LZ_TEST_STORED_ARCHIVE_H
 #define LZ_TEST_STORED_ARCHIVE_H
 
 #include "io/archive.h"
 #include "stored_elements.h"
 #include <stdio.h>
+#include <string.h>
 
 typedef struct stored {
     const char *name;
@@ -36,6 +37,35 @@ static inline lz_err *check_archive(const lz_archive *a, const stored *want, siz
         lz_array_deinit(&x);
     }
     return NULL;
+}
+
+/* ---- archives that a test makes ---- */
+
+static inline lz_err *open_bytes(lz_str bytes, lz_archive **out)
+{
+    lz_buffer *b;
+    LZ_TRY(lz_buffer_create(NULL, bytes.len, &b));
+    memcpy(b->data, bytes.ptr, bytes.len);
+    return lz_archive_create(b, "made", out);
+}
+
+static inline lz_err *read_all(const lz_archive *a)
+{
+    lz_array x;
+    for (size_t i = 0; i < lz_archive_count(a); i++) {
+        LZ_TRY(lz_archive_get(a, i, NULL, &x));
+        lz_array_deinit(&x);
+    }
+    return NULL;
+}
+
+static inline lz_err *open_and_read(lz_str bytes)
+{
+    lz_archive *a;
+    LZ_TRY(open_bytes(bytes, &a));
+    lz_err *e = read_all(a);
+    lz_archive_close(a);
+    return e;
 }
 
 #endif

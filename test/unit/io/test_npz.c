@@ -204,14 +204,6 @@ static void put_zip(const numbers *n, lz_text *t)
     put_end(n, t);
 }
 
-static lz_err *open_bytes(lz_str bytes, lz_archive **out)
-{
-    lz_buffer *b;
-    LZ_TRY(lz_buffer_create(NULL, bytes.len, &b));
-    memcpy(b->data, bytes.ptr, bytes.len);
-    return lz_archive_create(b, "made", out);
-}
-
 /* Opens what was made, and reads its one array. */
 static lz_err *read_made(lz_str bytes)
 {
@@ -466,25 +458,6 @@ static lz_err *test_overlapping_members_are_refused(void)
 }
 
 /* ---- damage ---- */
-
-static lz_err *read_all(const lz_archive *a)
-{
-    lz_array x;
-    for (size_t i = 0; i < lz_archive_count(a); i++) {
-        LZ_TRY(lz_archive_get(a, i, NULL, &x));
-        lz_array_deinit(&x);
-    }
-    return NULL;
-}
-
-static lz_err *open_and_read(lz_str bytes)
-{
-    lz_archive *a;
-    LZ_TRY(open_bytes(bytes, &a));
-    lz_err *e = read_all(a);
-    lz_archive_close(a);
-    return e;
-}
 
 /* Every prefix is refused; every changed bit is found, or changes nothing that matters: a time,
  * a version, an attribute, a name. */

@@ -82,33 +82,6 @@ static lz_err *test_other_dtypes_are_listed(void)
 
 /* ---- files made by hand ---- */
 
-static lz_err *open_bytes(lz_str bytes, lz_archive **out)
-{
-    lz_buffer *b;
-    LZ_TRY(lz_buffer_create(NULL, bytes.len, &b));
-    memcpy(b->data, bytes.ptr, bytes.len);
-    return lz_archive_create(b, "made", out);
-}
-
-static lz_err *read_all(const lz_archive *a)
-{
-    lz_array x;
-    for (size_t i = 0; i < lz_archive_count(a); i++) {
-        LZ_TRY(lz_archive_get(a, i, NULL, &x));
-        lz_array_deinit(&x);
-    }
-    return NULL;
-}
-
-static lz_err *open_and_read(lz_str bytes)
-{
-    lz_archive *a;
-    LZ_TRY(open_bytes(bytes, &a));
-    lz_err *e = read_all(a);
-    lz_archive_close(a);
-    return e;
-}
-
 /* A header and so many bytes of elements. */
 static lz_err *make(lz_str header, uint64_t length, size_t data)
 {

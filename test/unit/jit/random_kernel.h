@@ -6,6 +6,7 @@
 #include "jit/kernel_ir.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #ifndef RK_FAIL /* what is done when it cannot be made: as printf */
 #include "check.h"
 #define RK_FAIL fail_msg
@@ -340,6 +341,21 @@ static inline lz_kernel *rk_make_of(random_kernel *r, const uint8_t *bytes, size
 __attribute__((unused)) static lz_kernel_args rk_args(const random_kernel *r)
 {
     return (lz_kernel_args){ .extents = r->extents, .access = r->access, .params = r->params };
+}
+
+/* Copies the memory of the stores to copy, whose members are NULL or blocks of an earlier call, and clears
+ * it. The caller frees the copies. */
+__attribute__((unused)) static void rk_keep(const random_kernel *r, char *copy[RK_ACCESSES])
+{
+    for (int a = 0; a < r->n_access; a++) {
+        if (!r->stored[a])
+            continue;
+        copy[a] = copy[a] ? copy[a] : malloc(r->bytes[a]);
+        if (!copy[a])
+            RK_FAIL("out of memory");
+        memcpy(copy[a], r->access[a].base, r->bytes[a]);
+        memset(r->access[a].base, 0, r->bytes[a]);
+    }
 }
 
 __attribute__((unused)) static void rk_free(random_kernel *r)

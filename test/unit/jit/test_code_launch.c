@@ -175,18 +175,6 @@ static bool can_fake(const lz_kernel *k, const lz_native_split *cut)
 
 /* ---- comparisons ---- */
 
-static void keep(const random_kernel *r, char *copy_of[RK_ACCESSES])
-{
-    for (int a = 0; a < r->n_access; a++) {
-        if (!r->stored[a])
-            continue;
-        copy_of[a] = copy_of[a] ? copy_of[a] : malloc(r->bytes[a]);
-        assert_non_null(copy_of[a]);
-        memcpy(copy_of[a], r->access[a].base, r->bytes[a]);
-        memset(r->access[a].base, 0, r->bytes[a]);
-    }
-}
-
 static void show(const random_kernel *r, const lz_kernel *k, const lz_native_split *cut)
 {
     lz_text t = { 0 };
@@ -248,7 +236,7 @@ static bool try_seed(uint64_t seed, bool large, lz_pool *const pools[3])
         can = can_fake(k, &cut);
     }
     lz_err *first = can ? lz_program_run(k->program, &args, NULL) : NULL;
-    keep(&r, want);
+    rk_keep(&r, want);
     for (int t = 0; can && t < 3; t++) {
         lz_native_loaded code = { .run = run_fake, .needs = { .scratch = 100, .strip = 7 + t } };
         code.needs.scratch_row = t == 1 ? 8 : 0;
@@ -310,7 +298,7 @@ static bool try_compiled(uint64_t seed, bool large, lz_pool *const pools[3])
     lz_kernel_args args = rk_args(&r);
     char *want[RK_ACCESSES] = { NULL };
     lz_err *first = k ? lz_program_run(k->program, &args, NULL) : NULL;
-    keep(&r, want);
+    rk_keep(&r, want);
     if (k)
         assert_null(lz_native_split_make(k, &args, &cut));
     for (int t = 0; k && t < 3; t++) {

@@ -11,19 +11,6 @@ enum { LARGE = 16 }; /* one seed of so many is tried large, too */
 
 static uint64_t from = 1, to = 400;
 
-/* The stores' memory, kept and compared. */
-static void keep(const random_kernel *r, char *copy[RK_ACCESSES])
-{
-    for (int a = 0; a < r->n_access; a++) {
-        if (!r->stored[a])
-            continue;
-        copy[a] = copy[a] ? copy[a] : malloc(r->bytes[a]);
-        assert_non_null(copy[a]);
-        memcpy(copy[a], r->access[a].base, r->bytes[a]);
-        memset(r->access[a].base, 0, r->bytes[a]);
-    }
-}
-
 static bool both_nan(int dtype, const void *x, const void *y, int64_t i)
 {
     num a = slow_get(dtype, x, i), b = slow_get(dtype, y, i);
@@ -137,7 +124,7 @@ static void try_seed(uint64_t seed, int *done)
         const lz_tile_table *tiles[3];
         int n = lz_tile_all(tiles);
         bool ok = slow_run(&x->ir, &args);
-        keep(&r, want);
+        rk_keep(&r, want);
         for (int t = 0; t < n; t++) {
             expect_run(&r, &k->ir, tiles[t], ok, want, seed, tiles[t]->name);
             expect_run(&r, &x->ir, tiles[t], ok, want, seed, "written out");
@@ -182,7 +169,7 @@ static void try_large(uint64_t seed, lz_pool *const pools[3], int *done)
     char *want[RK_ACCESSES] = { NULL };
     lz_err *first = k ? run_program(&r, &k->ir, tiles[0], NULL) : NULL;
     running = k;
-    keep(&r, want);
+    rk_keep(&r, want);
     for (int i = 1; k && i < n * 3; i++) {
         char what[32];
         lz_err *e = run_program(&r, &k->ir, tiles[i / 3], pools[i % 3]);

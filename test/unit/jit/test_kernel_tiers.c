@@ -51,18 +51,6 @@ static void clear(const random_kernel *r)
     }
 }
 
-static void keep(const random_kernel *r, char *copy[RK_ACCESSES])
-{
-    for (int a = 0; a < r->n_access; a++) {
-        if (!r->stored[a])
-            continue;
-        copy[a] = malloc(r->bytes[a]);
-        assert_non_null(copy[a]);
-        memcpy(copy[a], r->access[a].base, r->bytes[a]);
-    }
-    clear(r);
-}
-
 static void expect_run(const random_kernel *r, const lz_kernel *k, const lz_err *first, char *const *want,
                        lz_pool *pool, uint64_t seed)
 {
@@ -87,7 +75,7 @@ static void try_seed(uint64_t seed)
     lz_kernel_args args = rk_args(&r);
     lz_jit_mode_set(LZ_JIT_OFF);
     lz_err *first = k ? lz_kernel_run(k, &args, NULL) : NULL;
-    keep(&r, want);
+    rk_keep(&r, want);
     lz_jit_mode_set(LZ_JIT_NOW);
     for (int i = 0; k && i < 3; i++)
         expect_run(&r, k, first, want, pools[i], seed);

@@ -35,6 +35,21 @@ static inline lz_tensor *call(lz_ctx *c, lz_op op, const lz_value *in, size_t n)
     return out[0].tensor;
 }
 
+/* Reads the tensor and compares its elements. False: the context has an error. */
+static inline bool expect_floats(lz_tensor *t, const float *want, size_t n)
+{
+    float got[64] = { 0 };
+    if (lz_failed(t->ctx) || !lz_read(t, got, sizeof got))
+        return false;
+    assert_int_equal(lz_tensor_numel(t), n);
+    for (size_t i = 0; i < n; i++)
+        assert_true(got[i] == want[i]);
+    return true;
+}
+
+#define EXPECT(t, ...)                                                                                       \
+    expect_floats(t, (const float[]){ __VA_ARGS__ }, sizeof((const float[]){ __VA_ARGS__ }) / sizeof(float))
+
 /* Closes the context; its error is to be returned, and may only be one of memory. */
 static inline lz_err *finish(lz_ctx *c)
 {

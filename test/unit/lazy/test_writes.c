@@ -2,20 +2,6 @@
 
 static const float six[] = { 0, 1, 2, 3, 4, 5 };
 
-static bool expect(lz_tensor *t, const float *want, size_t n)
-{
-    float got[64] = { 0 };
-    if (lz_failed(t->ctx) || !lz_read(t, got, sizeof got))
-        return false;
-    assert_int_equal(lz_tensor_numel(t), n);
-    for (size_t i = 0; i < n; i++)
-        assert_true(got[i] == want[i]);
-    return true;
-}
-
-#define EXPECT(t, ...)                                                                                       \
-    expect(t, (const float[]){ __VA_ARGS__ }, sizeof((const float[]){ __VA_ARGS__ }) / sizeof(float))
-
 /* The statement is refused for this reason, and the context goes on. */
 static void refused(lz_ctx *c, lz_reason why)
 {
