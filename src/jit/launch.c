@@ -354,6 +354,11 @@ static void go_to_lane(lz_worker *w, int64_t flat)
     int last = l->lane.n - 1;
     w->first = flat;
     lz_axes_split(&l->lane, flat, w->lane_at);
+    if (flat == 0) {
+        for (int k = 0; k < l->n_used; k++)
+            w->here[l->used[k]] = w->fixed[l->used[k]];
+        return;
+    }
     for (int k = 0; k < l->n_used; k++) {
         int a = l->used[k];
         int64_t offset = 0;
