@@ -537,7 +537,7 @@ WIDEN(prod_f64, double, float, x *y)
         const D *xs = xv;                                                                                    \
         int32_t lane[64] = { 0 };                                                                            \
         int64_t *sums = to;                                                                                  \
-        INTO_LANES(int32_t, x + y, xs[k])                                                                    \
+        INTO_LANES(int32_t, x + y, (int32_t)xs[k])                                                           \
         for (int i = 0; i < 64; i++)                                                                         \
             sums[i] = add_int64(sums[i], lane[i]);                                                           \
     }
