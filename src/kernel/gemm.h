@@ -107,6 +107,14 @@ typedef struct lz_gemm {
 
 size_t lz_gemm_scratch(const lz_gemm *g, int threads);
 
+/* How the work of a product is cut for a number of threads. No bit of the result depends on it. */
+typedef struct lz_gemm_tiles {
+    int64_t m, n; /* most rows and columns of a tile */
+    int64_t count;
+} lz_gemm_tiles;
+
+void lz_gemm_cut(const lz_gemm *g, int threads, lz_gemm_tiles *out);
+
 LZ_MUST_USE lz_err *lz_gemm_run(const lz_gemm *g, lz_pool *pool);
 /* With a width of the caller's choice; the width does not change a bit of the result. */
 LZ_MUST_USE lz_err *lz_gemm_run_with(const lz_gemm *g, const lz_gemm_width *w, lz_pool *pool);
