@@ -23,7 +23,7 @@ lz_dtype lz_gemm_dtype(lz_gemm_type t)
 {
     static const lz_dtype dtypes[LZ_GEMM_TYPES] = {
         [LZ_GEMM_F32] = LZ_F32, [LZ_GEMM_F64] = LZ_F64,        [LZ_GEMM_I32] = LZ_I32,
-        [LZ_GEMM_I64] = LZ_I64, [LZ_GEMM_BF16_PAIRS] = LZ_F32, [LZ_GEMM_I16_PAIRS] = LZ_I32
+        [LZ_GEMM_I64] = LZ_I64, [LZ_GEMM_BF16_PAIRS] = LZ_F32, [LZ_GEMM_I8_QUADS] = LZ_I32
     };
     return dtypes[t];
 }
@@ -49,7 +49,7 @@ const lz_gemm_width *lz_gemm_pairs(lz_gemm_type t)
     bool wide = lz_gemm_widths(widths) == LZ_GEMM_WIDTHS;
     if (wide && t == LZ_GEMM_BF16_PAIRS && __builtin_cpu_supports("avx512bf16"))
         return &lz_gemm_bf16;
-    if (wide && t == LZ_GEMM_I16_PAIRS && __builtin_cpu_supports("avx512vnni"))
+    if (wide && t == LZ_GEMM_I8_QUADS && __builtin_cpu_supports("avx512vnni"))
         return &lz_gemm_vnni;
 #endif
     (void)t;
@@ -79,7 +79,7 @@ typedef struct run {
     bool pack_x, pack_y, convert; /* convert: the result has another type than the computing type */
     int64_t tile_m, tile_n;       /* most rows and columns of a tile */
     int64_t tiles_m, tiles_n, tiles;
-    size_t room_x, room_y, room_out, room; /* bytes of a worker's scratch */
+    size_t room_x, room_y, room_out, room_sums, room; /* bytes of a worker's scratch */
     char *scratch;
     lz_bands *bands;
 } run;
@@ -171,7 +171,8 @@ static void set_up(run *r, const lz_gemm *g, const lz_gemm_width *w, int threads
     r->room_x = r->pack_x ? round_up((size_t)(mc * kc * r->size)) : 0;
     r->room_y = r->pack_y ? round_up((size_t)(nj * kc * r->size)) : 0;
     r->room_out = r->convert ? round_up((size_t)(m * nj * r->size)) : 0;
-    r->room = r->room_x + r->room_y + r->room_out;
+    r->room_sums = g->shifted ? round_up((size_t)(nj * r->size)) : 0;
+    r->room = r->room_x + r->room_y + r->room_out + r->room_sums;
 }
 
 /* ---- packing ---- */
@@ -326,7 +327,7 @@ static void multiply(const run *r, const strip *s)
 
 typedef struct tile {
     int64_t b, i0, mi, j0, nj;
-    char *xs, *ys, *out; /* out: the tile's first element, in the computing type */
+    char *xs, *ys, *sums, *out; /* out: the tile's first element, in the computing type */
     int64_t oi;
 } tile;
 
@@ -372,6 +373,29 @@ static void lay_x(const run *r, const tile *t, int64_t i, int64_t k0, strip *s)
                    t->xs + at * s->nk * r->size);
 }
 
+/* Adds up the columns of y: a product with a row of ones. */
+static void sum_columns(const run *r, const tile *t, const strip *y)
+{
+    static const uint32_t ones = 0x01010101;
+    strip s = *y;
+    s.m = 1;
+    s.x = (const char *)&ones;
+    s.xi = s.xk = s.x_rows = 0;
+    s.out = t->sums;
+    multiply(r, &s);
+}
+
+/* Takes back what x has too much: 128 times the sums of the columns. */
+static void unshift(const tile *t)
+{
+    const uint32_t *sums = (const void *)t->sums;
+    for (int64_t i = 0; i < t->mi; i++) {
+        uint32_t *row = (uint32_t *)(void *)t->out + i * t->oi;
+        for (int64_t j = 0; j < t->nj; j++)
+            row[j] -= sums[j] << 7;
+    }
+}
+
 static void sum_up(const run *r, const tile *t)
 {
     assert(t->out);
@@ -379,6 +403,8 @@ static void sum_up(const run *r, const tile *t)
     for (int64_t k0 = 0; k0 < r->g->k; k0 += KC) {
         strip s = { .n = t->nj, .nk = least(KC, r->g->k - k0), .oi = t->oi, .add = k0 > 0 };
         lay_y(r, t, k0, &s);
+        if (r->g->shifted)
+            sum_columns(r, t, &s);
         for (int64_t i = 0; i < t->mi; i += step) {
             s.m = least(step, t->mi - i);
             s.out = t->out + i * t->oi * r->size;
@@ -388,6 +414,8 @@ static void sum_up(const run *r, const tile *t)
     }
     for (int64_t i = 0; r->g->k == 0 && i < t->mi; i++)
         memset(t->out + i * t->oi * r->size, 0, (size_t)(t->nj * r->size));
+    if (r->g->shifted && r->g->k)
+        unshift(t);
 }
 
 static lz_err *do_tile(const run *r, int64_t number, int worker)
@@ -398,7 +426,8 @@ static lz_err *do_tile(const run *r, int64_t number, int worker)
                .i0 = number / r->tiles_n % r->tiles_m * r->tile_m,
                .j0 = number % r->tiles_n * r->tile_n,
                .xs = scratch,
-               .ys = scratch ? scratch + r->room_x : NULL };
+               .ys = scratch ? scratch + r->room_x : NULL,
+               .sums = scratch ? scratch + r->room - r->room_sums : NULL };
     t.mi = least(r->tile_m, g->m - t.i0);
     t.nj = least(r->tile_n, g->n - t.j0);
     int64_t size = (int64_t)lz_dtype_size(g->out_dtype);
