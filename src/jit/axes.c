@@ -99,7 +99,7 @@ void lz_axes_split(const lz_axes *x, int64_t flat, int64_t *at)
 {
     for (int d = x->n - 1; d >= 0; d--) {
         int64_t e = x->extent[d] ? x->extent[d] : 1;
-        at[d] = flat % e;
-        flat /= e;
+        at[d] = flat ? flat % e : 0; /* most calls are about the start, and a division takes long */
+        flat = flat ? flat / e : 0;
     }
 }

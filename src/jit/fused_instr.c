@@ -212,6 +212,29 @@ static bool find_pair(finder *f, uint32_t v)
     return false;
 }
 
+/* An operation of f64 on one value that is f32 and one that is not. */
+static bool find_wide(finder *f, uint32_t v)
+{
+    static const lz_tile_wide of[LZ_KERNEL_NODE_COUNT][2] = { [LZ_KERNEL_ADD] = { LZ_WIDE_ADD, LZ_WIDE_ADD },
+                                                              [LZ_KERNEL_SUB] = { LZ_WIDE_SUB, LZ_WIDE_BUS },
+                                                              [LZ_KERNEL_MUL] = { LZ_WIDE_MUL,
+                                                                                  LZ_WIDE_MUL } };
+    const lz_kernel_node *n = node(f, v);
+    bool one_of = n->op == LZ_KERNEL_ADD || n->op == LZ_KERNEL_SUB || n->op == LZ_KERNEL_MUL;
+    if (n->type != LZ_KERNEL_F64 || !one_of)
+        return false;
+    for (int side = 0; side < 2; side++) {
+        const lz_kernel_node *x = node(f, n->in[side]);
+        bool alone = f->uses[n->in[side]] == 1 && x->level == n->level && !f->out[n->in[side]].inside;
+        if (!alone || x->op != LZ_KERNEL_NODE_CAST || node(f, x->in[0])->type != LZ_KERNEL_F32)
+            continue;
+        const uint32_t in[4] = { x->in[0], n->in[!side], 0, 0 };
+        if (take(f, v, n->in[side], f->tiles->wide[of[n->op][side]], in, 2))
+            return true;
+    }
+    return false;
+}
+
 static void count_uses(finder *f)
 {
     for (size_t v = 0; v < f->ir->nodes.len; v++) {
@@ -252,10 +275,13 @@ static void find_form(finder *f, uint32_t v)
     const lz_kernel_node *x = node(f, n->in[0]);
     if (x->level != LZ_LEVEL_ELEMENT)
         return;
-    if (casts(f, x) && f->tiles->widen[n->attr][x->type])
-        f->out[v] = (lz_fused_instr){ .form = LZ_FORM_WIDEN, .in = { x->in[0] }, .n = 1 };
-    if (f->out[v].form && n->attr == LZ_KERNEL_RSUM && casts_memory(f, n->in[0]))
-        f->out[v].form = LZ_FORM_DTYPE;
+    if (casts(f, x) && f->tiles->widen[n->attr][x->type]) {
+        bool memory = n->attr == LZ_KERNEL_RSUM && casts_memory(f, n->in[0]);
+        f->out[v] =
+            (lz_fused_instr){ .form = memory ? LZ_FORM_DTYPE : LZ_FORM_WIDEN, .in = { x->in[0] }, .n = 1 };
+        f->uses[n->in[0]]--; /* the reduction reads what is cast */
+        f->uses[x->in[0]]++;
+    }
     bool products = n->attr == LZ_KERNEL_RSUM && x->op == LZ_KERNEL_MUL && f->tiles->products[x->type];
     if (products && f->uses[n->in[0]] == 1) {
         f->out[v] = (lz_fused_instr){ .form = LZ_FORM_PRODUCTS, .in = { x->in[0], x->in[1] }, .n = 2 };
@@ -285,7 +311,8 @@ static void find_range(finder *f, uint32_t v)
 /* Long patterns first, so that no pair takes a part of one. Within a kind, users before operands. */
 lz_err *lz_fused_instr_find(const lz_kernel_ir *ir, const lz_tile_table *tiles, lz_fused_instr *out)
 {
-    static bool (*const kinds[])(finder * f, uint32_t v) = { find_pattern, find_choice, find_pair };
+    static bool (*const kinds[])(finder * f, uint32_t v) = { find_pattern, find_choice, find_pair,
+                                                             find_wide };
     finder f = { .ir = ir, .tiles = tiles, .out = out };
     f.uses = lz_mem_zalloc(ir->nodes.len + 1, sizeof *f.uses);
     if (!f.uses)

@@ -1,5 +1,5 @@
-/* fused_instr.h - several nodes as one tile function: chains of two cheap operations, a comparison with its
- * select, two comparisons of one index, and activations.
+/* fused_instr.h - several nodes as one tile function: chains of two cheap operations, f64 operations on f32,
+ * a comparison with its select, two comparisons of one index, and activations.
  *
  * A fused instruction does exactly what its nodes do, in their order; it only saves the tiles between them.
  * The nodes inside a fused instruction have no other user. */

@@ -102,11 +102,15 @@ static bool do_param(lz_worker *w, const lz_instr *i, int64_t n, bool one)
     (void)n;
     (void)one;
     lz_kernel_scalar s = w->l->nest.args->params[i->attr];
-    uint8_t truth = s.i != 0;
-    int32_t narrow = (int32_t)s.i;
-    float f = (float)s.f;
-    const void *value[LZ_KERNEL_TYPES] = { &truth, &narrow, &s.i, &f, &s.f };
-    memcpy(w->tile[i->out], value[i->type], lz_kernel_type_size((lz_kernel_type)i->type));
+    void *to = w->tile[i->out];
+    if (i->type == LZ_KERNEL_F32)
+        *(float *)to = (float)s.f;
+    else if (i->type == LZ_KERNEL_I32)
+        *(int32_t *)to = (int32_t)s.i;
+    else if (i->type == LZ_KERNEL_BOOL)
+        *(uint8_t *)to = s.i != 0;
+    else
+        memcpy(to, &s, sizeof s); /* i64 or f64, which share their place */
     return true;
 }
 

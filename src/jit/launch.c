@@ -74,13 +74,13 @@ static bool spoils(const lz_launch *l, lz_block b, uint16_t made, span s)
     return false;
 }
 
-/* The instruction of the block that computes register r; b.end if there is none. */
+/* The instruction of the block that computes register r, mostly one of the last; b.end if there is none. */
 static uint16_t maker_of(const lz_program *p, lz_block b, uint16_t r)
 {
-    uint16_t k = b.begin;
-    while (k < b.end && p->code[k].out != r)
-        k++;
-    return k;
+    uint16_t k = b.end;
+    while (k > b.begin && p->code[k - 1].out != r)
+        k--;
+    return k > b.begin ? k - 1 : b.end;
 }
 
 /* Is the output too large to be still in a cache when it is read, and disjoint from all loads? Then it is
@@ -354,6 +354,11 @@ static void go_to_lane(lz_worker *w, int64_t flat)
     int last = l->lane.n - 1;
     w->first = flat;
     lz_axes_split(&l->lane, flat, w->lane_at);
+    if (flat == 0) {
+        for (int k = 0; k < l->n_used; k++)
+            w->here[l->used[k]] = w->fixed[l->used[k]];
+        return;
+    }
     for (int k = 0; k < l->n_used; k++) {
         int a = l->used[k];
         int64_t offset = 0;

@@ -1,6 +1,7 @@
 #include "jit/program.h"
 #include "base/mem.h"
 #include "jit/fused_instr.h"
+#include "jit/reduce.h"
 #include <assert.h>
 #include <string.h>
 
@@ -359,9 +360,19 @@ static void place_states(lz_program *p)
             rows += LZ_ROW_LANES * size + 2 * LZ_ROW_SUMS * total;
             columns += s->scan ? size : LZ_COLUMN_LANES * size + 2 * LZ_COLUMN_SUMS * total;
         }
+        p->fresh_bytes[w] = rows;
         p->state_rows = rows > p->state_rows ? rows : p->state_rows;
         p->state_columns = columns > p->state_columns ? columns : p->state_columns;
     }
+}
+
+static lz_err *make_fresh(lz_program *p)
+{
+    for (int w = 0; p->mode == LZ_KERNEL_ROWS && w < p->walks; w++) {
+        LZ_TRY(lz_arena_new(&p->arena, &p->fresh[w], p->fresh_bytes[w]));
+        lz_reduce_fresh(p, w, p->fresh[w]);
+    }
+    return NULL;
 }
 
 static size_t dtype_size(int dtype)
@@ -452,6 +463,8 @@ static lz_err *reserve(maker *m, size_t reductions)
     LZ_TRY(lz_arena_new(&p->arena, &p->splat_outer, walks + 1));
     LZ_TRY(lz_arena_new(&p->arena, &p->states, walks + 1));
     LZ_TRY(lz_arena_new(&p->arena, &p->n_states, walks + 1));
+    LZ_TRY(lz_arena_new(&p->arena, &p->fresh, walks + 1));
+    LZ_TRY(lz_arena_new(&p->arena, &p->fresh_bytes, walks + 1));
     for (size_t w = 0; w < walks; w++)
         LZ_TRY(lz_arena_new(&p->arena, &p->states[w], reductions + 1));
     LZ_TRY(lz_arena_new(&p->arena, &p->access, ir->access.len + 1));
@@ -493,6 +506,7 @@ static lz_err *compile(maker *m)
     stretch(m);
     LZ_TRY(place_registers(m));
     place_states(p);
+    LZ_TRY(make_fresh(p));
     count_hot(p);
     LZ_TRY(list_splats(m, p->uniform, p->uniform.end, &p->splat_uniform));
     for (int k = 0; k <= p->walks; k++)

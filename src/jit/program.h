@@ -88,6 +88,8 @@ struct lz_program {
     uint16_t *splat_uniform, **splat_outer; /* registers that element code reads whole; 0 ends */
     lz_reduce_state **states;               /* per walk */
     uint16_t *n_states;
+    char **fresh; /* per walk along rows: what its states are at the start of a row; `fresh_bytes` each */
+    uint32_t *fresh_bytes;
     lz_kernel_use *access;
     uint8_t *params;
     size_t n_code, n_registers, n_access, n_params;

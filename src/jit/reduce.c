@@ -100,60 +100,90 @@ int64_t lz_reduce_block(bool rows, int64_t length)
     return chunk * (per_block > 1 ? per_block : 1);
 }
 
-void lz_reduce_start(lz_worker *w, int64_t n)
+static char *put_neutral(const lz_program *p, const lz_reduce_state *s, lz_kernel_type type, int64_t n,
+                         char *to)
+{
+    p->tiles->splat[type](to, neutral(s, type), NULL, NULL, NULL, n);
+    return to + (size_t)n * lz_kernel_type_size(type);
+}
+
+void lz_reduce_fresh(const lz_program *p, int walk, char *out)
+{
+    for (int k = 0; k < p->n_states[walk]; k++) {
+        const lz_reduce_state *s = &p->states[walk][k];
+        char *end = out + (k + 1 < p->n_states[walk] ? s[1].rows : p->fresh_bytes[walk]);
+        char *at = put_neutral(p, s, (lz_kernel_type)s->type, LZ_ROW_LANES, out + s->rows);
+        if (!s->scan)
+            at = put_neutral(p, s, (lz_kernel_type)s->total, (int64_t)2 * LZ_ROW_SUMS, at);
+        for (int64_t none = INT64_MAX; has_index(s) && at < end; at += sizeof none)
+            memcpy(at, &none, sizeof none);
+    }
+}
+
+static void start_columns(lz_worker *w, int64_t n)
 {
     const lz_program *g = w->l->p;
     for (int k = 0; k < g->n_states[w->walk]; k++) {
         const lz_reduce_state *s = &g->states[w->walk][k];
         parts p = parts_of(w, s);
-        int64_t lanes = lanes_of(w) * p.width, sums = sums_of(w) * p.width;
-        if (!s->scan && w->l->rows && !has_index(s) && p.sum.type == p.lane.type) { /* contiguous */
-            reset(w, s, &p.lane, lanes + sums + 1);
-            continue;
-        }
-        reset(w, s, &p.lane, s->scan ? (w->l->rows ? 1 : n) : lanes);
+        reset(w, s, &p.lane, s->scan ? n : lanes_of(w) * p.width);
         if (s->scan)
             continue;
-        reset(w, s, &p.sum, sums);
-        reset(w, s, &p.total, w->l->rows ? 1 : n);
+        reset(w, s, &p.sum, sums_of(w) * p.width);
+        reset(w, s, &p.total, n);
     }
 }
 
-static void step_row(const lz_worker *w, const lz_instr *i, const lz_reduce_state *s, const parts *p,
-                     int64_t n)
+void lz_reduce_start(lz_worker *w, int64_t n)
+{
+    const lz_program *g = w->l->p;
+    if (!w->l->rows)
+        start_columns(w, n);
+    else if (g->n_states[w->walk])
+        memcpy(w->state, g->fresh[w->walk], g->fresh_bytes[w->walk]);
+}
+
+/* A row's reduction without indices: lanes, sums and total follow each other. */
+static void step_row(const lz_worker *w, const lz_instr *i, const lz_reduce_state *s, int64_t n)
 {
     const lz_tile_table *t = w->l->p->tiles;
     const char *x = w->tile[i->in[0]];
-    if (has_index(s))
-        t->best_lanes[s->kind == LZ_KERNEL_RARGMIN][s->type](p->lane.x, p->lane.at, x, w->first, n);
-    else if (i->form == LZ_FORM_PRODUCTS)
-        t->products[s->type](p->lane.x, x, w->tile[i->in[1]], n);
+    char *lane = w->state + s->rows;
+    if (i->form == LZ_FORM_PRODUCTS)
+        t->products[s->type](lane, x, w->tile[i->in[1]], n);
     else if (i->form == LZ_FORM_DTYPE && w->l->access[i->access].raw)
-        t->widen_dtype[w->l->access[i->access].dtype](p->lane.x, x, n);
+        t->widen_dtype[w->l->access[i->access].dtype](lane, x, n);
     else
-        (i->form == LZ_FORM_PLAIN ? t->lanes : t->widen)[s->kind][s->type](p->lane.x, x, n);
+        (i->form == LZ_FORM_PLAIN ? t->lanes : t->widen)[s->kind][s->type](lane, x, n);
 }
 
-static void step_column(const lz_worker *w, const lz_reduce_state *s, const parts *p, const char *x,
-                        int64_t n)
+static void step_row_index(const lz_worker *w, const lz_reduce_state *s, const void *x, int64_t n)
 {
+    parts p = parts_of(w, s);
+    w->l->p->tiles->best_lanes[s->kind == LZ_KERNEL_RARGMIN][s->type](p.lane.x, p.lane.at, x, w->first, n);
+}
+
+static void step_column(const lz_worker *w, const lz_reduce_state *s, const char *x, int64_t n)
+{
+    parts p = parts_of(w, s);
     const lz_tile_table *t = w->l->p->tiles;
-    int64_t at = w->row % LZ_COLUMN_LANES * p->width;
-    char *lane = p->lane.x + (size_t)at * p->lane.size;
+    int64_t at = w->row % LZ_COLUMN_LANES * p.width;
+    char *lane = p.lane.x + (size_t)at * p.lane.size;
     if (has_index(s))
-        t->best[s->kind == LZ_KERNEL_RARGMIN][s->type](lane, p->lane.at + at, x, w->row, 0, n);
+        t->best[s->kind == LZ_KERNEL_RARGMIN][s->type](lane, p.lane.at + at, x, w->row, 0, n);
     else
-        combine(w, s, p->lane.type)(lane, lane, x, NULL, NULL, n);
+        combine(w, s, p.lane.type)(lane, lane, x, NULL, NULL, n);
 }
 
 void lz_reduce_step(lz_worker *w, const lz_instr *i, int64_t n)
 {
     const lz_reduce_state *s = &w->l->p->states[w->walk][i->attr];
-    parts p = parts_of(w, s);
-    if (w->l->rows)
-        step_row(w, i, s, &p, n);
+    if (!w->l->rows)
+        step_column(w, s, w->tile[i->in[0]], n);
+    else if (has_index(s))
+        step_row_index(w, s, w->tile[i->in[0]], n);
     else
-        step_column(w, s, &p, w->tile[i->in[0]], n);
+        step_row(w, i, s, n);
 }
 
 void lz_reduce_scan(lz_worker *w, const lz_reduce_state *s, const void *x, int64_t n, void *out)
@@ -194,10 +224,7 @@ static void add_chunk(const lz_worker *w, const lz_reduce_state *s, const parts 
         return;
     }
     assert(p->lane.type == LZ_KERNEL_F32 && p->sum.type == LZ_KERNEL_F64);
-    double *sum = (double *)(void *)p->sum.x;
-    const float *lane = (const float *)(const void *)p->lane.x;
-    for (int64_t i = 0; i < n; i++)
-        sum[i] += (double)lane[i];
+    w->l->p->tiles->wide[LZ_WIDE_ADD](p->sum.x, p->lane.x, p->sum.x, NULL, NULL, n);
 }
 
 /* Folds step by step: for columns, and for rows with indices. */
@@ -239,15 +266,6 @@ void lz_reduce_fold(lz_worker *w, int64_t done, int64_t length, int64_t n)
     }
 }
 
-/* The single rounding of a sum of f32. */
-static void round_total(void *out, const char *total, int64_t n)
-{
-    const double *x = (const double *)(const void *)total;
-    float *o = out;
-    for (int64_t i = 0; i < n; i++)
-        o[i] = (float)x[i];
-}
-
 void lz_reduce_end(lz_worker *w, int64_t n)
 {
     const lz_program *g = w->l->p;
@@ -260,7 +278,7 @@ void lz_reduce_end(lz_worker *w, int64_t n)
         for (int64_t i = 0; has_index(s) && i < count; i++)
             p.total.at[i] = p.total.at[i] == INT64_MAX ? 0 : p.total.at[i]; /* an empty row */
         if (p.total.type != p.lane.type)
-            round_total(w->tile[s->out], p.total.x, count);
+            g->tiles->cast[p.total.type][p.lane.type](w->tile[s->out], p.total.x, NULL, NULL, NULL, count);
         else if (has_index(s))
             memcpy(w->tile[s->out], p.total.at, (size_t)count * sizeof(int64_t));
         else

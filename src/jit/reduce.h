@@ -17,6 +17,8 @@
 /* Elements per block: a multiple of the chunk. */
 int64_t lz_reduce_block(bool rows, int64_t length);
 
+/* Fills out, which has fresh_bytes of the walk, with its states at the start of a row. */
+void lz_reduce_fresh(const lz_program *p, int walk, char *out);
 /* Resets all states of the walk, at the start of a row. */
 void lz_reduce_start(lz_worker *w, int64_t n);
 /* Adds one tile of a row, or one element of each of n rows, to the lanes of the reduction's state. */

@@ -199,6 +199,17 @@ static bool or_(lz_kernel_builder *b, const lz_kernel_node *n, lz_kernel_value *
     return (is(b, n->in[1], 0) && keep(n->in[0], out)) || same_operands(b, n, out);
 }
 
+/* Of bool: x != false is x, x == false is its negation. */
+static bool compare(lz_kernel_builder *b, const lz_kernel_node *n, lz_kernel_value *out)
+{
+    int side = constant(b, n->in[1]);
+    lz_kernel_value x = n->in[!side];
+    if (!constant(b, n->in[side]) || lz_kernel_builder_at(b, x)->type != LZ_KERNEL_BOOL)
+        return false;
+    bool same = is(b, n->in[side], n->op == LZ_KERNEL_EQ);
+    return keep(same ? x : lz_kernel_build_op1(b, LZ_KERNEL_NOT, x), out);
+}
+
 static bool shift(lz_kernel_builder *b, const lz_kernel_node *n, lz_kernel_value *out)
 {
     return is(b, n->in[1], 0) && keep(n->in[0], out);
@@ -297,6 +308,8 @@ bool lz_kernel_build_simplify(lz_kernel_builder *b, const lz_kernel_node *n, lz_
         [LZ_KERNEL_FMAX] = same_operands,
         [LZ_KERNEL_AND] = and_,
         [LZ_KERNEL_OR] = or_,
+        [LZ_KERNEL_EQ] = compare,
+        [LZ_KERNEL_NE] = compare,
         [LZ_KERNEL_SHL] = shift,
         [LZ_KERNEL_SHR] = shift,
         [LZ_KERNEL_SHRU] = shift,

@@ -25,6 +25,9 @@ typedef enum lz_fused_instrs {
     LZ_FUSED_INSTRS
 } lz_fused_instrs;
 
+/* x + y, x - y, y - x, x * y */
+typedef enum lz_tile_wide { LZ_WIDE_ADD, LZ_WIDE_SUB, LZ_WIDE_BUS, LZ_WIDE_MUL, LZ_WIDES } lz_tile_wide;
+
 /* Conversions between memory of some dtype and its computing type; strides in elements. */
 typedef void lz_tile_load(void *o, const void *p, int64_t stride, int64_t n);
 typedef void lz_tile_load_if(void *o, const void *p, int64_t stride, const uint8_t *mask, const void *fill,
@@ -62,8 +65,9 @@ typedef struct lz_tile_table {
     lz_tile_fn *splat[LZ_KERNEL_TYPES];    /* x[0] to all elements of o */
     lz_tile_fn *fused[LZ_FUSED_INSTRS][2]; /* f32, f64 */
     lz_tile_fn *choose[4][2];              /* x EQ, NE, LT or LE y ? z : w; f32, f64 */
-    lz_tile_fn *pair[5][10]; /* f32: ADD SUB MUL MAX MIN of x and y; then with z: ADD, SUB, z - it,
-                              * MUL, DIV, z / it, MAX, MIN; or alone: ABS, NEG */
+    lz_tile_fn *pair[5][10];    /* f32: ADD SUB MUL MAX MIN of x and y; then with z: ADD, SUB, z - it,
+                                 * MUL, DIV, z / it, MAX, MIN; or alone: ABS, NEG */
+    lz_tile_fn *wide[LZ_WIDES]; /* f64 from x of f32 and y of f64 */
     lz_tile_lanes *lanes[LZ_KERNEL_REDUCES][LZ_KERNEL_TYPES];
     lz_tile_lanes
         *widen[LZ_KERNEL_REDUCES][LZ_KERNEL_TYPES]; /* x has the narrower type: i32 for i64, f32 for f64 */

@@ -537,7 +537,7 @@ WIDEN(prod_f64, double, float, x *y)
         const D *xs = xv;                                                                                    \
         int32_t lane[64] = { 0 };                                                                            \
         int64_t *sums = to;                                                                                  \
-        INTO_LANES(int32_t, x + y, xs[k])                                                                    \
+        INTO_LANES(int32_t, x + y, (int32_t)xs[k])                                                           \
         for (int i = 0; i < 64; i++)                                                                         \
             sums[i] = add_int64(sums[i], lane[i]);                                                           \
     }
@@ -568,21 +568,25 @@ PRODUCTS(f64, double)
             at[i] = better ? first + i * step : at[i];                                                       \
         }                                                                                                    \
     }                                                                                                        \
+    /* `fresh`: the lanes have no values yet; so the first 64 elements become them, and no later step asks   \
+     */                                                                                                      \
     static void best_lanes_##name(void *best, int64_t *at, const void *xv, int64_t first, int64_t n)         \
     {                                                                                                        \
-        enum { AT_ONCE = 16 };                                                                               \
+        enum { FIT = 4 * LZ_LANE_BYTES / (int)sizeof(X), AT_ONCE = FIT < 64 ? FIT : 64 };                    \
         X *b = best;                                                                                         \
         const X *ys = xv;                                                                                    \
-        int64_t whole = n / 64 * 64;                                                                         \
-        for (int from = 0; from < 64; from += AT_ONCE) {                                                     \
+        bool fresh = at[0] == INT64_MAX, full = at[63] != INT64_MAX;                                         \
+        int64_t whole = fresh || full ? n / 64 * 64 : 0, begin = fresh && whole ? 64 : 0;                    \
+        for (int from = 0; whole && from < 64; from += AT_ONCE) {                                            \
             X lane[AT_ONCE];                                                                                 \
             int64_t place[AT_ONCE];                                                                          \
-            memcpy(lane, b + from, sizeof lane);                                                             \
-            memcpy(place, at + from, sizeof place);                                                          \
-            for (int64_t k = from; k < whole; k += 64) {                                                     \
+            memcpy(lane, fresh ? ys + from : b + from, sizeof lane);                                         \
+            for (int i = 0; i < AT_ONCE; i++)                                                                \
+                place[i] = fresh ? first + from + i : at[from + i];                                          \
+            for (int64_t k = begin + from; k < whole; k += 64) {                                             \
                 for (int i = 0; i < AT_ONCE; i++) {                                                          \
                     X x = lane[i], y = ys[k + i];                                                            \
-                    bool better = (BETTER) || place[i] == INT64_MAX;                                         \
+                    bool better = (BETTER);                                                                  \
                     lane[i] = better ? y : x;                                                                \
                     place[i] = better ? first + k + i : place[i];                                            \
                 }                                                                                            \
@@ -590,7 +594,8 @@ PRODUCTS(f64, double)
             memcpy(b + from, lane, sizeof lane);                                                             \
             memcpy(at + from, place, sizeof place);                                                          \
         }                                                                                                    \
-        best_##name(best, at, ys + whole, first + whole, 1, n - whole);                                      \
+        for (int64_t k = whole; k < n; k += 64)                                                              \
+            best_##name(best, at, ys + k, first + k, 1, n - k < 64 ? n - k : 64);                            \
     }                                                                                                        \
     static void merge_##name(void *best, int64_t *at, const void *xv, const int64_t *index, int64_t n)       \
     {                                                                                                        \
@@ -801,6 +806,26 @@ PAIRS(mul, (x * y))
 OP3(max_min, float, float, float, min_f32(max_f32(x, y), z))
 OP3(min_max, float, float, float, max_f32(min_f32(x, y), z))
 
+/* x is f32, y is f64. */
+#define WIDE(name, expr)                                                                                     \
+    TILE(wide_##name)                                                                                        \
+    {                                                                                                        \
+        double *o = ov;                                                                                      \
+        const float *xs = xv;                                                                                \
+        const double *ys = yv;                                                                               \
+        UNUSED(zv);                                                                                          \
+        UNUSED(wv);                                                                                          \
+        LOOP                                                                                                 \
+        {                                                                                                    \
+            double x = (double)xs[i], y = ys[i];                                                             \
+            o[i] = expr;                                                                                     \
+        }                                                                                                    \
+    }
+WIDE(add, x + y)
+WIDE(sub, x - y)
+WIDE(bus, y - x)
+WIDE(mul, x *y)
+
 #define GELU_INNER(X) (x * ((x * x) * (X)(-0.044715 * 1.5957691216057308) - (X)1.5957691216057308))
 #define LOGISTIC(T, X, exp, kind)                                                                            \
     OP1(logistic_##kind##T, X, X, 1 / (exp(-x) + 1))                                                         \
@@ -969,6 +994,7 @@ const lz_tile_table LZ_TILE_TABLE = {
         { [7] = max_min },
         { [6] = min_max },
     },
+    .wide = { [LZ_WIDE_ADD] = wide_add, [LZ_WIDE_SUB] = wide_sub, [LZ_WIDE_BUS] = wide_bus, [LZ_WIDE_MUL] = wide_mul },
     .lanes = {
         [LZ_KERNEL_RSUM] = BY_NUMBER(lanes_sum),
         [LZ_KERNEL_RPROD] = BY_NUMBER(lanes_prod),

@@ -7,9 +7,10 @@
 #include <string.h>
 
 /* KC: extent of a panel along k, so that a panel of y two vectors wide and a block's rows of x stay in the L1
- * and L2 caches. MC: rows of x packed at once; a multiple of every block height. TILE: a tile, at most TILE
- * by TILE, is one thread's unit of work; y is packed once for it. */
-enum { KC = 384, MC = 96, TILE = 512, TILE_LEAST = 64, ALIGN = 64 };
+ * and L2 caches. MC: rows of x packed at once; a multiple of every block height. A tile has at most TILE_M
+ * rows, or AFTER_M if something follows that reads the rows while they are near, and TILE_N columns; y is
+ * packed once for it. */
+enum { KC = 384, MC = 96, TILE_M = 2048, TILE_N = 1024, AFTER_M = 1024, TILE_LEAST = 64, ALIGN = 64 };
 
 lz_gemm_type lz_gemm_type_of(lz_dtype d)
 {
@@ -22,7 +23,7 @@ lz_dtype lz_gemm_dtype(lz_gemm_type t)
 {
     static const lz_dtype dtypes[LZ_GEMM_TYPES] = {
         [LZ_GEMM_F32] = LZ_F32, [LZ_GEMM_F64] = LZ_F64,        [LZ_GEMM_I32] = LZ_I32,
-        [LZ_GEMM_I64] = LZ_I64, [LZ_GEMM_BF16_PAIRS] = LZ_F32, [LZ_GEMM_I16_PAIRS] = LZ_I32
+        [LZ_GEMM_I64] = LZ_I64, [LZ_GEMM_BF16_PAIRS] = LZ_F32, [LZ_GEMM_I8_QUADS] = LZ_I32
     };
     return dtypes[t];
 }
@@ -48,7 +49,7 @@ const lz_gemm_width *lz_gemm_pairs(lz_gemm_type t)
     bool wide = lz_gemm_widths(widths) == LZ_GEMM_WIDTHS;
     if (wide && t == LZ_GEMM_BF16_PAIRS && __builtin_cpu_supports("avx512bf16"))
         return &lz_gemm_bf16;
-    if (wide && t == LZ_GEMM_I16_PAIRS && __builtin_cpu_supports("avx512vnni"))
+    if (wide && t == LZ_GEMM_I8_QUADS && __builtin_cpu_supports("avx512vnni"))
         return &lz_gemm_vnni;
 #endif
     (void)t;
@@ -78,7 +79,7 @@ typedef struct run {
     bool pack_x, pack_y, convert; /* convert: the result has another type than the computing type */
     int64_t tile_m, tile_n;       /* most rows and columns of a tile */
     int64_t tiles_m, tiles_n, tiles;
-    size_t room_x, room_y, room_out, room; /* bytes of a worker's scratch */
+    size_t room_x, room_y, room_out, room_sums, room; /* bytes of a worker's scratch */
     char *scratch;
     lz_bands *bands;
 } run;
@@ -92,11 +93,12 @@ static size_t round_up(size_t n)
  * often and does not stay in the L1 cache by itself. */
 static void choose_packing(run *r)
 {
-    enum { SMALL_X = 8192, SMALL_Y = 16384 };
+    enum { SMALL_X = 8192, SMALL_Y = 16384, PAGE = 4096 };
     const lz_gemm *g = r->g;
     bool plain_x = !g->x.fetch && g->x.dtype == r->compute;
     bool plain_y = !g->y.fetch && g->y.dtype == r->compute && (g->y.along == 1 || g->n == 1);
-    r->pack_x = !plain_x || g->m * g->k > SMALL_X;
+    bool in_place = plain_x && g->x.k == 1 && g->x.along * r->size % PAGE != 0;
+    r->pack_x = !plain_x || (g->m * g->k > SMALL_X && !in_place);
     r->pack_y = !plain_y || (g->k * g->n > SMALL_Y && g->m > 2 * r->rows);
     r->convert = g->out_dtype != r->compute;
 }
@@ -106,35 +108,54 @@ static double products(const lz_gemm *g)
     return (double)g->batch * (double)g->m * (double)g->n * (double)(g->k + 1);
 }
 
-/* The least power of 2 that is at least n; at most TILE. */
-static int64_t tile_for(int64_t n)
+/* Even work: at most this many hundredths of the mean for the thread with the most tiles. */
+enum { EVEN = 115, MANY = 8 };
+
+static int64_t parts_of(int64_t n, int64_t most)
 {
-    int64_t t = TILE;
-    while (t > 1 && t / 2 >= n)
-        t /= 2;
-    return t;
+    return n > most ? (n + most - 1) / most : 1;
 }
 
-/* At least a few tiles per thread, unless they become too small. A product that takes microseconds is split
- * into one range of rows per thread. */
+/* The size of a tile that divides n into this many parts; a multiple of `step`. */
+static int64_t tile_of(int64_t n, int64_t parts, int64_t step)
+{
+    return (n + parts * step - 1) / (parts * step) * step;
+}
+
+static bool is_even(int64_t tiles, int64_t threads)
+{
+    return tiles >= MANY * threads || (tiles + threads - 1) / threads * threads * 100 <= tiles * EVEN;
+}
+
+/* One tile is one thread's unit of work: large, so that panels are packed seldom, but several for each
+ * thread, as many for each as for the others, unless they become too small. A product that takes microseconds
+ * has one for each thread. */
 static void choose_tiles(run *r, int threads)
 {
-    enum { SMALL = 1 << 20 };
+    enum { SMALL = 1 << 20, STEP = 32 };
     const lz_gemm *g = r->g;
-    bool small = products(g) < SMALL;
-    int64_t wanted = small ? threads : (int64_t)4 * threads, low = small ? TILE_LEAST / 2 : TILE_LEAST;
-    r->tile_m = tile_for(g->m);
-    r->tile_n = tile_for(g->n);
+    int64_t wanted = products(g) < SMALL ? threads : (int64_t)2 * threads;
+    int64_t parts_m = parts_of(g->m, g->after ? AFTER_M : TILE_M), parts_n = parts_of(g->n, TILE_N);
     for (;;) {
-        r->tiles_m = (g->m + r->tile_m - 1) / r->tile_m;
-        r->tiles_n = (g->n + r->tile_n - 1) / r->tile_n;
+        r->tile_m = tile_of(g->m, parts_m, g->m > STEP ? STEP / 2 : 1);
+        r->tile_n = tile_of(g->n, parts_n, g->n > STEP ? STEP : 1);
+        r->tiles_m = r->tile_m ? (g->m + r->tile_m - 1) / r->tile_m : 0;
+        r->tiles_n = r->tile_n ? (g->n + r->tile_n - 1) / r->tile_n : 0;
         r->tiles = g->batch * r->tiles_m * r->tiles_n;
-        int64_t m = least(r->tile_m, g->m), n = least(r->tile_n, g->n);
-        int64_t *larger = m > n || (small && m == n) ? &r->tile_m : &r->tile_n;
-        if (threads == 1 || r->tiles >= wanted || *larger <= low)
+        int64_t low = r->tiles < threads ? TILE_LEAST / 2 : TILE_LEAST;
+        bool down = r->tile_m >= r->tile_n;
+        if (threads == 1 || (r->tiles >= wanted && is_even(r->tiles, threads))
+            || (down ? r->tile_m : r->tile_n) <= low)
             return;
-        *larger /= 2;
+        *(down ? &parts_m : &parts_n) *= 2;
     }
+}
+
+void lz_gemm_cut(const lz_gemm *g, int threads, lz_gemm_tiles *out)
+{
+    run r = { .g = g };
+    choose_tiles(&r, threads);
+    *out = (lz_gemm_tiles){ .m = r.tile_m, .n = r.tile_n, .count = r.tiles };
 }
 
 static void set_up(run *r, const lz_gemm *g, const lz_gemm_width *w, int threads)
@@ -150,7 +171,8 @@ static void set_up(run *r, const lz_gemm *g, const lz_gemm_width *w, int threads
     r->room_x = r->pack_x ? round_up((size_t)(mc * kc * r->size)) : 0;
     r->room_y = r->pack_y ? round_up((size_t)(nj * kc * r->size)) : 0;
     r->room_out = r->convert ? round_up((size_t)(m * nj * r->size)) : 0;
-    r->room = r->room_x + r->room_y + r->room_out;
+    r->room_sums = g->shifted ? round_up((size_t)(nj * r->size)) : 0;
+    r->room = r->room_x + r->room_y + r->room_out + r->room_sums;
 }
 
 /* ---- packing ---- */
@@ -305,7 +327,7 @@ static void multiply(const run *r, const strip *s)
 
 typedef struct tile {
     int64_t b, i0, mi, j0, nj;
-    char *xs, *ys, *out; /* out: the tile's first element, in the computing type */
+    char *xs, *ys, *sums, *out; /* out: the tile's first element, in the computing type */
     int64_t oi;
 } tile;
 
@@ -351,13 +373,38 @@ static void lay_x(const run *r, const tile *t, int64_t i, int64_t k0, strip *s)
                    t->xs + at * s->nk * r->size);
 }
 
+/* Adds up the columns of y: a product with a row of ones. */
+static void sum_columns(const run *r, const tile *t, const strip *y)
+{
+    static const uint32_t ones = 0x01010101;
+    strip s = *y;
+    s.m = 1;
+    s.x = (const char *)&ones;
+    s.xi = s.xk = s.x_rows = 0;
+    s.out = t->sums;
+    multiply(r, &s);
+}
+
+/* Takes back what x has too much: 128 times the sums of the columns. */
+static void unshift(const tile *t)
+{
+    const uint32_t *sums = (const void *)t->sums;
+    for (int64_t i = 0; i < t->mi; i++) {
+        uint32_t *row = (uint32_t *)(void *)t->out + i * t->oi;
+        for (int64_t j = 0; j < t->nj; j++)
+            row[j] -= sums[j] << 7;
+    }
+}
+
 static void sum_up(const run *r, const tile *t)
 {
     assert(t->out);
-    int64_t step = r->pack_x ? MC : t->mi;
+    int64_t step = MC;
     for (int64_t k0 = 0; k0 < r->g->k; k0 += KC) {
         strip s = { .n = t->nj, .nk = least(KC, r->g->k - k0), .oi = t->oi, .add = k0 > 0 };
         lay_y(r, t, k0, &s);
+        if (r->g->shifted)
+            sum_columns(r, t, &s);
         for (int64_t i = 0; i < t->mi; i += step) {
             s.m = least(step, t->mi - i);
             s.out = t->out + i * t->oi * r->size;
@@ -367,6 +414,8 @@ static void sum_up(const run *r, const tile *t)
     }
     for (int64_t i = 0; r->g->k == 0 && i < t->mi; i++)
         memset(t->out + i * t->oi * r->size, 0, (size_t)(t->nj * r->size));
+    if (r->g->shifted && r->g->k)
+        unshift(t);
 }
 
 static lz_err *do_tile(const run *r, int64_t number, int worker)
@@ -377,7 +426,8 @@ static lz_err *do_tile(const run *r, int64_t number, int worker)
                .i0 = number / r->tiles_n % r->tiles_m * r->tile_m,
                .j0 = number % r->tiles_n * r->tile_n,
                .xs = scratch,
-               .ys = scratch ? scratch + r->room_x : NULL };
+               .ys = scratch ? scratch + r->room_x : NULL,
+               .sums = scratch ? scratch + r->room - r->room_sums : NULL };
     t.mi = least(r->tile_m, g->m - t.i0);
     t.nj = least(r->tile_n, g->n - t.j0);
     int64_t size = (int64_t)lz_dtype_size(g->out_dtype);

@@ -10,14 +10,15 @@
 #include "kernel/kernels.h"
 
 /* The type in which products are added up: f32, f64, or integers that wrap around. The last two have elements
- * of 4 bytes that are two numbers, neighbours along k: bf16 added up in f32, i16 in i32. */
+ * of 4 bytes that are two or four numbers, neighbours along k: bf16 added up in f32; bytes added up in i32,
+ * unsigned in x and signed in y. */
 typedef enum lz_gemm_type {
     LZ_GEMM_F32,
     LZ_GEMM_F64,
     LZ_GEMM_I32,
     LZ_GEMM_I64,
     LZ_GEMM_BF16_PAIRS,
-    LZ_GEMM_I16_PAIRS,
+    LZ_GEMM_I8_QUADS,
     LZ_GEMM_TYPES
 } lz_gemm_type;
 
@@ -93,6 +94,7 @@ void lz_gemm_pack(const lz_gemm_width *w, lz_dtype compute, const lz_gemm_side *
 
 typedef struct lz_gemm {
     lz_gemm_type type;
+    bool shifted; /* I8_QUADS: x is packed as numbers that are 128 too large; the result is without these */
     int64_t batch, m, n, k;
     lz_gemm_side x, y;
     void *user; /* for the fetch functions */
@@ -106,6 +108,14 @@ typedef struct lz_gemm {
 } lz_gemm;
 
 size_t lz_gemm_scratch(const lz_gemm *g, int threads);
+
+/* How the work of a product is cut for a number of threads. No bit of the result depends on it. */
+typedef struct lz_gemm_tiles {
+    int64_t m, n; /* most rows and columns of a tile */
+    int64_t count;
+} lz_gemm_tiles;
+
+void lz_gemm_cut(const lz_gemm *g, int threads, lz_gemm_tiles *out);
 
 LZ_MUST_USE lz_err *lz_gemm_run(const lz_gemm *g, lz_pool *pool);
 /* With a width of the caller's choice; the width does not change a bit of the result. */

@@ -7,7 +7,7 @@ static bool is_bf16(const lz_kernel_call *c)
     return c->in[0].dtype == LZ_BF16 && c->in[1].dtype == LZ_BF16 && c->out.dtype == LZ_F32;
 }
 
-/* i8, or u8 by i8: both are numbers of 16 bits. */
+/* i8, or u8 by i8. The instruction multiplies unsigned by signed numbers. */
 static bool is_int8(const lz_kernel_call *c)
 {
     return (c->in[0].dtype == LZ_I8 || c->in[0].dtype == LZ_U8) && c->in[1].dtype == LZ_I8
@@ -17,7 +17,7 @@ static bool is_int8(const lz_kernel_call *c)
 bool lz_matmul_has_pairs(const lz_kernel_call *c)
 {
     return (is_bf16(c) && lz_gemm_pairs(LZ_GEMM_BF16_PAIRS))
-           || (is_int8(c) && lz_gemm_pairs(LZ_GEMM_I16_PAIRS));
+           || (is_int8(c) && lz_gemm_pairs(LZ_GEMM_I8_QUADS));
 }
 
 const char *lz_matmul_pairs_name(const lz_kernel_call *c)
@@ -27,58 +27,65 @@ const char *lz_matmul_pairs_name(const lz_kernel_call *c)
 
 /* ---- packing ---- */
 
-/* Pairs (i, q) of elements 2q and 2q + 1 along k go to [q][wide]; behind an odd end is 0. */
-#define PACK(T, U)                                                                                           \
+/* Words (i, q) of elements N * q to N * q + N - 1 along k go to [q][wide], with the bits `flip` inverted;
+ * behind the end is 0. */
+#define PACK(T, N)                                                                                           \
+    static inline uint32_t word_##T(const T *x, int64_t k, int64_t n)                                        \
+    {                                                                                                        \
+        uint32_t w = 0;                                                                                      \
+        for (int e = 0; e < (N); e++)                                                                        \
+            w |= e < n ? (uint32_t)x[e * k] << (32 / (N)*e) : 0;                                             \
+        return w;                                                                                            \
+    }                                                                                                        \
     static void pack_##T(const T *x, int64_t along, int64_t k, int64_t n, int64_t nk, int64_t wide,          \
-                         uint32_t *panel)                                                                    \
+                         uint32_t flip, uint32_t *panel)                                                     \
     {                                                                                                        \
         enum { STEP = 8 };                                                                                   \
-        for (int64_t q0 = 0; q0 < nk / 2; q0 += STEP) {                                                      \
-            int64_t end = q0 + STEP < nk / 2 ? q0 + STEP : nk / 2;                                           \
+        for (int64_t q0 = 0; q0 < nk / (N); q0 += STEP) {                                                    \
+            int64_t end = q0 + STEP < nk / (N) ? q0 + STEP : nk / (N);                                       \
             for (int64_t i = 0; i < n; i++)                                                                  \
-                for (int64_t q = q0; q < end; q++) {                                                         \
-                    const T *at = x + i * along + 2 * q * k;                                                 \
-                    panel[q * wide + i] = (uint32_t)(U)at[0] | (uint32_t)(U)at[k] << 16;                     \
-                }                                                                                            \
+                for (int64_t q = q0; q < end; q++)                                                           \
+                    panel[q * wide + i] = word_##T(x + i * along + (N)*q * k, k, N) ^ flip;                  \
         }                                                                                                    \
-        for (int64_t i = 0; nk % 2 && i < n; i++)                                                            \
-            panel[nk / 2 * wide + i] = (uint32_t)(U)x[i * along + (nk - 1) * k];                             \
     }                                                                                                        \
-    static void pack_rows_##T(const T *x, int64_t k, int64_t n, int64_t nk, int64_t wide, uint32_t *panel)   \
+    static void pack_rows_##T(const T *x, int64_t k, int64_t n, int64_t nk, int64_t wide, uint32_t flip,     \
+                              uint32_t *panel)                                                               \
     {                                                                                                        \
-        for (int64_t q = 0; q < nk / 2; q++)                                                                 \
+        for (int64_t q = 0; q < nk / (N); q++)                                                               \
             for (int64_t i = 0; i < n; i++)                                                                  \
-                panel[q * wide + i] =                                                                        \
-                    (uint32_t)(U)x[2 * q * k + i] | (uint32_t)(U)x[(2 * q + 1) * k + i] << 16;               \
-        for (int64_t i = 0; nk % 2 && i < n; i++)                                                            \
-            panel[nk / 2 * wide + i] = (uint32_t)(U)x[(nk - 1) * k + i];                                     \
+                panel[q * wide + i] = word_##T(x + (N)*q * k + i, k, N) ^ flip;                              \
     }                                                                                                        \
     static void fill_##T(const void *from, int64_t along, int64_t k, int64_t n, int64_t nk, int64_t wide,    \
-                         void *panel)                                                                        \
+                         uint32_t flip, void *panel)                                                         \
     {                                                                                                        \
+        const T *x = from;                                                                                   \
+        int64_t whole = nk / (N) * (N), rest = nk - whole;                                                   \
+        uint32_t *last = (uint32_t *)panel + whole / (N)*wide;                                               \
         if (along == 1)                                                                                      \
-            pack_rows_##T(from, k, n, nk, wide, panel);                                                      \
+            pack_rows_##T(x, k, n, nk, wide, flip, panel);                                                   \
+        else if (k == 1)                                                                                     \
+            pack_##T(x, along, 1, n, nk, wide, flip, panel);                                                 \
         else                                                                                                 \
-            pack_##T(from, along, k, n, nk, wide, panel);                                                    \
+            pack_##T(x, along, k, n, nk, wide, flip, panel);                                                 \
+        for (int64_t i = 0; rest && i < n; i++)                                                              \
+            last[i] = word_##T(x + i * along + whole * k, k, rest)                                           \
+                      ^ (flip & ((UINT32_C(1) << (32 / (N)*rest)) - 1));                                     \
     }
-PACK(uint16_t, uint16_t)
-PACK(uint8_t, uint16_t)
-PACK(int8_t, uint16_t)
+PACK(uint16_t, 2)
+PACK(uint8_t, 4)
 
 /* along: the dimension of s that is not k. */
 static void fetch(const lz_matmul_pairs *p, const lz_strided *s, int along, int64_t b, int64_t at, int64_t n,
                   int64_t k0, int64_t nk, int64_t wide, void *panel)
 {
     int64_t size = (int64_t)lz_dtype_size(s->dtype), step = s->strides[along], k = s->strides[3 - along];
-    int64_t left = p->x->sizes[2] - 2 * k0;
-    const char *from = (const char *)s->data + (b * s->strides[0] + at * step + 2 * k0 * k) * size;
-    nk = left < 2 * nk ? left : 2 * nk;
+    int64_t each = 4 / size, left = p->x->sizes[2] - each * k0;
+    const char *from = (const char *)s->data + (b * s->strides[0] + at * step + each * k0 * k) * size;
+    nk = left < each * nk ? left : each * nk;
     if (s->dtype == LZ_BF16)
-        fill_uint16_t(from, step, k, n, nk, wide, panel);
-    else if (s->dtype == LZ_U8)
-        fill_uint8_t(from, step, k, n, nk, wide, panel);
+        fill_uint16_t(from, step, k, n, nk, wide, 0, panel);
     else
-        fill_int8_t(from, step, k, n, nk, wide, panel);
+        fill_uint8_t(from, step, k, n, nk, wide, p->g.shifted && s == p->x ? 0x80808080 : 0, panel);
 }
 
 static void fetch_x(void *user, int64_t b, int64_t at, int64_t n, int64_t k0, int64_t nk, int64_t wide,
@@ -114,8 +121,10 @@ static lz_gemm_side side_of(const lz_strided *s, int along, lz_gemm_fetch *f)
 void lz_matmul_pairs_init(lz_matmul_pairs *p, const lz_kernel_call *c, const lz_gemm *own)
 {
     *p = (lz_matmul_pairs){ .x = &c->in[0], .y = &c->in[1], .g = *own };
-    p->g.type = is_bf16(c) ? LZ_GEMM_BF16_PAIRS : LZ_GEMM_I16_PAIRS;
-    p->g.k = (own->k + 1) / 2;
+    int64_t each = is_bf16(c) ? 2 : 4;
+    p->g.type = is_bf16(c) ? LZ_GEMM_BF16_PAIRS : LZ_GEMM_I8_QUADS;
+    p->g.shifted = c->in[0].dtype == LZ_I8;
+    p->g.k = (own->k + each - 1) / each;
     p->g.x = side_of(p->x, 1, fetch_x);
     p->g.y = side_of(p->y, 2, fetch_y);
     p->g.user = p;

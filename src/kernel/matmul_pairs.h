@@ -1,11 +1,11 @@
 /* matmul_pairs.h - matrix products of bf16 (added up in f32) and of 8-bit integers (in i32) with instructions
- * that multiply two neighbours along k at once. */
+ * that multiply two or four neighbours along k at once. */
 #ifndef LZ_KERNEL_MATMUL_PAIRS_H
 #define LZ_KERNEL_MATMUL_PAIRS_H
 
 #include "kernel/gemm.h"
 
-/* Changes g, the product of a call as our own computes it, to one of pairs. */
+/* Changes g, the product of a call as our own computes it, to one of pairs or fours. */
 typedef struct lz_matmul_pairs {
     const lz_strided *x, *y;
     lz_gemm g;

@@ -140,28 +140,74 @@ size_t lz_order_room(int64_t n, const lz_pool *pool)
     return ((size_t)(2 * n) + ((size_t)parts_of(n, pool) << digit_of(n))) * sizeof(uint64_t);
 }
 
-/* A word is a part of a key above a number. If a whole key leaves no room for the number, the low bits of the
- * key are sorted first and the other bits after them. */
+/* Words are parts of keys above numbers, `number` bits wide: keys from bit `shift` on. */
+static void fill_words(words *w, const uint64_t *keys, const range *r, int shift, int number)
+{
+    for (int64_t i = 0; i < w->n; i++)
+        w->v[i] = (keys[i] - r->least) >> shift << number | (uint64_t)i;
+}
+
+/* Sorts a few words by their whole keys, stable. */
+static void sort_run(uint64_t *v, int64_t n, const uint64_t *keys, uint64_t mask)
+{
+    for (int64_t i = 1; i < n; i++) {
+        uint64_t w = v[i], key = keys[w & mask];
+        int64_t j = i;
+        for (; j > 0 && keys[v[j - 1] & mask] > key; j--)
+            v[j] = v[j - 1];
+        v[j] = w;
+    }
+}
+
+/* Sorts runs of words that are equal but for their numbers. False: a run is too long for that. */
+static bool sort_runs(const words *w, const uint64_t *keys, int number)
+{
+    for (int64_t i = 0, end; i < w->n; i = end) {
+        uint64_t key = w->v[i] >> number;
+        for (end = i + 1; end < w->n && w->v[end] >> number == key;)
+            end++;
+        if (end - i > FEW)
+            return false;
+        if (end - i > 1)
+            sort_run(w->v + i, end - i, keys, low_bits(number));
+    }
+    return true;
+}
+
+/* For keys that leave no room for a number. Mostly few of them have equal high bits. If many have, the low
+ * bits are sorted first and the other bits after them. */
+static lz_err *order_wide(words *w, const uint64_t *keys, const range *r, int number)
+{
+    int fits = 64 - number, rest = r->bits - fits;
+    fill_words(w, keys, r, rest, number);
+    LZ_TRY(sort_words(w, number, fits));
+    if (sort_runs(w, keys, number))
+        return NULL;
+    for (int64_t i = 0; i < w->n; i++)
+        w->v[i] = (keys[i] - r->least) << number | (uint64_t)i;
+    LZ_TRY(sort_words(w, number, fits));
+    for (int64_t i = 0; i < w->n; i++) {
+        uint64_t at = w->v[i] & low_bits(number);
+        w->v[i] = (keys[at] - r->least) >> fits << number | at;
+    }
+    return sort_words(w, number, rest);
+}
+
 lz_err *lz_order_by_keys(const uint64_t *keys, int64_t n, void *room, lz_pool *pool, int64_t *order)
 {
     if (n == 0)
         return NULL;
     range r = range_of(keys, n);
-    int number = bits_of((uint64_t)n - 1), low = r.bits < 64 - number ? r.bits : 64 - number;
-    const uint64_t mask = low_bits(number);
+    int number = bits_of((uint64_t)n - 1);
     words w = { room, (uint64_t *)room + n, (int64_t *)room + 2 * n, n, parts_of(n, pool), pool };
-    for (int64_t i = 0; i < n; i++)
-        w.v[i] = (keys[i] - r.least) << number | (uint64_t)i;
-    LZ_TRY(sort_words(&w, number, low));
-    if (r.bits > low) {
-        for (int64_t i = 0; i < n; i++) {
-            uint64_t at = w.v[i] & mask;
-            w.v[i] = (keys[at] - r.least) >> low << number | at;
-        }
-        LZ_TRY(sort_words(&w, number, r.bits - low));
+    if (r.bits <= 64 - number) {
+        fill_words(&w, keys, &r, 0, number);
+        LZ_TRY(sort_words(&w, number, r.bits));
+    } else {
+        LZ_TRY(order_wide(&w, keys, &r, number));
     }
     for (int64_t i = 0; i < n; i++)
-        order[i] = (int64_t)(w.v[i] & mask);
+        order[i] = (int64_t)(w.v[i] & low_bits(number));
     return NULL;
 }
 

@@ -41,11 +41,64 @@ static lz_dtype result_dtype(lz_kernel_op op, lz_dtype d)
     return r == LZ_KERNEL_REDUCE_BOOL ? LZ_BOOL : r == LZ_KERNEL_REDUCE_BITS ? bits_of(d) : d;
 }
 
+/* ---- index arithmetic: sums, differences and multiples of indices are indices ---- */
+
+typedef struct linear {
+    int64_t offset, strides[LZ_MAX_DIMS];
+} linear;
+
+/* An index, or a known number for all elements, as a linear function of the index. */
+static bool is_linear(const lz_low_node *n, linear *out)
+{
+    *out = (linear){ 0 };
+    if (n->kind == LZ_LOW_IOTA) {
+        const lz_low_iota_attr *a = n->attr;
+        out->offset = a->offset;
+        memcpy(out->strides, a->strides, (size_t)n->ndim * sizeof *a->strides);
+        return true;
+    }
+    while (n->kind == LZ_LOW_INDEX && n->nin == 1)
+        n = n->in[0];
+    const lz_scalar *v = n->kind == LZ_LOW_CONST && !n->op ? n->attr : NULL;
+    out->offset = v ? v->i : 0;
+    return v && v->kind == LZ_SCALAR_INT;
+}
+
+static uint64_t combine(lz_kernel_op op, int64_t x, int64_t y)
+{
+    uint64_t a = (uint64_t)x, b = (uint64_t)y;
+    return op == LZ_KERNEL_ADD ? a + b : op == LZ_KERNEL_SUB ? a - b : a * b;
+}
+
+/* x op y as an index, where both are indices, or one is and the other a number. *out NULL: it is none. */
+static lz_err *index_map(lz_lower *b, lz_kernel_op op, const lz_low_node *const *in, const lz_low_node **out)
+{
+    linear x, y;
+    bool product = op == LZ_KERNEL_MUL;
+    *out = NULL;
+    if (!product && op != LZ_KERNEL_ADD && op != LZ_KERNEL_SUB)
+        return NULL;
+    int indices = (in[0]->kind == LZ_LOW_IOTA) + (in[1]->kind == LZ_LOW_IOTA);
+    if (!indices || (product && indices == 2) || !is_linear(in[0], &x) || !is_linear(in[1], &y))
+        return NULL;
+    const linear *number = in[0]->kind == LZ_LOW_IOTA ? &y : &x, *index = number == &x ? &y : &x;
+    for (int64_t d = 0; d < in[0]->ndim; d++)
+        x.strides[d] = (int64_t)(product ? combine(op, index->strides[d], number->offset)
+                                         : combine(op, x.strides[d], y.strides[d]));
+    int64_t offset = (int64_t)combine(op, x.offset, y.offset);
+    return lz_low_iota(b, lz_low_node_sizes(in[0]), offset, (lz_ints){ x.strides, in[0]->ndim }, out);
+}
+
 lz_err *lz_low_make_map(lz_lower *b, lz_kernel_op op, const lz_low_node *const *in, bool number,
                         const lz_low_node **out)
 {
     size_t n = (size_t)lz_kernel_op_operands(op);
     LZ_TRY(check_inputs(op, in));
+    if (!number && !b->shape_only) {
+        LZ_TRY(index_map(b, op, in, out));
+        if (*out)
+            return NULL;
+    }
     return lz_low_intern(b,
                          &(lz_low_proto){ .kind = LZ_LOW_MAP,
                                           .dtype = result_dtype(op, (lz_dtype)in[n - 1]->dtype),

@@ -112,12 +112,58 @@ static void test_threads_change_nothing(void **state)
     lz_pool *pool;
     (void)state;
     fill();
-    for (int threads = 2; threads < 5; threads++) {
-        assert_null(lz_pool_create(threads, &pool));
+    static const int counts[] = { 2, 3, 4, 16, 64 };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        assert_null(lz_pool_create(counts[i], &pool));
         assert_null(check_shape((shape){ .m = M, .n = N, .k = K }, widths[n - 1], pool));
         assert_null(check_shape((shape){ M, N, K, .xt = true, .yt = true, .wide = true }, widths[0], pool));
         lz_pool_destroy(pool);
     }
+}
+
+/* ---- the cut of the work ---- */
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Elements of the busiest thread over those of the mean, if each takes the next tile when it is done. */
+static double unevenness(int64_t m, int64_t n, const lz_gemm_tiles *t, int threads)
+{
+    int64_t load[64] = { 0 }, most = 0, tiles = 0;
+    for (int64_t i = 0; i < m; i += t->m)
+        for (int64_t j = 0; j < n; j += t->n, tiles++) {
+            int next = 0;
+            for (int k = 1; k < threads; k++)
+                next = load[k] < load[next] ? k : next;
+            load[next] += least(t->m, m - i) * least(t->n, n - j);
+        }
+    for (int k = 0; k < threads; k++)
+        most = load[k] > most ? load[k] : most;
+    assert_int_equal(tiles, t->count);
+    return (double)most * threads / (double)(m * n);
+}
+
+/* {m, n, k}, and the most threads that get even work; on more, each tile is as small as pays. */
+static void test_many_threads_get_even_work(void **state)
+{
+    static const int64_t of[][4] = { { 1024, 1024, 1024, 64 }, { 2048, 2048, 2048, 64 },
+                                     { 1024, 256, 1024, 64 },  { 512, 512, 512, 64 },
+                                     { 256, 256, 256, 16 },    { 1000, 1000, 1000, 64 },
+                                     { 1024, 768, 256, 64 },   { 96, 1024, 1024, 16 },
+                                     { 64, 512, 784, 8 } };
+    (void)state;
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        for (int threads = 1; threads <= 64; threads *= 2) {
+            lz_gemm_tiles t;
+            lz_gemm g = { .type = LZ_GEMM_F32, .batch = 1, .m = of[i][0], .n = of[i][1], .k = of[i][2] };
+            lz_gemm_cut(&g, threads, &t);
+            double uneven = unevenness(g.m, g.n, &t, threads);
+            if (threads <= of[i][3] && uneven > 1.15)
+                fail_msg("%dx%dx%d on %d threads: %.2f of the mean, %d tiles of %dx%d", (int)g.m, (int)g.n,
+                         (int)g.k, threads, uneven, (int)t.count, (int)t.m, (int)t.n);
+        }
 }
 
 /* TSan looks for races. With one thread there are none, and it takes minutes. */
@@ -130,7 +176,8 @@ enum { ONE_THREAD_TOO = 1 };
 int main(void)
 {
     const struct CMUnitTest one_thread[] = { LZ_TEST(test_small_shape),
-                                             cmocka_unit_test(test_widths_and_layouts_agree) };
+                                             cmocka_unit_test(test_widths_and_layouts_agree),
+                                             cmocka_unit_test(test_many_threads_get_even_work) };
     const struct CMUnitTest threads[] = { cmocka_unit_test(test_threads_change_nothing) };
     int failed = ONE_THREAD_TOO ? cmocka_run_group_tests(one_thread, NULL, NULL) : 0;
     return failed + cmocka_run_group_tests(threads, NULL, NULL);

@@ -10,7 +10,8 @@ static uint64_t next(void)
     return seed ^ seed >> 29;
 }
 
-/* Kinds of keys: of all 64 bits, of 32, few, all equal, on both sides of 2^63, descending, UINT64_MAX. */
+/* Kinds of keys: of all 64 bits, of 32, few, all equal, on both sides of 2^63, descending, five with equal
+ * high bits, UINT64_MAX. */
 static uint64_t key_of(int kind, int64_t i)
 {
     switch (kind) {
@@ -26,12 +27,14 @@ static uint64_t key_of(int kind, int64_t i)
         return (UINT64_C(1) << 63) + next() % 9 - 4;
     case 5:
         return (uint64_t)(1000000 - i);
+    case 6:
+        return (UINT64_C(0x9e3779b97f4a7c15) * (uint64_t)(i / 5) & ~UINT64_C(0xfff)) + next() % 4;
     default:
         return next() % 3 ? UINT64_MAX : next() % 2;
     }
 }
 
-enum { KINDS = 7 };
+enum { KINDS = 8 };
 
 typedef struct arrays {
     uint64_t *keys, *room;
