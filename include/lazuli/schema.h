@@ -118,7 +118,8 @@ enum {
     LZ_MEMORY_STORAGE = 32768,   /* looks at the whole storage of self, whatever part self shows */
     LZ_MEMORY_DETACHES = 65536,  /* a view, or self, that has no part in gradients from there on */
     LZ_MEMORY_COPIES = 131072,   /* an in-place form that does nothing where both arguments are one tensor */
-    LZ_MEMORY_ITEMS = 262144     /* item i of each result comes from item i of each list */
+    LZ_MEMORY_ITEMS = 262144,    /* item i of each result comes from item i of each list */
+    LZ_MEMORY_ONE_BY_ONE = 524288 /* views made one by one: each may be written while gradients are on */
 };
 
 /* How strides of results are found (lower/layout.h); views first. The names are those of the field

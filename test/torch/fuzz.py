@@ -24,6 +24,7 @@ import random
 import re
 import resource
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -309,9 +310,13 @@ class Run:
     def invoke(self, op, s, env, twin):
         LAST_CALL[:] = op.name.encode()[:128].ljust(128)
         args = [decode(v, env, twin) for v in s["a"]]
-        with torch.set_grad_enabled(s["grad"]):
-            r = op.fn(*[a for a, x in zip(args, op.args) if not x.keyword],
-                      **{x.name: a for a, x in zip(args, op.args) if x.keyword})
+        signal.alarm(PATIENCE)  # ends the child: PyTorch may take as many steps as an argument says
+        try:
+            with torch.set_grad_enabled(s["grad"]):
+                r = op.fn(*[a for a, x in zip(args, op.args) if not x.keyword],
+                          **{x.name: a for a, x in zip(args, op.args) if x.keyword})
+        finally:
+            signal.alarm(0)
         return [] if r is None and op.writes else flatten(r)
 
     def certain(self, op, s):
