@@ -6,11 +6,11 @@
 
 /* In the order of the bits LZ_MEMORY_; the last two concern only how forms are made and have no such bit.
  * LZ_MEMORY_STATISTICS is the field `statistics`. */
-static const char *const words[] = { "may_copy",      "may_share", "may_return", "row_major", "overlap",
-                                     "no_write",      "cast_out",  "apart",      "no_cast",   "fills",
-                                     "alone",         "return_0d", "own_dtype",  "",          "instances",
-                                     "storage",       "detaches",  "copies",     "items",     "one_by_one",
-                                     "no_cast_out",   "contiguous_out" };
+static const char *const words[] = { "may_copy",    "may_share",     "may_return", "row_major", "overlap",
+                                     "no_write",    "cast_out",      "apart",      "no_cast",   "fills",
+                                     "alone",       "return_0d",     "own_dtype",  "",          "instances",
+                                     "storage",     "detaches",      "copies",     "items",     "one_by_one",
+                                     "no_cast_out", "contiguous_out" };
 enum { NO_CAST_OUT = 1 << 20, CONTIGUOUS_OUT = 1 << 21, ALL_BITS = NO_CAST_OUT - 1 };
 
 /* What concerns only operators that write, by the form that does. */

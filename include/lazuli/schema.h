@@ -111,14 +111,14 @@ enum {
     LZ_MEMORY_NO_CAST = 256,  /* an in-place form that wants self to have the result's dtype */
     LZ_MEMORY_FILLS = 512,    /* one value for all elements, perhaps one of these elements; no stride of 0 */
     LZ_MEMORY_ALONE = 1024,   /* an out form: nothing else may share an element with what is written */
-    LZ_MEMORY_RETURN_0D = 2048,  /* the argument itself if it has no dimensions */
-    LZ_MEMORY_OWN_DTYPE = 4096,  /* computes in the dtype of what it writes, unless the call names one */
-    LZ_MEMORY_STATISTICS = 8192, /* writes running statistics in training, which the schema does not mark */
-    LZ_MEMORY_INSTANCES = 16384, /* these statistics are means over the instances of a batch */
-    LZ_MEMORY_STORAGE = 32768,   /* looks at the whole storage of self, whatever part self shows */
-    LZ_MEMORY_DETACHES = 65536,  /* a view, or self, that has no part in gradients from there on */
-    LZ_MEMORY_COPIES = 131072,   /* an in-place form that does nothing where both arguments are one tensor */
-    LZ_MEMORY_ITEMS = 262144,    /* item i of each result comes from item i of each list */
+    LZ_MEMORY_RETURN_0D = 2048,   /* the argument itself if it has no dimensions */
+    LZ_MEMORY_OWN_DTYPE = 4096,   /* computes in the dtype of what it writes, unless the call names one */
+    LZ_MEMORY_STATISTICS = 8192,  /* writes running statistics in training, which the schema does not mark */
+    LZ_MEMORY_INSTANCES = 16384,  /* these statistics are means over the instances of a batch */
+    LZ_MEMORY_STORAGE = 32768,    /* looks at the whole storage of self, whatever part self shows */
+    LZ_MEMORY_DETACHES = 65536,   /* a view, or self, that has no part in gradients from there on */
+    LZ_MEMORY_COPIES = 131072,    /* an in-place form that does nothing where both arguments are one tensor */
+    LZ_MEMORY_ITEMS = 262144,     /* item i of each result comes from item i of each list */
     LZ_MEMORY_ONE_BY_ONE = 524288 /* views made one by one: each may be written while gradients are on */
 };
 
