@@ -480,7 +480,7 @@ static void put_memory(lz_text *out, unsigned memory)
         { "LZ_MEMORY_FILLS", 15 },     { "LZ_MEMORY_ALONE", 15 },      { "LZ_MEMORY_RETURN_0D", 19 },
         { "LZ_MEMORY_OWN_DTYPE", 19 }, { "LZ_MEMORY_STATISTICS", 20 }, { "LZ_MEMORY_INSTANCES", 19 },
         { "LZ_MEMORY_STORAGE", 17 },   { "LZ_MEMORY_DETACHES", 18 },   { "LZ_MEMORY_COPIES", 16 },
-        { "LZ_MEMORY_ITEMS", 15 },     { "LZ_MEMORY_RESIZES", 17 }
+        { "LZ_MEMORY_ITEMS", 15 },     { "LZ_MEMORY_RESIZES", 17 },    { "LZ_MEMORY_ONE_BY_ONE", 20 }
     };
     bits b = { .out = out, .before = LZ_STR(" .memory = ") };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

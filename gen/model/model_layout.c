@@ -6,12 +6,12 @@
 
 /* In the order of the bits LZ_MEMORY_; the last two concern only how forms are made and have no such bit.
  * LZ_MEMORY_STATISTICS is the field `statistics`. */
-static const char *const words[] = { "may_copy",    "may_share",     "may_return", "row_major", "overlap",
-                                     "no_write",    "cast_out",      "apart",      "no_cast",   "fills",
-                                     "alone",       "return_0d",     "own_dtype",  "",          "instances",
-                                     "storage",     "detaches",      "copies",     "items",     "resizes",
-                                     "no_cast_out", "contiguous_out" };
-enum { NO_CAST_OUT = 1 << 20, CONTIGUOUS_OUT = 1 << 21, ALL_BITS = NO_CAST_OUT - 1 };
+static const char *const words[] = { "may_copy",   "may_share",   "may_return",    "row_major", "overlap",
+                                     "no_write",   "cast_out",    "apart",         "no_cast",   "fills",
+                                     "alone",      "return_0d",   "own_dtype",     "",          "instances",
+                                     "storage",    "detaches",    "copies",        "items",     "resizes",
+                                     "one_by_one", "no_cast_out", "contiguous_out" };
+enum { NO_CAST_OUT = 1 << 21, CONTIGUOUS_OUT = 1 << 22, ALL_BITS = NO_CAST_OUT - 1 };
 
 /* What concerns only operators that write, by the form that does. */
 enum {
@@ -46,6 +46,8 @@ static lz_err *check_memory(const lzg_function *f, const lzg_yaml *v)
     if (m & of_views && (!marked || writes))
         return lz_err_at(LZ_ERR_MODEL, v->loc,
                          "may_copy and row_major are for results that the schema marks as views");
+    if (m & LZ_MEMORY_ONE_BY_ONE && !(marked && f->func->nreturns == 1))
+        return lz_err_at(LZ_ERR_MODEL, v->loc, "one_by_one is for a list of views");
     if (m & LZ_MEMORY_MAY_SHARE && marked)
         return lz_err_at(LZ_ERR_MODEL, v->loc, "may_share is for results that the schema does not mark");
     if (m & of_writes && !writes)
@@ -73,7 +75,7 @@ lz_err *lzg_entry_memory(lzg_entry *x, const lzg_yaml *v)
                 LZ_ERR_MODEL, lzg_yaml_at(v, (size_t)(one.ptr - v->text.ptr)),
                 "memory is may_copy, may_share, may_return, row_major, overlap, no_write, cast_out, "
                 "apart, no_cast, fills, alone, return_0d, own_dtype, instances, storage, "
-                "detaches, copies, items, resizes, no_cast_out or contiguous_out, not '%.*s'",
+                "detaches, copies, items, resizes, one_by_one, no_cast_out or contiguous_out, not '%.*s'",
                 LZ_FMT(one));
         x->f->form_memory |= 1U << bit;
     }

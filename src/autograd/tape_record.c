@@ -279,7 +279,9 @@ static lz_err *record_reshape(lz_ctx *c, const lz_op_row *op, lz_loc at, const l
 static lz_err *give_tensor(lz_recorder *r, const lz_op_row *op, const lz_low_value *v, lz_tensor **out)
 {
     LZ_TRY(lz_recorder_tensor(r, v, out));
-    if (*out && op->flags & LZ_OPF_VIEW && op->returns[0].type->kind == LZ_KIND_TENSORS)
+    bool several = op->flags & LZ_OPF_VIEW && op->returns[0].type->kind == LZ_KIND_TENSORS
+                   && !(lz_layout_of(op)->memory & LZ_MEMORY_ONE_BY_ONE);
+    if (*out && several)
         lz_tensor_slot(*out)->creation |= LZ_CREATED_SEVERAL;
     return NULL;
 }

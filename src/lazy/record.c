@@ -324,10 +324,11 @@ static lz_err *give_list(lz_ctx *c, const lz_inferred *x, const lz_returned *r, 
                          lz_value *out)
 {
     lz_tensor **list = lz_scope_alloc(c->scope, (r->n + 1) * sizeof *list);
+    bool several = !(lz_layout_of(c->call.op)->memory & LZ_MEMORY_ONE_BY_ONE);
     if (!list)
         return lz_err_oom();
     for (uint32_t i = 0; i < r->n; i++)
-        LZ_TRY(lz_record_tensor(c, &x->results[r->first + i], node, r->first + i, true, &list[i]));
+        LZ_TRY(lz_record_tensor(c, &x->results[r->first + i], node, r->first + i, several, &list[i]));
     *out = lz_value_tensors((lz_tensors){ list, r->n });
     return NULL;
 }

@@ -21,7 +21,8 @@ static lz_err *stride_of(lz_ints strides, int64_t dim, int64_t *out)
 {
     int64_t d;
     if (strides.n == 0)
-        return lz_errf(LZ_ERR_ARG, "Dimension specified as %lld but tensor has no dimensions", (long long)dim);
+        return lz_errf(LZ_ERR_ARG, "Dimension specified as %lld but tensor has no dimensions",
+                       (long long)dim);
     LZ_TRY(lz_wrap_dim(dim, strides.n, &d));
     *out = strides.v[d];
     return NULL;
@@ -32,8 +33,9 @@ lz_err *lz_storage_answer(const lz_op_row *op, const lz_storage_asked *in, lz_sc
     int64_t n = in->place[0].offset;
     if (op->nargs > 1 && op->args[1].type->kind == LZ_KIND_INT)
         LZ_TRY(stride_of(in->place[0].strides, in->dim, &n));
-    *out = op->returns[0].type->kind == LZ_KIND_INT ? lz_scalar_int(n)
-                                                    : lz_scalar_bool(same_place(&in->place[0], &in->place[1]));
+    *out = op->returns[0].type->kind == LZ_KIND_INT
+               ? lz_scalar_int(n)
+               : lz_scalar_bool(same_place(&in->place[0], &in->place[1]));
     return NULL;
 }
 

@@ -112,8 +112,9 @@ static lz_err *compute(update *p, int32_t *results)
     return NULL;
 }
 
-/* In the order of the arguments: a tensor that is both mean and variance is written twice. The second value begins
- * with the first one, as in PyTorch, unless there are instances, which have copies of the statistics. */
+/* In the order of the arguments: a tensor that is both mean and variance is written twice. The second value
+ * begins with the first one, as in PyTorch, unless there are instances, which have copies of the statistics.
+ */
 lz_err *lz_statistics_run(const lz_statistics_update *u)
 {
     update p = { .u = u, .row = lz_statistics_of(u->op), .next = u->op->nargs };

@@ -1,5 +1,6 @@
 /* storage_question.h - operators that ask where a tensor lies in its storage: storage_offset, stride.int,
- * is_set_to. Graphs know neither an offset nor the stride of a dimension of size 1. Defined in prim_storage.c. */
+ * is_set_to. Graphs know neither an offset nor the stride of a dimension of size 1. Defined in
+ * prim_storage.c. */
 #ifndef LZ_LOWER_STORAGE_QUESTION_H
 #define LZ_LOWER_STORAGE_QUESTION_H
 

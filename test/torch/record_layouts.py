@@ -541,6 +541,9 @@ OWN_CALLS = {
     "isreal": [Call([{"T": 0}], [Tensor(torch.float32, [2, 3])])],
     "is_pinned": [Call([{"T": 0}, None], [Tensor(torch.float32, [2, 3])])],
     "is_vulkan_available": [Call([], [])],
+    "bucketize.Scalar": [Call([{"f": 0.5}, {"T": 0}, {"b": False}, {"b": True}], [Tensor(torch.float32, [4], [-1.0, 0.0, 0.5, 2.0])])],
+    "searchsorted.Scalar": [Call([{"T": 0}, {"f": 0.5}, {"b": False}, {"b": False}, None, None],
+                                 [Tensor(torch.float32, [4], [-1.0, 0.0, 0.5, 2.0])])],
     "range.out": [Call([{"i": 1}, {"i": 6}, {"i": 2}, "out"], [])],
     "empty.out": [Call([{"l": [{"i": 2}, {"i": 3}]}, None, "out"], [])],
     "fake_quantize_per_tensor_affine": [
