@@ -119,7 +119,8 @@ enum {
     LZ_MEMORY_DETACHES = 65536,  /* a view, or self, that has no part in gradients from there on */
     LZ_MEMORY_COPIES = 131072,   /* an in-place form that does nothing where both arguments are one tensor */
     LZ_MEMORY_ITEMS = 262144,    /* item i of each result comes from item i of each list */
-    LZ_MEMORY_RESIZES = 524288   /* an in-place form that changes sizes and strides, and no element */
+    LZ_MEMORY_RESIZES =
+        524288 /* in place: changes sizes, and no element; else: what is written may get other sizes */
 };
 
 /* How strides of results are found (lower/layout.h); views first. The names are those of the field

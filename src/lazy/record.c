@@ -591,7 +591,7 @@ static record_fn *recorder_of(const lz_op_row *op)
                                            : record_strided_copy;
     if (op->kind == LZ_SCHEMA_FUNCTIONAL)
         return record_plain;
-    if (lz_layout_of(op)->memory & LZ_MEMORY_RESIZES)
+    if (op->kind == LZ_SCHEMA_INPLACE && lz_layout_of(op)->memory & LZ_MEMORY_RESIZES)
         return record_resize;
     return op->flags & LZ_OPF_INPLACE_VIEW ? record_look : lz_record_write;
 }

@@ -155,9 +155,29 @@ def summation(w):
     w.case("einsum", "ij,jk->ki", [x[0].t().contiguous().t(), x[1][:, ::2]])
 
 
+def observers(w):
+    x = torch.tensor([[-1.0, 2, 3], [0.5, -4, 1]])
+    def case(x=x, on=1, fq=1, rows=False, sym=False, low=0, high=255, axis=0, was=None, name="_fused_moving_avg_obs_fq_helper"):
+        n = x.shape[0] if rows else 1
+        was = [INF, -INF] if was is None else was
+        state = [torch.full((n,), was[0]), torch.full((n,), was[1]), torch.ones(n), torch.zeros(n, dtype=I32)]
+        w.case(name, x, torch.tensor([on]), torch.tensor([fq]), *state, 0.25, low, high, axis, rows, sym)
+    for name in ("_fused_moving_avg_obs_fq_helper", "fused_moving_avg_obs_fake_quant"):
+        for on, fq, rows in itertools.product((0, 1), (0, 1), (False, True)):
+            case(on=on, fq=fq, rows=rows, was=[-1.0, 4.0], name=name)
+    for low, high, sym, rows in itertools.product((0, -128), (127, 15), (False, True), (False, True)):
+        for y in (x, x.abs() + 3, -x.abs() - 3, x * 0, x * 1e-30, x * 1e-5, x * 1e6):
+            case(y, low=low, high=high, sym=sym, rows=rows)
+        case(x, low=low, high=high, sym=sym, rows=rows, was=[-0.5, 8.0])
+    case(x.double())
+    case(x[:0])
+    case(x, rows=True, axis=1)
+    case(rand(3, 2, 2), rows=True)
+
+
 def main(out):
     w = RestWriter()
-    for family in (gradients, bits, layouts, ctc, summation):
+    for family in (gradients, bits, layouts, ctc, summation, observers):
         family(w)
     w.save(out)
     print(len(w.lines), "cases")
