@@ -72,6 +72,7 @@ static const lzg_shape_rule rules[] = {
     { "storage_question", "self:Tensor", 1, false, false },
     { "routine", "", 0, false, false },
     { "random", "size:SymInt dtype:ScalarType", 1, false, false },
+    { "permutation", "key:Tensor n:SymInt", 1, false, false },
     { "philox_key", "key:Tensor", 1, false, false },
     { "binomial", "count:Tensor prob:Tensor", 1, false, false },
 };

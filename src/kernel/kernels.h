@@ -101,6 +101,10 @@ LZ_MUST_USE lz_err *lz_search_sorted(const lz_kernel_call *c);
 LZ_MUST_USE lz_err *lz_draw(const lz_kernel_call *c);
 double lz_draw_one(lz_distribution d, uint64_t key, double a, double b);
 
+/* i64 [n]: the numbers from 0 to n - 1 in an order that depends on n and the i64 key in[0] alone; each order
+ * is equally likely. */
+LZ_MUST_USE lz_err *lz_shuffle(const lz_kernel_call *c);
+
 /* bool, for each element of in[0]: is it equal to some element of in[1], which has the same dtype? */
 LZ_MUST_USE lz_err *lz_contains(const lz_kernel_call *c);
 

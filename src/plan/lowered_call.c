@@ -163,6 +163,15 @@ static const char *draw(const lz_low_proto *p)
     return ok ? NULL : "draw takes keys of Long and two parameters of Double, all of the result's sizes";
 }
 
+static const char *shuffle(const lz_low_proto *p)
+{
+    const lz_low_node *key = p->in[0];
+    return p->dtype == LZ_I64 && p->sizes.n == 1 && key->dtype == LZ_I64 && key->ndim == 0
+               ? NULL
+               : "shuffle takes a key of Long without dimensions and gives a tensor of Long with one "
+                 "dimension";
+}
+
 static const char *count(const lz_low_proto *p)
 {
     const lz_low_node *x = p->in[0];
@@ -408,6 +417,7 @@ static const struct {
     [LZ_CALL_ATTENTION_BACKWARD] = { 7, 3, attention_backward, 1 },
     [LZ_CALL_RECUR] = { 5, 2, recur, 0 },
     [LZ_CALL_RECUR_BACKWARD] = { 5, 2, recur_backward, 0 },
+    [LZ_CALL_SHUFFLE] = { 1, 0, shuffle, 0 },
     [LZ_CALL_CTC_ALPHA] = { 4, 1, ctc_alpha, 0 },
     [LZ_CALL_CTC_SLOPE] = { 6, 1, ctc_slope, 0 },
 };
