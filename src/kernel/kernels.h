@@ -118,6 +118,17 @@ LZ_MUST_USE lz_err *lz_count_numbers(const lz_kernel_call *c);
  * LZ_ERR_ARG, and the base is unchanged. */
 LZ_MUST_USE lz_err *lz_scatter_into(const lz_kernel_call *c);
 
+/* bool [n]: whether a box is kept. in: boxes [n, 4] of f32 or f64, x1, y1, x2, y2, the best ones first; f64
+ * [] the greatest intersection over union of a box with a kept one before it. */
+LZ_MUST_USE lz_err *lz_suppress(const lz_kernel_call *c);
+
+/* in: images [n, c, h, w] of f32 or f64, row-major; regions [k, 5]: image, x1, y1, x2, y2; f64 [] the scale
+ * of their coordinates. params: rows, columns, samples in each direction of a bin (0: as many as it has
+ * pixels), aligned, 0. out [k, c, rows, columns]: the mean of the samples of each bin. With 1 as the last
+ * parameter: the gradient of the result instead of images, row-major, and out is that of the images. A region
+ * of no image is LZ_ERR_ARG. */
+LZ_MUST_USE lz_err *lz_roi_align(const lz_kernel_call *c);
+
 /* Connectionist temporal classification. in: log probabilities [times, batch, classes] of f32 or f64, i64
  * targets [batch, most], i64 lengths of inputs and of targets [batch]. params: the blank label. out [batch,
  * times, 2 most + 1]: the logarithm of the probability to be in each state of the target, -inf behind the
