@@ -59,6 +59,24 @@ def gradients(w):
                 w.case("_pad_circular", x, pad)
 
 
+def parts(w):
+    x = rand(3, 6)
+    for by in (torch.tensor(2), torch.tensor(8), torch.tensor([1, 4]), torch.tensor([-1, 9]), torch.tensor([5, 2]), torch.tensor([], dtype=I64),
+               torch.tensor(0), torch.tensor(-1), torch.tensor([[1]]), torch.tensor(2.0), torch.tensor([1], dtype=I32)):
+        for d in (1, -2):
+            w.case("tensor_split.tensor_indices_or_sections", x, by, d)
+    for start in (torch.tensor(1), torch.tensor(-2), torch.tensor(1, dtype=I32), torch.tensor(6), torch.tensor(5), torch.tensor(-7), torch.tensor(1.0),
+                  torch.tensor([1]), torch.tensor(True)):
+        w.case("narrow.Tensor", x, 1, start, 2)
+    w.case("unbind_copy.int_out", x, 1, out=[torch.zeros(0) for _ in range(6)])
+    w.case("split_copy.Tensor_out", x, 4, 1, out=[torch.zeros(0) for _ in range(2)])
+    w.case("split_copy.Tensor_out", x, 4, 1, out=[torch.zeros(0) for _ in range(3)])
+    image, weight, g = rand(1, 4, 5, 5), rand(2, 2, 3, 3), rand(1, 2, 3, 3)
+    for gi, gw, gb in itertools.product((None, rand(1, 4, 5, 5)), (None, rand(2, 2, 3, 3)), (None, rand(2))):
+        if gi is not None or gw is not None:
+            w.case("_convolution_double_backward", gi, gw, gb, g, weight, image, [1, 1], [0, 0], [1, 1], False, [0, 0], 2, [True, True, True])
+
+
 def bits(w):
     for d in (I32, I64, torch.int8, U8):
         x, y = torch.tensor([1, 2, 30], dtype=d), torch.tensor([1, 0, 2], dtype=d)
@@ -177,7 +195,7 @@ def observers(w):
 
 def main(out):
     w = RestWriter()
-    for family in (gradients, bits, layouts, ctc, summation, observers):
+    for family in (gradients, parts, bits, layouts, ctc, summation, observers):
         family(w)
     w.save(out)
     print(len(w.lines), "cases")
