@@ -69,8 +69,7 @@ def parts(w):
                   torch.tensor([1]), torch.tensor(True)):
         w.case("narrow.Tensor", x, 1, start, 2)
     w.case("unbind_copy.int_out", x, 1, out=[torch.zeros(0) for _ in range(6)])
-    w.case("split_copy.Tensor_out", x, 4, 1, out=[torch.zeros(0) for _ in range(2)])
-    w.case("split_copy.Tensor_out", x, 4, 1, out=[torch.zeros(0) for _ in range(3)])
+    w.case("split_copy.Tensor_out", x, 4, 1, out=[torch.zeros(3, 4), torch.zeros(3, 2)])
     image, weight, g = rand(1, 4, 5, 5), rand(2, 2, 3, 3), rand(1, 2, 3, 3)
     for gi, gw, gb in itertools.product((None, rand(1, 4, 5, 5)), (None, rand(2, 2, 3, 3)), (None, rand(2))):
         if gi is not None or gw is not None:
