@@ -72,6 +72,11 @@ static const lzg_shape_rule rules[] = {
     { "storage_question", "self:Tensor", 1, false, false },
     { "routine", "", 0, false, false },
     { "random", "size:SymInt dtype:ScalarType", 1, false, false },
+    { "suppress", "boxes:Tensor iou_threshold:float", 1, false, true },
+    { "roi_pool", "input:Tensor rois:Tensor spatial_scale:float pooled_height:SymInt pooled_width:SymInt", 1,
+      false, false },
+    { "roi_pool_backward", "grad_output:Tensor rois:Tensor spatial_scale:float size:SymInt", 1, false, false },
+    { "permutation", "key:Tensor n:SymInt", 1, false, false },
     { "philox_key", "key:Tensor", 1, false, false },
     { "binomial", "count:Tensor prob:Tensor", 1, false, false },
 };

@@ -119,7 +119,8 @@ enum {
     LZ_MEMORY_DETACHES = 65536,  /* the result, a view or self, is not part of the tape */
     LZ_MEMORY_COPIES = 131072,   /* an in-place form that does nothing where both arguments are one tensor */
     LZ_MEMORY_ITEMS = 262144,    /* item i of each result comes from item i of each list */
-    LZ_MEMORY_RESIZES = 524288,  /* an in-place form that changes sizes and strides, and no element */
+    LZ_MEMORY_RESIZES =
+        524288, /* in place: changes sizes, and no element; else: written tensors may get new sizes */
     LZ_MEMORY_ONE_BY_ONE = 1048576 /* views made one by one: each may be written while gradients are on */
 };
 

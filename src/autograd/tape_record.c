@@ -661,7 +661,7 @@ lz_err *lz_tape_record(lz_ctx *c, const lz_op_row *op, lz_loc at, const lz_value
     if (op->kind != LZ_SCHEMA_FUNCTIONAL && mode != LZ_GRAD_INFERENCE)
         LZ_TRY(check_written(op, in));
     bool detaches = op->kind == LZ_SCHEMA_INPLACE && lz_layout_of(op)->memory & LZ_MEMORY_DETACHES;
-    if (lz_layout_of(op)->memory & LZ_MEMORY_RESIZES)
+    if (op->kind == LZ_SCHEMA_INPLACE && lz_layout_of(op)->memory & LZ_MEMORY_RESIZES)
         return any_wants(&in[0]) ? lz_errf(LZ_ERR_ARG, "cannot resize variables that require grad") : NULL;
     if (detaches && any_argument(op, in)) { /* also with gradients off */
         *done = true;

@@ -3,6 +3,7 @@
  *
  * Each element has a key of its own, 64 random bits. Its words are those of Philox-4x32-10 with that key,
  * counted from 0, so that an element's draw depends on nothing but its key and parameters. */
+#include "kernel/philox_words.h"
 #include "kernel/strided_walk.h"
 #include <assert.h>
 #include <math.h>
@@ -11,28 +12,14 @@
 
 /* A source of words: blocks of four, two numbers each. */
 typedef struct words {
-    uint32_t key[2];
-    uint64_t block;
+    uint64_t key, block;
     uint32_t v[4];
     int left; /* numbers of the last block that were not used yet */
 } words;
 
 static void next_block(words *w)
 {
-    uint32_t k0 = w->key[0], k1 = w->key[1];
-    uint32_t c[4] = { (uint32_t)w->block, (uint32_t)(w->block >> 32), 0, 0 };
-    for (int round = 0; round < 10; round++) {
-        uint64_t p = (uint64_t)UINT32_C(0xD2511F53) * c[0], q = (uint64_t)UINT32_C(0xCD9E8D57) * c[2];
-        c[0] = (uint32_t)(q >> 32) ^ c[1] ^ k0;
-        c[2] = (uint32_t)(p >> 32) ^ c[3] ^ k1;
-        c[1] = (uint32_t)q;
-        c[3] = (uint32_t)p;
-        k0 += UINT32_C(0x9E3779B9);
-        k1 += UINT32_C(0xBB67AE85);
-    }
-    for (int i = 0; i < 4; i++)
-        w->v[i] = c[i];
-    w->block++;
+    lz_philox_block(w->key, w->block++, 0, w->v);
     w->left = 2;
 }
 
@@ -195,7 +182,7 @@ static draw_fn *const distributions[LZ_DISTRIBUTIONS] = {
 
 double lz_draw_one(lz_distribution d, uint64_t key, double a, double b)
 {
-    words w = { .key = { (uint32_t)key, (uint32_t)(key >> 32) } };
+    words w = { .key = key };
     return distributions[d](&w, a, b);
 }
 

@@ -101,6 +101,10 @@ LZ_MUST_USE lz_err *lz_search_sorted(const lz_kernel_call *c);
 LZ_MUST_USE lz_err *lz_draw(const lz_kernel_call *c);
 double lz_draw_one(lz_distribution d, uint64_t key, double a, double b);
 
+/* i64 [n]: the numbers from 0 to n - 1 in an order that depends on n and the i64 key in[0] alone; each order
+ * is equally likely. */
+LZ_MUST_USE lz_err *lz_shuffle(const lz_kernel_call *c);
+
 /* bool, for each element of in[0]: is it equal to some element of in[1], which has the same dtype? */
 LZ_MUST_USE lz_err *lz_contains(const lz_kernel_call *c);
 
@@ -113,6 +117,17 @@ LZ_MUST_USE lz_err *lz_count_numbers(const lz_kernel_call *c);
  * dimension that a message names, whether negative indices count from the end. An index out of bounds is
  * LZ_ERR_ARG, and the base is unchanged. */
 LZ_MUST_USE lz_err *lz_scatter_into(const lz_kernel_call *c);
+
+/* bool [n]: whether a box is kept. in: boxes [n, 4] of f32 or f64, x1, y1, x2, y2, the best ones first; f64
+ * [] the greatest intersection over union of a box with a kept one before it. */
+LZ_MUST_USE lz_err *lz_suppress(const lz_kernel_call *c);
+
+/* in: images [n, c, h, w] of f32 or f64, row-major; regions [k, 5]: image, x1, y1, x2, y2; f64 [] the scale
+ * of their coordinates. params: rows, columns, samples in each direction of a bin (0: as many as it has
+ * pixels), aligned, 0. out [k, c, rows, columns]: the mean of the samples of each bin. With 1 as the last
+ * parameter: the gradient of the result instead of images, row-major, and out is that of the images. A region
+ * of no image is LZ_ERR_ARG. */
+LZ_MUST_USE lz_err *lz_roi_align(const lz_kernel_call *c);
 
 /* Connectionist temporal classification. in: log probabilities [times, batch, classes] of f32 or f64, i64
  * targets [batch, most], i64 lengths of inputs and of targets [batch]. params: the blank label. out [batch,

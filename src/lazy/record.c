@@ -352,7 +352,8 @@ static lz_err *give_results(lz_ctx *c, const lz_op_row *op, const lz_inferred *x
     return NULL;
 }
 
-/* The formula of an operator that returns a list knows the list's length: where(condition). */
+/* The formula of an operator that returns a list knows the list's length: where(condition). That of a view records
+ * views. */
 static bool gives_list(const lz_op_row *op)
 {
     bool list = false;
@@ -366,7 +367,7 @@ static lz_err *run_now(lz_ctx *c, const lz_op_row *op, const lz_value *in, lz_va
     lz_value results[LZ_ARGS_MAX];
     size_t n;
     lz_ctx_count(c, LZ_COUNT_OPS + (size_t)(op - lz_op_table));
-    if (gives_list(op))
+    if (gives_list(op) || op->flags & LZ_OPF_VIEW)
         return lz_recorder_formula(c, op, c->at, in, out);
     LZ_TRY(lz_eager_call(c, results, &n));
     for (size_t i = 0; i < n && i < op->nreturns; i++)
@@ -603,7 +604,7 @@ static inline record_fn *recorder_of(const lz_op_row *op)
         return storage_recorder_of(op);
     if (op->kind == LZ_SCHEMA_FUNCTIONAL)
         return record_plain;
-    if (lz_layout_of(op)->memory & LZ_MEMORY_RESIZES)
+    if (op->kind == LZ_SCHEMA_INPLACE && lz_layout_of(op)->memory & LZ_MEMORY_RESIZES)
         return record_resize;
     return op->flags & LZ_OPF_INPLACE_VIEW ? record_look : lz_record_write;
 }

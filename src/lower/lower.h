@@ -73,6 +73,10 @@ typedef enum lz_low_call_op {
                       saved, states (kernels.h); lz_cell_kind, reverse */
     LZ_CALL_RECUR_BACKWARD, /* gradient of output and states, what is saved, weight of the state, batch sizes:
                                gradients of gates and states; the parameters of RECUR */
+    LZ_CALL_SHUFFLE,        /* an i64 key []: a random permutation, i64 [n] */
+    LZ_CALL_SUPPRESS,  /* boxes [n, 4] in the order of scores, f64 threshold []: bool, whether to keep each */
+    LZ_CALL_ROI_ALIGN, /* images or the gradient of the result, regions, f64 scale []: rows, columns, samples,
+                          aligned, whether it is the gradient (kernels.h) */
     LZ_CALL_CTC_ALPHA, /* log probabilities, targets, i64 lengths of inputs and targets: alpha (kernels.h);
                           blank */
     LZ_CALL_CTC_SLOPE, /* these, loss, alpha: gradient of the probabilities; blank */

@@ -299,6 +299,21 @@ lz_err *lz_lower_binomial(lz_lower *b, const lz_low_value *args, lz_low_value *r
     return draw(b, LZ_DRAW_BINOMIAL, &p, results);
 }
 
+/* Arguments: an int64 key without dimensions, n. */
+lz_err *lz_lower__permutation(lz_lower *b, const lz_low_value *args, lz_low_value *results)
+{
+    const lz_low_node *key = args[0].node, *out;
+    int64_t n;
+    LZ_TRY(lz_low_value_get_int(&args[1], &n));
+    if (args[0].dtype != LZ_I64 || key->ndim != 0)
+        return lz_err_because(LZ_REASON_DTYPE, "_permutation: the key is one number of dtype int64");
+    if (n < 0)
+        return lz_err_because(LZ_REASON_ARGUMENT, "n must be non-negative, got %lld", (long long)n);
+    LZ_TRY(lz_low_kernel(b, LZ_CALL_SHUFFLE, &key, 1, LZ_I64, LZ_INTS(n), NULL, 0, &out));
+    results[0] = lz_prim_tensor(LZ_I64, out);
+    return NULL;
+}
+
 /* ---- keys ---- */
 
 /* Two of the four words, the first one in the lower half; as a column. */

@@ -81,7 +81,8 @@ bool lz_write_may_resize(const lz_write_rule *r)
 {
     bool iterates =
         lz_layout_of(r->functional)->strides == LZ_STRIDES_operands && !(r->op->flags & LZ_OPF_GENERATED);
-    return r->op->kind == LZ_SCHEMA_OUT && !(iterates && r->reads_written);
+    return (r->op->kind == LZ_SCHEMA_OUT && !(iterates && r->reads_written))
+           || lz_layout_of(r->op)->memory & LZ_MEMORY_RESIZES;
 }
 
 bool lz_write_resizes_row_major(const lz_op_row *op)

@@ -163,6 +163,15 @@ static const char *draw(const lz_low_proto *p)
     return ok ? NULL : "draw takes keys of Long and two parameters of Double, all of the result's sizes";
 }
 
+static const char *shuffle(const lz_low_proto *p)
+{
+    const lz_low_node *key = p->in[0];
+    return p->dtype == LZ_I64 && p->sizes.n == 1 && key->dtype == LZ_I64 && key->ndim == 0
+               ? NULL
+               : "shuffle takes a key of Long without dimensions and gives a tensor of Long with one "
+                 "dimension";
+}
+
 static const char *count(const lz_low_proto *p)
 {
     const lz_low_node *x = p->in[0];
@@ -350,6 +359,31 @@ static const char *recur_backward(const lz_low_proto *p)
     return recurrent(p, p->in[1], true);
 }
 
+/* ---- detection of objects ---- */
+
+static const char *suppress(const lz_low_proto *p)
+{
+    const lz_low_node *x = p->in[0], *most = p->in[1];
+    bool ok = (x->dtype == LZ_F32 || x->dtype == LZ_F64) && x->ndim == 2 && x->sizes[1] == 4
+              && most->dtype == LZ_F64 && most->ndim == 0 && p->dtype == LZ_BOOL && p->sizes.n == 1
+              && p->sizes.v[0] == x->sizes[0];
+    return ok ? NULL : "suppress takes boxes [n, 4] and a threshold, and gives a Bool for each box";
+}
+
+static const char *roi_align(const lz_low_proto *p)
+{
+    const lz_low_node *data = p->in[0], *regions = p->in[1], *scale = p->in[2];
+    const int64_t *params = params_of(p);
+    lz_ints images = params[4] ? p->sizes : lz_low_node_sizes(data);
+    lz_ints bins = params[4] ? lz_low_node_sizes(data) : p->sizes;
+    bool ok = (p->dtype == LZ_F32 || p->dtype == LZ_F64) && data->dtype == (int8_t)p->dtype
+              && regions->dtype == (int8_t)p->dtype && scale->dtype == LZ_F64 && scale->ndim == 0
+              && images.n == 4 && bins.n == 4 && regions->ndim == 2 && regions->sizes[1] == 5;
+    ok = ok && bins.v[0] == regions->sizes[0] && bins.v[1] == images.v[1] && bins.v[2] == params[0]
+         && bins.v[3] == params[1] && params[0] > 0 && params[1] > 0 && images.v[2] > 0 && images.v[3] > 0;
+    return ok ? NULL : "images, regions and bins of roi_align do not fit";
+}
+
 /* ---- connectionist temporal classification ---- */
 
 static bool ctc_fits(const lz_low_proto *p)
@@ -408,6 +442,9 @@ static const struct {
     [LZ_CALL_ATTENTION_BACKWARD] = { 7, 3, attention_backward, 1 },
     [LZ_CALL_RECUR] = { 5, 2, recur, 0 },
     [LZ_CALL_RECUR_BACKWARD] = { 5, 2, recur_backward, 0 },
+    [LZ_CALL_SHUFFLE] = { 1, 0, shuffle, 0 },
+    [LZ_CALL_SUPPRESS] = { 2, 0, suppress, 0 },
+    [LZ_CALL_ROI_ALIGN] = { 3, 5, roi_align, 0 },
     [LZ_CALL_CTC_ALPHA] = { 4, 1, ctc_alpha, 0 },
     [LZ_CALL_CTC_SLOPE] = { 6, 1, ctc_slope, 0 },
 };

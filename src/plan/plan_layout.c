@@ -35,6 +35,9 @@ static const struct {
                                      lz_attention_backward_scratch },
     [LZ_CALL_RECUR] = { "recur", lz_recur, NULL, NULL },
     [LZ_CALL_RECUR_BACKWARD] = { "recur_backward", lz_recur_backward, NULL, NULL },
+    [LZ_CALL_SHUFFLE] = { "shuffle", lz_shuffle, NULL, NULL },
+    [LZ_CALL_SUPPRESS] = { "suppress", lz_suppress, NULL, NULL },
+    [LZ_CALL_ROI_ALIGN] = { "roi_align", lz_roi_align, NULL, NULL },
     [LZ_CALL_CTC_ALPHA] = { "ctc_alpha", lz_ctc_alpha, NULL, NULL },
     [LZ_CALL_CTC_SLOPE] = { "ctc_slope", lz_ctc_slope, NULL, NULL },
 };

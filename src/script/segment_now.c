@@ -185,6 +185,10 @@ static lz_err *run(running *r)
         op = lz_write_functional(op);
     if (!op)
         return lz_errf(LZ_ERR_UNSUPPORTED, "the operator has no result that could be written");
+    if (op->flags & LZ_OPF_VIEW)
+        return lz_errf(LZ_ERR_UNSUPPORTED,
+                       "%s::%s: a view whose place depends on elements is not supported in a graph", op->ns,
+                       op->name);
     for (uint32_t i = 0; i < op->nargs; i++)
         LZ_TRY(find_arg(r, i, &op->args[i], &r->args[i]));
     LZ_TRY(lz_low_scalar(&r->b, 0, LZ_I64, &r->b.seed));

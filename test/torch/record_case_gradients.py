@@ -19,7 +19,7 @@ VECTORS = ("linalg_eigh", "_linalg_eigh", "linalg_svd", "_linalg_svd", "svd")
 def call_of(op, case):
     given = {a.name: v for a, v in zip(op.args, case["args"])}
     given.update(case["kwargs"])
-    dtypes = {"f64": torch.float64, "i32": torch.int32}
+    dtypes = {"f64": torch.float64, "i32": torch.int32, "i64": torch.int64}
     tensors = [Tensor(dtypes[t["dt"]], t["shape"], t["data"]) for t in case["tensors"]]
     return Call([given.get(a.name) for a in op.args], tensors)
 

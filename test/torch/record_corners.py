@@ -32,6 +32,8 @@ def complete(schema, args, kwargs):
 
 
 class Writer:
+    space = "aten"
+
     def __init__(self):
         self.lines, self.raw, self.count = [], bytearray(), {}
 
@@ -64,10 +66,10 @@ class Writer:
     def case(self, name, *args, **kwargs):
         tensors = []
         base, _, overload = name.partition(".")
-        op = getattr(getattr(torch.ops.aten, base), overload or "default")
+        op = getattr(getattr(getattr(torch.ops, self.space), base), overload or "default")
         args, kwargs = complete(op._schema, args, kwargs)
         k = self.count[name] = self.count.get(name, -1) + 1
-        line = {"id": "%s#%d" % (name, k), "op": "aten::" + name, "src": "corners", "phase": "fwd",
+        line = {"id": "%s#%d" % (name, k), "op": self.space + "::" + name, "src": "corners", "phase": "fwd",
                 "args": [self.value(v, tensors) for v in args],
                 "kwargs": {n: self.value(v, tensors) for n, v in kwargs.items()}, "outputs": []}
         try:

@@ -31,14 +31,14 @@ class ListWriter(Writer):
         if any("TL" in (o or {}) or "l" in (o or {}) for o in line["outputs"]):
             line["outputs"] = [{"T": k} for o in line["outputs"] for k in ([o["T"]] if "T" in o else o.get("TL", []))]
             self.lines[-1] = json.dumps(line, separators=(",", ":"))
-        if not written or op._schema.returns:
+        if not written or any(r.alias_info for r in op._schema.returns):
             return
         line["mutated"] = []
         for n in written:
             v = kwargs[n] if n in kwargs else args[names.index(n)]
             new = [{"T": self.tensor(t, line["tensors"])} for t in (v if isinstance(v, (list, tuple)) else [v])]
             line["mutated"].append({"arg": n, "v": {"l": new} if isinstance(v, (list, tuple)) else new[0]})
-        line["outputs"] = []
+        line["outputs"] = line["outputs"] if op._schema.returns else []
         self.lines[-1] = json.dumps(line, separators=(",", ":"))
 
 

@@ -59,6 +59,23 @@ def gradients(w):
                 w.case("_pad_circular", x, pad)
 
 
+def parts(w):
+    x = rand(3, 6)
+    for by in (torch.tensor(2), torch.tensor(8), torch.tensor([1, 4]), torch.tensor([-1, 9]), torch.tensor([5, 2]), torch.tensor([], dtype=I64),
+               torch.tensor(0), torch.tensor(-1), torch.tensor([[1]]), torch.tensor(2.0), torch.tensor([1], dtype=I32)):
+        for d in (1, -2):
+            w.case("tensor_split.tensor_indices_or_sections", x, by, d)
+    for start in (torch.tensor(1), torch.tensor(-2), torch.tensor(1, dtype=I32), torch.tensor(6), torch.tensor(5), torch.tensor(-7), torch.tensor(1.0),
+                  torch.tensor([1]), torch.tensor(True)):
+        w.case("narrow.Tensor", x, 1, start, 2)
+    w.case("unbind_copy.int_out", x, 1, out=[torch.zeros(0) for _ in range(6)])
+    w.case("split_copy.Tensor_out", x, 4, 1, out=[torch.zeros(3, 4), torch.zeros(3, 2)])
+    image, weight, g = rand(1, 4, 5, 5), rand(2, 2, 3, 3), rand(1, 2, 3, 3)
+    for gi, gw, gb in itertools.product((None, rand(1, 4, 5, 5)), (None, rand(2, 2, 3, 3)), (None, rand(2))):
+        if gi is not None or gw is not None:
+            w.case("_convolution_double_backward", gi, gw, gb, g, weight, image, [1, 1], [0, 0], [1, 1], False, [0, 0], 2, [True, True, True])
+
+
 def bits(w):
     for d in (I32, I64, torch.int8, U8):
         x, y = torch.tensor([1, 2, 30], dtype=d), torch.tensor([1, 0, 2], dtype=d)
@@ -155,9 +172,29 @@ def summation(w):
     w.case("einsum", "ij,jk->ki", [x[0].t().contiguous().t(), x[1][:, ::2]])
 
 
+def observers(w):
+    x = torch.tensor([[-1.0, 2, 3], [0.5, -4, 1]])
+    def case(x=x, on=1, fq=1, rows=False, sym=False, low=0, high=255, axis=0, was=None, name="_fused_moving_avg_obs_fq_helper"):
+        n = x.shape[0] if rows else 1
+        was = [INF, -INF] if was is None else was
+        state = [torch.full((n,), was[0]), torch.full((n,), was[1]), torch.ones(n), torch.zeros(n, dtype=I32)]
+        w.case(name, x, torch.tensor([on]), torch.tensor([fq]), *state, 0.25, low, high, axis, rows, sym)
+    for name in ("_fused_moving_avg_obs_fq_helper", "fused_moving_avg_obs_fake_quant"):
+        for on, fq, rows in itertools.product((0, 1), (0, 1), (False, True)):
+            case(on=on, fq=fq, rows=rows, was=[-1.0, 4.0], name=name)
+    for low, high, sym, rows in itertools.product((0, -128), (127, 15), (False, True), (False, True)):
+        for y in (x, x.abs() + 3, -x.abs() - 3, x * 0, x * 1e-30, x * 1e-5, x * 1e6):
+            case(y, low=low, high=high, sym=sym, rows=rows)
+        case(x, low=low, high=high, sym=sym, rows=rows, was=[-0.5, 8.0])
+    case(x.double())
+    case(x[:0])
+    case(x, rows=True, axis=1)
+    case(rand(3, 2, 2), rows=True)
+
+
 def main(out):
     w = RestWriter()
-    for family in (gradients, bits, layouts, ctc, summation):
+    for family in (gradients, parts, bits, layouts, ctc, summation, observers):
         family(w)
     w.save(out)
     print(len(w.lines), "cases")
