@@ -41,6 +41,13 @@ static const lzg_shape_rule rules[] = {
     { "recurrent_backward",
       "grad_out:Tensor grad_state:Tensor saved:Tensor w_hh:Tensor batch_sizes:Tensor cell:int reverse:bool",
       3, false, false },
+    { "recurrent_linear",
+      "v:Tensor w_hh:Tensor slopes:Tensor hx:Tensor batch_sizes:Tensor cell:int reverse:bool", 2, false,
+      false },
+    { "recurrent_linear_backward",
+      "grad:Tensor grad_state:Tensor slopes:Tensor w_hh:Tensor batch_sizes:Tensor local:Tensor cell:int "
+      "reverse:bool",
+      3, false, false },
     { "pool", "self:Tensor kernel_size:int stride:int padding:int", 1, false, false },
     { "pool_indices", "self:Tensor kernel_size:int stride:int padding:int dilation:int", 2, false, false },
     { "windows", "self:Tensor kernel_size:int dilation:int padding:int stride:int", 1, false, false },
