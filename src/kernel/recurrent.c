@@ -360,7 +360,7 @@ static lz_err *linear_forward(recurrence *r)
     LZ_TRY(read_dense(r, &c->in[0], &r->x));
     LZ_TRY(read_weight(r, &c->in[1]));
     LZ_TRY(read_dense(r, &c->in[2], &r->slopes));
-    LZ_TRY(start_state(r, &c->in[3], 2 * r->size.states));
+    LZ_TRY(start_state(r, &c->in[3], (int64_t)2 * r->size.states));
     return run(r);
 }
 

@@ -353,7 +353,7 @@ static const char *linear(const lz_low_proto *p, const lz_low_node *state, bool 
     lz_dtype d = p->dtype;
     bool ok = (d == LZ_F32 || d == LZ_F64) && state->numel > 0 && p->in[4]->dtype == LZ_I64
               && has_sizes(state, d, LZ_INTS(size.states, state->sizes[1], width))
-              && has_sizes(p->in[0], d, LZ_INTS((backward ? 2 : 1) * size.states, rows, width))
+              && has_sizes(p->in[0], d, LZ_INTS((int64_t)(backward ? 2 : 1) * size.states, rows, width))
               && has_sizes(p->in[2], d, LZ_INTS(size.gates + size.states, rows, width))
               && has_sizes(p->in[backward ? 3 : 1], d, LZ_INTS(n, width))
               && (!backward || has_sizes(p->in[5], d, LZ_INTS(rows, n)));
