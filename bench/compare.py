@@ -40,10 +40,13 @@ CASES = [
     ("lenet", [64], "ms"),
     ("gpt", [8], "ms"),
     ("gpt_long", [1], "ms"),
+    ("lstm", [16, 256], "ms"),
+    ("gru", [16, 256], "ms"),
     ("adam", [200], "us"),
     ("ops", [1000], "us"),
 ]
-TRAINING = ["mlp", "lenet", "gpt", "gpt_long"]
+RECURRENT = ["lstm", "gru"]  # by torch alone
+TRAINING = ["mlp", "lenet", "gpt", "gpt_long"] + RECURRENT
 IN_WORKER = ["fused", "softmax", "layernorm", "sum0", "sum1", "matmul"]
 COLS = 1024
 WIDE, HIDDEN = 784, 512
@@ -133,6 +136,20 @@ class TorchTraining:
         x, y = torch.randint(0, 96, (n, length)), torch.randint(0, 96, (n * length,))
         return model, torch.optim.Adam(model.parameters(), lr=3e-4), x, y
 
+    def lstm(self, n):
+        return self.recurrent(self.torch.nn.LSTM, n)
+
+    def gru(self, n):
+        return self.recurrent(self.torch.nn.GRU, n)
+
+    def recurrent(self, layer, n):
+        """The loss is the mean of squares: there are no targets."""
+        model = layer(128, 256)
+        return model, self.torch.optim.SGD(model.parameters(), lr=0.01), self.torch.randn(n, 16, 128), None
+
+    def loss(self, z, y):
+        return self.torch.nn.functional.cross_entropy(z, y) if y is not None else z[0].square().mean()
+
     def make(self, suite, n):
         torch = self.torch
         torch.set_grad_enabled(True)
@@ -142,7 +159,7 @@ class TorchTraining:
 
         def step():
             optimiser.zero_grad()
-            loss = torch.nn.functional.cross_entropy(call(x), y)
+            loss = self.loss(call(x), y)
             loss.backward()
             optimiser.step()
             return loss.item()
@@ -847,6 +864,8 @@ def measured(o, workers, suite, n, unit):
     if suite == "adam":
         torch = [w for w in workers if w.name in ("torch", "stub")]
         return [(suite, unit, SCALE[unit], compare(o, torch, suite, n, unit))]
+    if suite in RECURRENT:
+        return train(o, [w for w in workers if w.name in ("torch", "stub")], suite, n)
     if suite in TRAINING:
         return train(o, workers, suite, n)
     others = [w for w in workers if w.name != "torch.compile"]

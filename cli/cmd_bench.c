@@ -230,8 +230,8 @@ static const struct {
     lz_err *(*run)(request *r, char *const *argv, const char *folder);
 } in_children[] = { { "shapes", run_shapes }, { "compile", run_compile }, { "start", run_start },
                     { "mlp", run_once },      { "lenet", run_once },      { "gpt", run_once },
-                    { "gpt_long", run_once }, { "plan", run_once },       { "million", run_once },
-                    { "varying", run_once } };
+                    { "gpt_long", run_once }, { "lstm", run_once },       { "gru", run_once },
+                    { "plan", run_once },     { "million", run_once },    { "varying", run_once } };
 
 static lz_err *run_fresh(request *r)
 {

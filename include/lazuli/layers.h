@@ -20,7 +20,6 @@ extern "C" {
 
 /* Any operator of one tensor: lz_nn_op(m, NULL, lz_relu_at), lz_relu6_at, lz_tanh_at, lz_sigmoid_at,
  * lz_log_sigmoid_at, lz_silu_at, lz_mish_at, lz_selu_at, lz_hardsigmoid_at, lz_hardswish_at, ... */
-typedef lz_tensor *lz_unary_op(lz_ctx *c, lz_loc at, lz_tensor *x);
 #define lz_nn_op(parent, name, op) lz_nn_op_at((parent), LZ_HERE, (name), (op))
 LZ_API lz_module *lz_nn_op_at(lz_module *parent, lz_loc at, const char *name, lz_unary_op *op);
 

@@ -20,6 +20,8 @@ extern "C" {
 
 typedef struct lz_module lz_module;
 
+typedef lz_tensor *lz_unary_op(lz_ctx *c, lz_loc at, lz_tensor *x); /* lz_relu_at, lz_tanh_at, ... */
+
 /* ---- trees ---- */
 
 /* A root without layers. New children have dtype LZ_F32 and are in training mode. NULL: out of memory. */

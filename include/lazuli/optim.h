@@ -36,6 +36,7 @@ typedef enum lz_optim_kind {
     LZ_RPROP,
     LZ_ADAFACTOR,
     LZ_MUON,
+    LZ_LBFGS,
     LZ_OPTIM_KINDS
 } lz_optim_kind;
 
@@ -46,19 +47,22 @@ typedef struct lz_optim_options {
     double betas[2];            /* Adam, AdamW, Adamax, NAdam, RAdam */
     double alpha;               /* RMSprop, ASGD */
     double eps;                 /* Adafactor: the first one; 0: the eps of the parameter's dtype */
-    double lr_decay, initial_accumulator_value; /* Adagrad */
-    double rho;                                 /* Adadelta */
-    double lambd, t0;                           /* ASGD */
-    double momentum_decay;                      /* NAdam */
-    double etas[2], step_sizes[2];              /* Rprop */
-    double beta2_decay, eps2, d;                /* Adafactor; eps2: its second eps */
-    double ns_coefficients[3], ns_steps;        /* Muon */
-    bool nesterov;                              /* SGD, Muon */
-    bool amsgrad;                               /* Adam, AdamW */
-    bool centered;                              /* RMSprop */
-    bool maximize;                              /* all but Muon */
-    bool decoupled_weight_decay;                /* NAdam, RAdam */
-    bool match_rms_adamw;                       /* Muon: PyTorch's adjust_lr_fn="match_rms_adamw" */
+    double lr_decay, initial_accumulator_value;            /* Adagrad */
+    double rho;                                            /* Adadelta */
+    double lambd, t0;                                      /* ASGD */
+    double momentum_decay;                                 /* NAdam */
+    double etas[2], step_sizes[2];                         /* Rprop */
+    double beta2_decay, eps2, d;                           /* Adafactor; eps2: its second eps */
+    double ns_coefficients[3], ns_steps;                   /* Muon */
+    double max_iter, max_eval;                             /* LBFGS; max_eval 0: 1.25 * max_iter */
+    double tolerance_grad, tolerance_change, history_size; /* LBFGS */
+    bool nesterov;                                         /* SGD, Muon */
+    bool amsgrad;                                          /* Adam, AdamW */
+    bool centered;                                         /* RMSprop */
+    bool maximize;                                         /* all but Muon */
+    bool decoupled_weight_decay;                           /* Adam, NAdam, RAdam */
+    bool match_rms_adamw, spectral_unclamped;              /* Muon: PyTorch's adjust_lr_fn of this name */
+    bool strong_wolfe; /* LBFGS: PyTorch's line_search_fn="strong_wolfe" */
 } lz_optim_options;
 
 /* PyTorch's defaults of the later kinds, as members of an lz_optim_options. */
@@ -72,6 +76,9 @@ typedef struct lz_optim_options {
 #define LZ_MUON_DEFAULTS_                                                                                    \
     .lr = 1e-3, .weight_decay = 0.1, .momentum = 0.95, .nesterov = true, .eps = 1e-7, .ns_steps = 5,         \
     .ns_coefficients = { 3.4445, -4.7750, 2.0315 }
+
+#define LZ_LBFGS_DEFAULTS_                                                                                   \
+    .lr = 1, .max_iter = 20, .tolerance_grad = 1e-7, .tolerance_change = 1e-9, .history_size = 100
 
 /* An optimiser of the parameters of a module: lz_sgd(m, .lr = 0.1, .momentum = 0.9). Pending parameters and
  * buffers are synced, so that the first step has the graph of all later steps. On failure NULL, with the
@@ -109,6 +116,7 @@ typedef struct lz_optim_options {
 #define lz_rprop(...)     LZ_OPTIM_OF_(LZ_RPROP, LZ_RPROP_DEFAULTS_, __VA_ARGS__)
 #define lz_adafactor(...) LZ_OPTIM_OF_(LZ_ADAFACTOR, LZ_ADAFACTOR_DEFAULTS_, __VA_ARGS__)
 #define lz_muon(...)      LZ_OPTIM_OF_(LZ_MUON, LZ_MUON_DEFAULTS_, __VA_ARGS__)
+#define lz_lbfgs(...)     LZ_OPTIM_OF_(LZ_LBFGS, LZ_LBFGS_DEFAULTS_, __VA_ARGS__)
 LZ_API lz_optim *lz_optim_of_at(lz_optim_kind kind, lz_loc at, lz_module *m, const lz_optim_options *options);
 
 /* An optimiser with several groups of parameters, each with its own options.
@@ -136,6 +144,15 @@ LZ_API double lz_optim_lr(const lz_optim *o);                   /* of the first 
 #define lz_optim_step(o) lz_optim_step_at((o), LZ_HERE)
 LZ_API bool lz_optim_step_at(lz_optim *o, lz_loc at);
 LZ_API void lz_optim_zero_grad(lz_optim *o); /* without an update */
+
+/* Computes the loss, a tensor of the current scope, and leaves its gradients (lz_backward). */
+typedef lz_tensor *lz_closure(lz_ctx *c, void *user);
+/* A step that computes the loss itself: LBFGS, which calls the closure up to max_eval times and reads losses
+ * in between, needs this; other optimisers call it once. Gradients are removed before each call. *loss (may
+ * be NULL) gets the loss before the step. */
+#define lz_optim_step_with(o, closure, user, loss)                                                           \
+    lz_optim_step_with_at((o), LZ_HERE, (closure), (user), (loss))
+LZ_API bool lz_optim_step_with_at(lz_optim *o, lz_loc at, lz_closure *closure, void *user, double *loss);
 
 /* ---- gradients ---- */
 

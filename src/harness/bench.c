@@ -34,6 +34,9 @@ static const row rows[] = {
     { { "adam", "a step of Adam over n small parameters", false, false }, lz_bench_adam },
     { { "gpt", "a training step: 4 layers of width 256, n texts of 128, Adam", true, false }, lz_bench_gpt },
     { { "gpt_long", "a training step of the same model: n texts of 4,096", true, false }, lz_bench_gpt_long },
+    { { "lstm", "a training step: one layer, 128 to 256, 16 sequences of n, SGD", true, false },
+      lz_bench_lstm },
+    { { "gru", "a training step of the same layer as GRU", true, false }, lz_bench_gru },
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };

@@ -1,4 +1,4 @@
-/* Training steps of three models: forward pass, backward pass and update as one graph. */
+/* Training steps of models: forward pass, backward pass and update as one graph. */
 #include "base/vec.h"
 #include "harness/train_models.h"
 #include <stdlib.h>
@@ -154,4 +154,14 @@ lz_err *lz_bench_gpt(lz_bench *b)
 lz_err *lz_bench_gpt_long(lz_bench *b)
 {
     return train(b, &lz_training_gpt_long);
+}
+
+lz_err *lz_bench_lstm(lz_bench *b)
+{
+    return train(b, &lz_training_lstm);
+}
+
+lz_err *lz_bench_gru(lz_bench *b)
+{
+    return train(b, &lz_training_gru);
 }

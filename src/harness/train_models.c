@@ -183,6 +183,41 @@ const lz_training_model lz_training_gpt = { "gpt", 8, LZ_GPT_LENGTH, make_gpt, g
 const lz_training_model lz_training_gpt_long = { "gpt_long", 1,       LZ_GPT_LONG, make_gpt,
                                                  gpt_data,   predict, text_loss };
 
+/* ---- recurrent layers: 128 inputs, width 256, 16 sequences; the batch of the training is their length ----
+ */
+
+enum { SEQUENCES = 16, INPUTS = 128 };
+
+static lz_err *make_recurrent(lz_training *t, lz_rnn_kind kind)
+{
+    lz_nn_recurrent(t->m, "net", kind, INPUTS, width);
+    t->opt = lz_sgd(t->m, .lr = 0.01);
+    return lz_bench_check(t->b);
+}
+
+static lz_err *make_lstm(lz_training *t)
+{
+    return make_recurrent(t, LZ_RNN_LSTM);
+}
+
+static lz_err *make_gru(lz_training *t)
+{
+    return make_recurrent(t, LZ_RNN_GRU);
+}
+
+static lz_err *sequences(lz_training *t)
+{
+    return elements(t, LZ_DIMS(t->batch, SEQUENCES, INPUTS), &t->x);
+}
+
+static lz_tensor *mean_square(const lz_training *t, lz_tensor *h)
+{
+    return lz_mean(t->c, lz_mul_Tensor(t->c, h, h));
+}
+
+const lz_training_model lz_training_lstm = { "lstm", 16, 0, make_lstm, sequences, classify, mean_square };
+const lz_training_model lz_training_gru = { "gru", 16, 0, make_gru, sequences, classify, mean_square };
+
 /* ---- use ---- */
 
 static void drop_data(lz_training *t)

@@ -1,4 +1,4 @@
-/* train_models.h - the three models that the benchmarks train: MLP, LeNet, GPT.
+/* train_models.h - the models that the benchmarks train: MLP, LeNet, GPT, recurrent layers.
  *
  * docs/performance.md describes the models; bench/compare.py has the same models for other systems. A model
  * is made once; its data may be replaced by data of another batch size or length, which makes other graphs
@@ -30,7 +30,8 @@ struct lz_training_model {
     lz_tensor *(*loss)(const lz_training *t, lz_tensor *output);
 };
 
-extern const lz_training_model lz_training_mlp, lz_training_lenet, lz_training_gpt, lz_training_gpt_long;
+extern const lz_training_model lz_training_mlp, lz_training_lenet, lz_training_gpt, lz_training_gpt_long,
+    lz_training_lstm, lz_training_gru;
 
 enum { LZ_GPT_LENGTH = 128, LZ_GPT_LONG = 4096 }; /* of the texts of the suites gpt and gpt_long */
 

@@ -74,6 +74,15 @@ LZ_MUST_USE lz_err *lz_recur(const lz_kernel_call *c);
  * of the first states. */
 LZ_MUST_USE lz_err *lz_recur_backward(const lz_kernel_call *c);
 
+/* A linear recurrence with the weight of a cell, and its gradients (kernel/recurrent.h). in: what is added to
+ * the states [states, rows, width], weight, slopes [gates + states, rows, width], states, batch sizes. out:
+ * for each row state and state before, then memory and memory before; the states. */
+LZ_MUST_USE lz_err *lz_recur_linear(const lz_kernel_call *c);
+/* in: gradients of the rows and of the states, slopes, weight, batch sizes, what is added to the gradients of
+ * the gates [rows, gates * width]. out: gradients of the gates, of what is added to the states, of the
+ * states. */
+LZ_MUST_USE lz_err *lz_recur_linear_backward(const lz_kernel_call *c);
+
 /* Convolution over 1 to 3 dimensions. params: d, stride[d], padding[d], dilation[d], groups. */
 LZ_MUST_USE lz_err *lz_conv(const lz_kernel_call *c);        /* in: x [n, c, ...], w [o, c / groups, ...] */
 LZ_MUST_USE lz_err *lz_conv_input(const lz_kernel_call *c);  /* in: gy, w; out like x */

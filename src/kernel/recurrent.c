@@ -12,11 +12,12 @@ typedef struct recurrence {
     const lz_kernel_call *c;
     lz_cell_kind kind;
     lz_cell_size size;
-    bool f64, backward;
+    bool f64, backward, linear;
     int64_t item;                      /* bytes of an element */
     int64_t rows, batch, width, times; /* rows: of all times; width: of the state */
     int64_t *active, *first;           /* by time: sequences; the row of the first one */
     char *x, *bias, *grad, *saved;     /* dense inputs; saved: NULL in the forward pass */
+    char *slopes, *local;              /* of a linear recurrence, as x and grad */
     char *weight, *product, *own[3];
     int n_own;
     char *state; /* in the result */
@@ -154,6 +155,47 @@ static char *at(const recurrence *r, char *p, int64_t row, int64_t parts)
     return p + row * parts * r->width * r->item;
 }
 
+/* Parts of n rows, and where those of this row are. */
+static void set_parts(const recurrence *r, char *p, int64_t row, int n, void **out)
+{
+    for (int k = 0; k < n; k++)
+        out[k] = at(r, p, k * r->rows + row, 1);
+}
+
+static void linear_row(const recurrence *r, int64_t i)
+{
+    int64_t row = r->first[r->at] + i;
+    int gates = r->size.gates, states = r->size.states;
+    void *slopes[6], *in[4] = { NULL };
+    lz_linear_step s = { .n = r->width,
+                         .gates = gates,
+                         .state = at(r, r->state, i, 1),
+                         .memory = at(r, r->state, r->batch + i, 1) };
+    set_parts(r, r->slopes, row, gates + states, slopes);
+    set_parts(r, r->backward ? r->grad : r->x, row, r->backward ? 2 * states : states, in);
+    memcpy(s.slope, slopes, (size_t)gates * sizeof *slopes);
+    memcpy(s.in, in, sizeof in);
+    s.keep = slopes[gates];
+    s.open = states == 2 ? slopes[gates + 1] : NULL;
+    if (r->backward) {
+        s.gates_in = at(r, r->local, row, gates);
+        s.gates_out = at(r, r->rest, row, gates);
+        set_parts(r, at(r, r->rest, r->rows, gates), row, states, s.out);
+    } else {
+        s.gates_in = at(r, r->product, i, gates);
+        set_parts(r, r->rest, row, 2 * states, s.out);
+    }
+    (r->backward ? r->math->linear_backward : r->math->linear)[states - 1][r->f64](&s);
+}
+
+static lz_err *run_linear_rows(void *user, int64_t begin, int64_t end, int worker)
+{
+    (void)worker;
+    for (int64_t i = begin; i < end; i++)
+        linear_row(user, i);
+    return NULL;
+}
+
 static lz_err *run_rows(void *user, int64_t begin, int64_t end, int worker)
 {
     const recurrence *r = user;
@@ -185,7 +227,7 @@ static lz_err *run_step(recurrence *r)
 {
     enum { GRAIN = 4096 };
     int64_t grain = GRAIN / (r->width * r->size.gates);
-    return lz_pool_for(r->c->pool, r->active[r->at], grain, run_rows, r);
+    return lz_pool_for(r->c->pool, r->active[r->at], grain, r->linear ? run_linear_rows : run_rows, r);
 }
 
 /* All rows of some columns of the product. */
@@ -305,6 +347,49 @@ lz_err *lz_recur_backward(const lz_kernel_call *c)
     recurrence r = { .rows = c->in[0].sizes[0], .backward = true };
     set_up(&r, c, &c->in[1]);
     lz_err *e = backward(&r);
+    close(&r);
+    return e;
+}
+
+/* ---- linear recurrences ---- */
+
+static lz_err *linear_forward(recurrence *r)
+{
+    const lz_kernel_call *c = r->c;
+    LZ_TRY(read_times(r, &c->in[4]));
+    LZ_TRY(read_dense(r, &c->in[0], &r->x));
+    LZ_TRY(read_weight(r, &c->in[1]));
+    LZ_TRY(read_dense(r, &c->in[2], &r->slopes));
+    LZ_TRY(start_state(r, &c->in[3], (int64_t)2 * r->size.states));
+    return run(r);
+}
+
+static lz_err *linear_backward(recurrence *r)
+{
+    const lz_kernel_call *c = r->c;
+    LZ_TRY(read_times(r, &c->in[4]));
+    LZ_TRY(read_dense(r, &c->in[0], &r->grad));
+    LZ_TRY(read_dense(r, &c->in[2], &r->slopes));
+    LZ_TRY(read_weight(r, &c->in[3]));
+    LZ_TRY(read_dense(r, &c->in[5], &r->local));
+    LZ_TRY(start_state(r, &c->in[1], r->size.gates + r->size.states));
+    return run(r);
+}
+
+lz_err *lz_recur_linear(const lz_kernel_call *c)
+{
+    recurrence r = { .rows = c->in[0].sizes[1], .linear = true };
+    set_up(&r, c, &c->in[3]);
+    lz_err *e = linear_forward(&r);
+    close(&r);
+    return e;
+}
+
+lz_err *lz_recur_linear_backward(const lz_kernel_call *c)
+{
+    recurrence r = { .rows = c->in[0].sizes[1], .backward = true, .linear = true };
+    set_up(&r, c, &c->in[1]);
+    lz_err *e = linear_backward(&r);
     close(&r);
     return e;
 }

@@ -148,4 +148,85 @@ static void NAME(gru_backward)(const lz_cell_step *s)
 }
 
 #undef OPEN
+
+/* ---- linear recurrences ---- */
+
+#define SLOPE(g) (((const T *)s->slope[g])[j])
+#define OPEN                                                                                                 \
+    const int64_t n = s->n;                                                                                  \
+    const T *restrict keep = s->keep, *restrict gates = s->gates_in;                                         \
+    T *restrict state = s->state
+
+static void NAME(linear)(const lz_linear_step *s)
+{
+    OPEN;
+    const T *restrict in = s->in[0];
+    T *restrict out = s->out[0], *restrict before = s->out[1];
+    EACH
+    {
+        T sum = in[j] + keep[j] * state[j];
+        for (int g = 0; g < s->gates; g++)
+            sum += SLOPE(g) * gates[g * n + j];
+        before[j] = state[j];
+        out[j] = state[j] = sum;
+    }
+}
+
+static void NAME(linear_memory)(const lz_linear_step *s)
+{
+    OPEN;
+    const T *restrict in = s->in[0], *restrict more = s->in[1], *restrict open = s->open;
+    T *restrict memory = s->memory, *restrict out = s->out[0], *restrict before = s->out[1];
+    T *restrict out_memory = s->out[2], *restrict before_memory = s->out[3];
+    int last = s->gates - 1;
+    EACH
+    {
+        T c = more[j] + keep[j] * memory[j];
+        for (int g = 0; g < last; g++)
+            c += SLOPE(g) * gates[g * n + j];
+        before[j] = state[j];
+        before_memory[j] = memory[j];
+        out_memory[j] = memory[j] = c;
+        out[j] = state[j] = in[j] + SLOPE(last) * gates[last * n + j] + open[j] * c;
+    }
+}
+
+static void NAME(linear_backward)(const lz_linear_step *s)
+{
+    OPEN;
+    const T *restrict grad = s->in[0], *restrict before = s->in[1];
+    T *restrict out = s->out[0], *restrict gates_out = s->gates_out;
+    EACH
+    {
+        T d = grad[j] + state[j];
+        for (int g = 0; g < s->gates; g++)
+            gates_out[g * n + j] = SLOPE(g) * d + gates[g * n + j];
+        out[j] = d;
+        state[j] = keep[j] * d + before[j];
+    }
+}
+
+static void NAME(linear_memory_backward)(const lz_linear_step *s)
+{
+    OPEN;
+    const T *restrict grad = s->in[0], *restrict before = s->in[1], *restrict open = s->open;
+    const T *restrict grad_memory = s->in[2], *restrict before_memory = s->in[3];
+    T *restrict memory = s->memory, *restrict out = s->out[0], *restrict more = s->out[1];
+    T *restrict gates_out = s->gates_out;
+    int last = s->gates - 1;
+    EACH
+    {
+        T d = grad[j] + state[j], c = grad_memory[j] + memory[j] + open[j] * d;
+        for (int g = 0; g < last; g++)
+            gates_out[g * n + j] = SLOPE(g) * c + gates[g * n + j];
+        gates_out[last * n + j] = SLOPE(last) * d + gates[last * n + j];
+        out[j] = d;
+        more[j] = c;
+        state[j] = before[j];
+        memory[j] = keep[j] * c + before_memory[j];
+    }
+}
+
+#undef SLOPE
+#undef OPEN
 #undef EACH

@@ -73,4 +73,7 @@ const lz_cell_math LZ_CELL_TABLE = {
         [LZ_CELL_LSTM] = { lstm_backward_f32, lstm_backward_f64 },
         [LZ_CELL_GRU] = { gru_backward_f32, gru_backward_f64 },
     },
+    .linear = { { linear_f32, linear_f64 }, { linear_memory_f32, linear_memory_f64 } },
+    .linear_backward = { { linear_backward_f32, linear_backward_f64 },
+                         { linear_memory_backward_f32, linear_memory_backward_f64 } },
 };

@@ -73,7 +73,11 @@ typedef enum lz_low_call_op {
                       saved, states (kernels.h); lz_cell_kind, reverse */
     LZ_CALL_RECUR_BACKWARD, /* gradient of output and states, what is saved, weight of the state, batch sizes:
                                gradients of gates and states; the parameters of RECUR */
-    LZ_CALL_SHUFFLE,        /* an i64 key []: a random permutation, i64 [n] */
+    LZ_CALL_RECUR_LINEAR,   /* what is added to the states, weight, slopes, states, batch sizes: states at and
+                               before each row, states (kernel/recurrent.h); the parameters of RECUR */
+    LZ_CALL_RECUR_LINEAR_BACKWARD, /* gradients of these and of the states, slopes, weight, batch sizes, what
+                               is added to gradients of gates: gradients of gates, of inputs, of states */
+    LZ_CALL_SHUFFLE,               /* an i64 key []: a random permutation, i64 [n] */
     LZ_CALL_SUPPRESS,  /* boxes [n, 4] in the order of scores, f64 threshold []: bool, whether to keep each */
     LZ_CALL_ROI_ALIGN, /* images or the gradient of the result, regions, f64 scale []: rows, columns, samples,
                           aligned, whether it is the gradient (kernels.h) */

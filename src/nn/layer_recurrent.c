@@ -1,6 +1,5 @@
 /* Recurrent layers: RNN, LSTM and GRU along sequences, padded or packed. */
 #include "nn/module.h"
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -109,10 +108,9 @@ static lz_tensors first_states(lz_module *m, lz_tensor *x, const lz_rnn_args *ar
 {
     const lz_loc at = m->at;
     const recurrent *o = m->data;
-    lz_tensor *const given[] = { args->h, args->c };
+    lz_tensor *const given[2] = { args->h, args->c };
     const int64_t widths[] = { out_width(o), o->width };
-    int n = cells[o->kind].states;
-    assert(n == 1 || n == 2);
+    int n = cells[o->kind].states == 2 ? 2 : 1;
     for (int i = 0; i < n; i++) {
         room[i] = given[i] ? given[i]
                            : lz_zeros(m->ctx, LZ_INTS(o->o.layers * ways_of(o), batch, widths[i]),

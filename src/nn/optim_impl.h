@@ -55,14 +55,21 @@ typedef struct lz_optim_group_data {
     X(NS_A, ns_coefficients[0])                                                                              \
     X(NS_B, ns_coefficients[1])                                                                              \
     X(NS_C, ns_coefficients[2])                                                                              \
-    X(NS_STEPS, ns_steps)
+    X(NS_STEPS, ns_steps)                                                                                    \
+    X(MAX_ITER, max_iter)                                                                                    \
+    X(MAX_EVAL, max_eval)                                                                                    \
+    X(TOLERANCE_GRAD, tolerance_grad)                                                                        \
+    X(TOLERANCE_CHANGE, tolerance_change)                                                                    \
+    X(HISTORY_SIZE, history_size)
 #define LZ_OPTIM_FLAGS(X)                                                                                    \
     X(NESTEROV, nesterov)                                                                                    \
     X(AMSGRAD, amsgrad)                                                                                      \
     X(CENTERED, centered)                                                                                    \
     X(MAXIMIZE, maximize)                                                                                    \
     X(DECOUPLED, decoupled_weight_decay)                                                                     \
-    X(MATCH_RMS, match_rms_adamw)
+    X(MATCH_RMS, match_rms_adamw)                                                                            \
+    X(SPECTRAL, spectral_unclamped)                                                                          \
+    X(STRONG_WOLFE, strong_wolfe)
 
 enum {
 #define X(bit, field) LZ_OPTION_##bit,
@@ -89,11 +96,12 @@ typedef struct lz_optim_rule {
     const char *(*refuses)(const lz_tensor *p); /* why p cannot be updated, or NULL; may be NULL */
     /* g: the gradient, owned by the scope. s->steps counts this update. */
     void (*update)(lz_ctx *c, lz_loc at, const lz_optim_options *o, lz_optim_param *s, lz_tensor *g);
+    bool by_closure; /* evaluates the loss several times in one step: LBFGS, without `update` */
 } lz_optim_rule;
 
 const lz_optim_rule *lz_optim_rule_of(lz_optim_kind kind);
 extern const lz_optim_rule lz_optim_adadelta, lz_optim_adamax, lz_optim_asgd, lz_optim_nadam, lz_optim_radam,
-    lz_optim_rprop, lz_optim_adafactor, lz_optim_muon;
+    lz_optim_rprop, lz_optim_adafactor, lz_optim_muon, lz_optim_lbfgs;
 
 /* The gradient with sign and weight decay. */
 lz_tensor *lz_optim_decayed(lz_ctx *c, lz_loc at, const lz_optim_options *o, const lz_optim_param *s,
@@ -105,6 +113,7 @@ struct lz_optim {
     lz_arena arena;
     lz_optim_group_data *groups, *last;
     size_t ngroups;
+    struct lz_lbfgs *lbfgs; /* NULL: another rule */
 };
 
 enum { LZ_OPTIM_DIMS = 64 };

@@ -54,11 +54,6 @@ static void adam(lz_ctx *c, lz_loc at, const lz_optim_options *o, lz_optim_param
     lz_addcdiv_(c, s->p, s->state[0], below, .value = LZ_S(-size));
 }
 
-static void adam_update(lz_ctx *c, lz_loc at, const lz_optim_options *o, lz_optim_param *s, lz_tensor *g)
-{
-    adam(c, at, o, s, lz_optim_decayed(c, at, o, s, g));
-}
-
 static void adamw_update(lz_ctx *c, lz_loc at, const lz_optim_options *o, lz_optim_param *s, lz_tensor *g)
 {
     if (o->maximize)
@@ -66,6 +61,14 @@ static void adamw_update(lz_ctx *c, lz_loc at, const lz_optim_options *o, lz_opt
     if (o->weight_decay != 0)
         lz_mul__Scalar(c, s->p, 1 - o->lr * o->weight_decay);
     adam(c, at, o, s, g);
+}
+
+static void adam_update(lz_ctx *c, lz_loc at, const lz_optim_options *o, lz_optim_param *s, lz_tensor *g)
+{
+    if (o->decoupled_weight_decay)
+        adamw_update(c, at, o, s, g);
+    else
+        adam(c, at, o, s, lz_optim_decayed(c, at, o, s, g));
 }
 
 /* ---- RMSprop: the mean of squares, of gradients, and the momentum ---- */
@@ -134,7 +137,7 @@ static const lz_optim_rule sgd = { .name = "SGD",
                                    .needs = sgd_needs,
                                    .update = sgd_update };
 static const lz_optim_rule adam_rule = { .name = "Adam",
-                                         .options = ADAM,
+                                         .options = ADAM | LZ_HAS(DECOUPLED),
                                          .defaults = { .lr = 1e-3, .betas = { 0.9, 0.999 }, .eps = 1e-8 },
                                          .states = ADAM_NAMES,
                                          .needs = adam_needs,
@@ -179,6 +182,7 @@ const lz_optim_rule *lz_optim_rule_of(lz_optim_kind kind)
         [LZ_RPROP] = &lz_optim_rprop,
         [LZ_ADAFACTOR] = &lz_optim_adafactor,
         [LZ_MUON] = &lz_optim_muon,
+        [LZ_LBFGS] = &lz_optim_lbfgs,
     };
     return (unsigned)kind < LZ_OPTIM_KINDS ? rules[kind] : NULL;
 }

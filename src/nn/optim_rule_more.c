@@ -235,7 +235,9 @@ static lz_tensor *orthogonal(lz_ctx *c, lz_loc at, const lz_optim_options *o, lz
 static double muon_rate(const lz_optim_options *o, const lz_tensor *p)
 {
     double rows = (double)lz_tensor_sizes(p).v[0], columns = (double)lz_tensor_sizes(p).v[1];
-    return o->lr * (o->match_rms_adamw ? 0.2 * sqrt(fmax(rows, columns)) : sqrt(fmax(1, rows / columns)));
+    if (o->match_rms_adamw)
+        return o->lr * 0.2 * sqrt(fmax(rows, columns));
+    return o->lr * sqrt(o->spectral_unclamped ? rows / columns : fmax(1, rows / columns));
 }
 
 static void muon_update(lz_ctx *c, lz_loc at, const lz_optim_options *o, lz_optim_param *s, lz_tensor *g)
@@ -310,9 +312,16 @@ const lz_optim_rule lz_optim_muon = { .name = "Muon",
                                       .options = LZ_HAS(LR) | LZ_HAS(WEIGHT_DECAY) | LZ_HAS(MOMENTUM)
                                                  | LZ_HAS(NESTEROV) | LZ_HAS(EPS) | LZ_HAS(NS_A)
                                                  | LZ_HAS(NS_B) | LZ_HAS(NS_C) | LZ_HAS(NS_STEPS)
-                                                 | LZ_HAS(MATCH_RMS),
+                                                 | LZ_HAS(MATCH_RMS) | LZ_HAS(SPECTRAL),
                                       .defaults = { LZ_MUON_DEFAULTS_ },
                                       .states = { "momentum_buffer" },
                                       .needs = first,
                                       .refuses = muon_refuses,
                                       .update = muon_update };
+const lz_optim_rule lz_optim_lbfgs = { .name = "LBFGS",
+                                       .options = LZ_HAS(LR) | LZ_HAS(MAX_ITER) | LZ_HAS(MAX_EVAL)
+                                                  | LZ_HAS(TOLERANCE_GRAD) | LZ_HAS(TOLERANCE_CHANGE)
+                                                  | LZ_HAS(HISTORY_SIZE) | LZ_HAS(STRONG_WOLFE)
+                                                  | LZ_HAS(MAXIMIZE),
+                                       .defaults = { LZ_LBFGS_DEFAULTS_ },
+                                       .by_closure = true };

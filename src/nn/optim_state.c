@@ -5,7 +5,7 @@
 #include "base/vec.h"
 #include "nn/module.h"
 #include "nn/nn_state.h"
-#include "nn/optim_impl.h"
+#include "nn/optim_lbfgs.h"
 
 /* ---- saving ---- */
 
@@ -66,7 +66,7 @@ static lz_err *save(lz_optim *o, const char *prefix, lz_text *name, lz_state *ou
         for (size_t i = 0; i < g->n; i++)
             LZ_TRY(save_param(o, &g->params[i], prefix, name, out));
     }
-    return NULL;
+    return o->lbfgs ? lz_lbfgs_save(o, prefix, name, out) : NULL;
 }
 
 bool lz_optim_state(lz_optim *o, const char *prefix, lz_state *out)
@@ -184,10 +184,41 @@ static lz_err *load_state(lz_optim *o, const place *p, const char *name, lz_tens
     return lz_vec_push(&l->from, t);
 }
 
+/* A vector over all parameters, or a number; neither is there before. */
+static lz_err *load_lbfgs(lz_optim *o, lz_str rest, const char *name, lz_tensor *t, loading *l)
+{
+    bool found;
+    double v = 0;
+    lz_lbfgs_place p;
+    int64_t width = lz_lbfgs_width(o);
+    LZ_TRY(lz_lbfgs_find(o, rest, l->for_good, &found, &p));
+    if (!found)
+        return lz_errf(LZ_ERR_NOT_FOUND, "the state does not fit %s: unexpected '%s'", o->rule->name, name);
+    if (!p.is_tensor) {
+        LZ_TRY(read_number(name, t, &v));
+        if (p.number)
+            *p.number = v;
+        return NULL;
+    }
+    if (lz_tensor_ndim(t) != 1 || lz_tensor_numel(t) != width)
+        return lz_err_because(LZ_REASON_SHAPE, "size mismatch: '%s' must have %lld elements", name,
+                              (long long)width);
+    if (!p.tensor)
+        return NULL;
+    lz_release(*p.tensor);
+    *p.tensor = NULL;
+    LZ_TRY(lz_optim_held(o->ctx, (lz_loc){ 0 }, t, LZ_INTS(width), 0, p.tensor));
+    LZ_TRY(lz_vec_push(&l->to, *p.tensor));
+    return lz_vec_push(&l->from, t);
+}
+
 static lz_err *load_one(lz_optim *o, const char *name, lz_tensor *t, loading *l)
 {
+    static const char lbfgs[] = "lbfgs.";
     place p;
     double v = 0;
+    if (o->lbfgs && !strncmp(name, lbfgs, sizeof lbfgs - 1))
+        return load_lbfgs(o, lz_str_of(name + sizeof lbfgs - 1), name, t, l);
     if (!find_place(o, lz_str_of(name), &p))
         return lz_errf(LZ_ERR_NOT_FOUND, "the state does not fit %s: unexpected '%s'", o->rule->name, name);
     if (p.param && p.which >= 0)
@@ -236,12 +267,16 @@ static lz_err *load_all(lz_optim *o, const char *prefix, lz_named_tensors from, 
 static lz_err *check(lz_optim *o, const char *prefix, lz_named_tensors from)
 {
     LZ_TRY(find_groups(o, prefix, from));
+    if (o->lbfgs)
+        LZ_TRY(lz_lbfgs_check(o, prefix, from));
     return load_all(o, prefix, from, &(loading){ .for_good = false });
 }
 
 static lz_err *load(lz_optim *o, const char *prefix, lz_named_tensors from, loading *l)
 {
     LZ_TRY(check(o, prefix, from));
+    if (o->lbfgs)
+        lz_lbfgs_clear(o->lbfgs);
     LZ_TRY(load_all(o, prefix, from, l));
     return lz_copy_all(o->ctx, l->to.data, l->from.data, l->to.len);
 }

@@ -2,8 +2,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "nn/module.h"
-#include "nn/optim_impl.h"
+#include "nn/optim_lbfgs.h"
 #include <assert.h>
+#include <math.h>
 
 /* ---- making ---- */
 
@@ -21,7 +22,12 @@ lz_optim *lz_optim_create(lz_ctx *c, lz_optim_kind kind)
     lz_arena_init(&o->arena);
     o->ctx = c;
     o->rule = lz_optim_rule_of(kind);
-    return o;
+    o->lbfgs = o->rule->by_closure ? lz_mem_zalloc(1, sizeof *o->lbfgs) : NULL;
+    if (!o->rule->by_closure || o->lbfgs)
+        return o;
+    lz_mem_free(o);
+    lz_fail(c, (lz_loc){ 0 }, LZ_ERR_MEMORY, "");
+    return NULL;
 }
 
 void lz_optim_free(lz_optim *o)
@@ -34,6 +40,9 @@ void lz_optim_free(lz_optim *o)
             for (int k = 0; k < LZ_OPTIM_STATES; k++)
                 lz_release(g->params[i].state[k]);
         }
+    if (o->lbfgs)
+        lz_lbfgs_clear(o->lbfgs);
+    lz_mem_free(o->lbfgs);
     lz_arena_deinit(&o->arena);
     lz_mem_free(o);
 }
@@ -71,7 +80,16 @@ static lz_err *check_options(const lz_optim *o, const lz_optim_options *options)
         return lz_errf(LZ_ERR_ARG, "%s: etas must be below and above 1", o->rule->name);
     if ((o->rule->options & LZ_HAS(NS_STEPS)) && options->ns_steps >= 100)
         return lz_errf(LZ_ERR_ARG, "%s: ns_steps must be below 100", o->rule->name);
-    if (options->nesterov && (options->momentum <= 0 || options->dampening != 0))
+    if (options->match_rms_adamw && options->spectral_unclamped)
+        return lz_errf(LZ_ERR_ARG, "%s: match_rms_adamw and spectral_unclamped exclude each other",
+                       o->rule->name);
+    if (o->rule->by_closure && (options->max_iter < 1 || options->max_iter > 1e9 || options->max_eval > 1e9))
+        return lz_errf(LZ_ERR_ARG, "%s: max_iter must be at least 1, max_iter and max_eval at most 1e9",
+                       o->rule->name);
+    if (options->history_size > 1 << 20)
+        return lz_errf(LZ_ERR_ARG, "%s: history_size must be at most 2^20", o->rule->name);
+    if (options->nesterov && (o->rule->options & LZ_HAS(DAMPENING))
+        && (options->momentum <= 0 || options->dampening != 0))
         return lz_errf(LZ_ERR_ARG, "Nesterov momentum requires a momentum and zero dampening");
     return NULL;
 }
@@ -112,6 +130,9 @@ static lz_err *add_group(lz_optim *o, lz_named_tensors list, const lz_optim_opti
 {
     lz_optim_group_data *g;
     LZ_TRY(check_options(o, options));
+    if (o->rule->by_closure && o->groups)
+        return lz_errf(LZ_ERR_ARG, "%s doesn't support per-parameter options (parameter groups)",
+                       o->rule->name);
     LZ_TRY(check_params(o, list));
     LZ_TRY(lz_arena_new(&o->arena, &g, 1));
     LZ_TRY(lz_arena_new(&o->arena, &g->params, list.n));
@@ -291,6 +312,9 @@ static lz_err *step_group(lz_optim *o, lz_optim_group_data *g, lz_loc at)
 
 static lz_err *step(lz_optim *o, lz_loc at)
 {
+    if (o->rule->by_closure)
+        return lz_errf(LZ_ERR_ARG, "%s computes the loss several times in one step: call lz_optim_step_with",
+                       o->rule->name);
     for (lz_optim_group_data *g = o->groups; g; g = g->next)
         LZ_TRY(check_options(o, &g->o));
     for (lz_optim_group_data *g = o->groups; g; g = g->next)
@@ -310,6 +334,38 @@ bool lz_optim_step_at(lz_optim *o, lz_loc at)
     }
     lz_scope_pop(s);
     lz_optim_zero_grad(o);
+    return lz_nn_report(o->ctx, at, e) && !lz_failed(o->ctx);
+}
+
+/* The loss is read after the update is recorded: both are one graph. */
+static lz_err *step_once(lz_optim *o, lz_loc at, lz_closure *closure, void *user, double *loss)
+{
+    lz_scope *s = lz_scope_push(o->ctx);
+    lz_optim_zero_grad(o);
+    lz_tensor *f = closure(o->ctx, user);
+    bool ok = f && lz_optim_step_at(o, at);
+    *loss = ok ? lz_item(f).re : (double)NAN;
+    lz_scope_pop(s);
+    return ok ? NULL : lz_errf(LZ_ERR_ARG, "%s: the closure gave no loss", o->rule->name);
+}
+
+static lz_err *step_by_closure(lz_optim *o, lz_loc at, lz_closure *closure, void *user, double *loss)
+{
+    for (lz_optim_group_data *g = o->groups; g; g = g->next)
+        LZ_TRY(check_options(o, &g->o));
+    return lz_lbfgs_step(o, at, closure, user, loss);
+}
+
+bool lz_optim_step_with_at(lz_optim *o, lz_loc at, lz_closure *closure, void *user, double *loss)
+{
+    double f = (double)NAN;
+    if (!o || lz_failed(o->ctx))
+        return false;
+    lz_err *e = !closure ? lz_errf(LZ_ERR_ARG, "lz_optim_step_with: the closure must not be NULL")
+                : o->rule->by_closure ? step_by_closure(o, at, closure, user, &f)
+                                      : step_once(o, at, closure, user, &f);
+    if (loss)
+        *loss = f;
     return lz_nn_report(o->ctx, at, e) && !lz_failed(o->ctx);
 }
 

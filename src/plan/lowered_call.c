@@ -349,6 +349,39 @@ static const char *recurrent(const lz_low_proto *p, const lz_low_node *state, bo
     return ok && has_numel(p, state, all) ? NULL : error;
 }
 
+/* inputs [parts, rows, width], state [states, batch, width]. */
+static const char *linear(const lz_low_proto *p, const lz_low_node *state, bool backward)
+{
+    static const char error[] = "inputs, slopes, weights, states and batch sizes of a recurrence do not fit";
+    const int64_t *params = params_of(p);
+    if (params[0] < 0 || params[0] >= LZ_CELLS || state->ndim != 3 || p->in[0]->ndim != 3
+        || p->in[4]->ndim != 1)
+        return error;
+    lz_cell_size size = lz_cell_size_of((lz_cell_kind)params[0]);
+    int64_t width = state->sizes[2], rows = p->in[0]->sizes[1], n = size.gates * width, all, more;
+    lz_dtype d = p->dtype;
+    bool ok = (d == LZ_F32 || d == LZ_F64) && state->numel > 0 && p->in[4]->dtype == LZ_I64
+              && has_sizes(state, d, LZ_INTS(size.states, state->sizes[1], width))
+              && has_sizes(p->in[0], d, LZ_INTS((int64_t)(backward ? 2 : 1) * size.states, rows, width))
+              && has_sizes(p->in[2], d, LZ_INTS(size.gates + size.states, rows, width))
+              && has_sizes(p->in[backward ? 3 : 1], d, LZ_INTS(n, width))
+              && (!backward || has_sizes(p->in[5], d, LZ_INTS(rows, n)));
+    int parts = backward ? size.gates + size.states : 2 * size.states;
+    ok = ok && !__builtin_mul_overflow(rows * width, parts, &more)
+         && !__builtin_add_overflow(more, state->numel, &all);
+    return ok && has_numel(p, state, all) ? NULL : error;
+}
+
+static const char *recur_linear(const lz_low_proto *p)
+{
+    return linear(p, p->in[3], false);
+}
+
+static const char *recur_linear_backward(const lz_low_proto *p)
+{
+    return linear(p, p->in[1], true);
+}
+
 static const char *recur(const lz_low_proto *p)
 {
     return recurrent(p, p->in[3], false);
@@ -442,6 +475,8 @@ static const struct {
     [LZ_CALL_ATTENTION_BACKWARD] = { 7, 3, attention_backward, 1 },
     [LZ_CALL_RECUR] = { 5, 2, recur, 0 },
     [LZ_CALL_RECUR_BACKWARD] = { 5, 2, recur_backward, 0 },
+    [LZ_CALL_RECUR_LINEAR] = { 5, 2, recur_linear, 0 },
+    [LZ_CALL_RECUR_LINEAR_BACKWARD] = { 6, 2, recur_linear_backward, 0 },
     [LZ_CALL_SHUFFLE] = { 1, 0, shuffle, 0 },
     [LZ_CALL_SUPPRESS] = { 2, 0, suppress, 0 },
     [LZ_CALL_ROI_ALIGN] = { 3, 5, roi_align, 0 },

@@ -35,6 +35,8 @@ static const struct {
                                      lz_attention_backward_scratch },
     [LZ_CALL_RECUR] = { "recur", lz_recur, NULL, NULL },
     [LZ_CALL_RECUR_BACKWARD] = { "recur_backward", lz_recur_backward, NULL, NULL },
+    [LZ_CALL_RECUR_LINEAR] = { "recur_linear", lz_recur_linear, NULL, NULL },
+    [LZ_CALL_RECUR_LINEAR_BACKWARD] = { "recur_linear_backward", lz_recur_linear_backward, NULL, NULL },
     [LZ_CALL_SHUFFLE] = { "shuffle", lz_shuffle, NULL, NULL },
     [LZ_CALL_SUPPRESS] = { "suppress", lz_suppress, NULL, NULL },
     [LZ_CALL_ROI_ALIGN] = { "roi_align", lz_roi_align, NULL, NULL },

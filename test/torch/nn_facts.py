@@ -6,8 +6,9 @@
 layers.npz, layers_more.npz
               NAME/x (input), NAME/p/... (state before), NAME/y, NAME/w (y is weighted by it and summed),
               NAME/gx, NAME/g/... (gradients), NAME/b/... (buffers afterwards), NAME/a/... (parameters afterwards)
-optim.npz, optim_more.npz
-              NAME/p (start), NAME/g (a gradient for each step), NAME/s (parameters after each step)
+optim.npz, optim_more.npz, optim_options.npz
+              NAME/p (start), NAME/g (a gradient for each step), NAME/s (parameters after each step);
+              of LBFGS: also NAME/loss (before each step), NAME/evals (calls of the closure, iterations)
 schedules.npz NAME: a rate for each step
 """
 import sys
@@ -502,6 +503,39 @@ def more_optimisers():
     return out
 
 
+def more_options():
+    """Options that came later, and LBFGS: parameters and losses after each step, for a function with a narrow valley."""
+    out = trajectories({
+        "adam_decoupled": (torch.optim.Adam, dict(lr=0.02, weight_decay=0.2, decoupled_weight_decay=True)),
+        "muon_spectral": (torch.optim.Muon, dict(lr=0.05, adjust_lr_fn="spectral_unclamped")),
+    })
+    for name, options in {
+        "lbfgs": dict(lr=0.01, max_iter=6),
+        "lbfgs_wolfe": dict(line_search_fn="strong_wolfe", max_iter=7),
+        "lbfgs_all": dict(lr=0.3, max_iter=5, max_eval=4, tolerance_grad=1e-3, tolerance_change=1e-4, history_size=3, maximize=True),
+        "lbfgs_short": dict(lr=0.8, line_search_fn="strong_wolfe", max_iter=4, max_eval=6, history_size=2, tolerance_change=1e-12),
+        "lbfgs_far": dict(lr=40.0, line_search_fn="strong_wolfe", max_iter=6, max_eval=30),
+    }.items():
+        a, b = nn.Parameter(torch.tensor([-1.2, 1.0, -0.7])), nn.Parameter(torch.tensor([[0.5, 2.0]]))
+        o, seen, losses = torch.optim.LBFGS([a, b], **options), [], []
+        sign = -1 if options.get("maximize") else 1
+
+        def closure():
+            o.zero_grad()
+            x = torch.cat([a, b.flatten()])
+            loss = sign * (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+            loss.backward()
+            return loss
+
+        for _ in range(STEPS):
+            losses.append(float(o.step(closure)))
+            seen.append(np.concatenate([array(a), array(b).ravel()]))
+        out[f"{name}/s"], out[f"{name}/loss"] = np.stack(seen), np.array(losses)
+        state = o.state[a]
+        out[f"{name}/evals"] = np.array([state["func_evals"], state["n_iter"]], dtype=np.float64)
+    return out
+
+
 def trajectories(kinds):
     """The third gradient is missing, and the rate halves after half of the steps."""
     out = Facts()
@@ -585,5 +619,7 @@ if __name__ == "__main__":
     facts.save(sys.argv[1] + "/layers.npz")
     torch.manual_seed(3)
     more_optimisers().save(sys.argv[1] + "/optim_more.npz")
+    torch.manual_seed(5)
+    more_options().save(sys.argv[1] + "/optim_options.npz")
     torch.manual_seed(4)
     more_layers().save(sys.argv[1] + "/layers_more.npz")

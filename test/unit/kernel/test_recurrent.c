@@ -233,6 +233,118 @@ static lz_err *test_cells(void)
     return e;
 }
 
+/* ---- linear recurrences ---- */
+
+typedef struct linear_inputs {
+    double v[2 * ROWS * WIDTH], w[GATES * WIDTH * WIDTH], slopes[6 * ROWS * WIDTH], state[2 * BATCH * WIDTH];
+} linear_inputs;
+
+static void fill_linear(linear_inputs *in)
+{
+    for (size_t i = 0; i < sizeof *in / sizeof(double); i++)
+        ((double *)(void *)in)[i] = number((int64_t)(i * 3 + i / 17)) / 2;
+}
+
+/* One sequence at one row; all gates add to the last state, but for a memory, which all gates but the last
+ * add to. */
+static void linear_row(const setup *s, const linear_inputs *in, int64_t row, double *state, double *out)
+{
+    lz_cell_size size = lz_cell_size_of(s->kind);
+    double gates[GATES * WIDTH] = { 0 }, *memory = state + BATCH * WIDTH;
+    const double *slope = in->slopes + row * WIDTH;
+    for (int i = 0; i < size.gates * WIDTH; i++)
+        for (int k = 0; k < WIDTH; k++)
+            gates[i] += in->w[i * WIDTH + k] * state[k];
+    for (int j = 0; j < WIDTH; j++) {
+        double h = in->v[row * WIDTH + j], c = in->v[(ROWS + row) * WIDTH + j];
+        double kept = slope[size.gates * ROWS * WIDTH + j];
+        for (int g = 0; g < size.gates; g++)
+            *(size.states == 2 && g < size.gates - 1 ? &c : &h) +=
+                slope[g * ROWS * WIDTH + j] * gates[g * WIDTH + j];
+        out[(ROWS + row) * WIDTH + j] = state[j];
+        if (size.states == 2) {
+            out[(3 * ROWS + row) * WIDTH + j] = memory[j];
+            out[(2 * ROWS + row) * WIDTH + j] = memory[j] = c + kept * memory[j];
+            h += slope[(size.gates + 1) * ROWS * WIDTH + j] * memory[j];
+        } else {
+            h += kept * state[j];
+        }
+        out[row * WIDTH + j] = h;
+    }
+    memcpy(state, out + row * WIDTH, WIDTH * sizeof *state);
+}
+
+/* out: the rows of all results, then the states. */
+static void run_linear_slowly(const setup *s, const linear_inputs *in, double *out)
+{
+    lz_cell_size size = lz_cell_size_of(s->kind);
+    double *state = out + 2 * size.states * ROWS * WIDTH, all[2 * BATCH * WIDTH];
+    memcpy(all, in->state, sizeof all);
+    for (int i = 0; i < TIMES; i++) {
+        int64_t t = s->reverse ? TIMES - 1 - i : i, first = 0;
+        for (int64_t k = 0; k < t; k++)
+            first += numbers[k];
+        for (int64_t b = 0; b < numbers[t]; b++)
+            linear_row(s, in, first + b, all + b * WIDTH, out);
+    }
+    memcpy(state, all, (size_t)size.states * BATCH * WIDTH * sizeof *all);
+}
+
+static double product(const double *a, const double *b, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+/* The second call is the transpose of the first: both give the same product with given numbers. */
+static lz_err *check_linear(const setup *s)
+{
+    static double want[MOST], got[MOST], back[MOST], given[MOST], none[GATES * ROWS * WIDTH];
+    static array a[5];
+    lz_cell_size size = lz_cell_size_of(s->kind);
+    int64_t n = size.gates * WIDTH, rows = 2 * size.states * ROWS * WIDTH,
+            states = size.states * BATCH * WIDTH;
+    const int64_t weight[] = { n, WIDTH }, of_states[] = { size.states, BATCH, WIDTH }, gates[] = { ROWS, n };
+    const int64_t inputs[] = { size.states, ROWS, WIDTH }, results[] = { 2 * size.states, ROWS, WIDTH };
+    const int64_t slopes[] = { size.gates + size.states, ROWS, WIDTH };
+    double tolerance = s->f64 ? 1e-12 : 1e-4;
+    linear_inputs in;
+    fill_linear(&in);
+    for (int i = 0; i < MOST; i++)
+        given[i] = number(i + 7);
+    lz_kernel_call c = { .in = { operand(s, &a[0], in.v, 3, inputs, 2), operand(s, &a[1], in.w, 2, weight, 1),
+                                 operand(s, &a[2], in.slopes, 3, slopes, 1),
+                                 operand(s, &a[3], in.state, 3, of_states, 2) } };
+    LZ_TRY(call(s, &c, lz_recur_linear, rows + states, got));
+    run_linear_slowly(s, &in, want);
+    for (int64_t i = 0; i < rows + states; i++)
+        assert_true(fabs(got[i] - want[i]) < tolerance * (1 + fabs(want[i])));
+    c = (lz_kernel_call){
+        .in = { operand(s, &a[0], given, 3, results, 1), operand(s, &a[1], given + rows, 3, of_states, 1),
+                operand(s, &a[2], in.slopes, 3, slopes, 1), operand(s, &a[3], in.w, 2, weight, 1) }
+    };
+    c.in[5] = operand(s, &a[4], none, 2, gates, 2);
+    LZ_TRY(call(s, &c, lz_recur_linear_backward, (size.gates + size.states) * ROWS * WIDTH + states, back));
+    const double *of_v = back + ROWS * n, *of_state = of_v + rows / 2;
+    double forth = product(want, given, rows + states);
+    double and_back = product(in.v, of_v, rows / 2) + product(in.state, of_state, states);
+    assert_true(fabs(forth - and_back) < tolerance * (1 + fabs(forth)));
+    return NULL;
+}
+
+static lz_err *test_linear(void)
+{
+    lz_pool *two;
+    LZ_TRY(lz_pool_create(2, &two));
+    lz_err *e = NULL;
+    for (int k = 0; !e && k < LZ_CELLS * 8; k++)
+        e = check_linear(&(setup){ (lz_cell_kind)(k / 8), k & 1, k & 2, k & 4 ? two : NULL });
+    lz_pool_destroy(two);
+    return e;
+}
+
 /* More sequences than before, another batch, rows that do not add up. */
 static lz_err *test_numbers(void)
 {
@@ -261,6 +373,6 @@ static lz_err *test_numbers(void)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { LZ_TEST(test_cells), LZ_TEST(test_numbers) };
+    const struct CMUnitTest tests[] = { LZ_TEST(test_cells), LZ_TEST(test_linear), LZ_TEST(test_numbers) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,7 +103,8 @@ static void move_file(const run *from, const run *to)
 static void check_resume(void (*move_run)(const run *from, const run *to))
 {
     for (int kind = 0; kind < LZ_OPTIM_KINDS; kind++) {
-        if (kind == LZ_MUON) /* takes no vectors, which the layers of this run have */
+        /* Muon takes no vectors, which the layers of this run have; test_lbfgs has LBFGS */
+        if (kind == LZ_MUON || kind == LZ_LBFGS)
             continue;
         float whole[STEPS], parts[STEPS];
         run a = begin((lz_optim_kind)kind, 5), b = begin((lz_optim_kind)kind, 5);
