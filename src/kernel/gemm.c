@@ -389,6 +389,7 @@ static void sum_columns(const run *r, const tile *t, const strip *y)
 static void unshift(const tile *t)
 {
     const uint32_t *sums = (const void *)t->sums;
+    assert(sums); /* room_sums */
     for (int64_t i = 0; i < t->mi; i++) {
         uint32_t *row = (uint32_t *)(void *)t->out + i * t->oi;
         for (int64_t j = 0; j < t->nj; j++)
