@@ -714,7 +714,11 @@ class Maker:
             except REFUSALS:
                 pass
         shape = list(first.shape) if first is not None else [2]
-        return [self.input([0] if self.rng.random() < .5 else shape, "float") for _ in range(min(count, LIVE))]
+        return [self.out([0] if self.rng.random() < .5 else shape) for _ in range(min(count, LIVE))]
+
+    def out(self, sizes):
+        """A new variable for an argument out: indices are integers, and some results are bools."""
+        return self.input(sizes, self.rng.choice(["float", "float", "float", "int", "int", "bool"]))
 
     def fitted(self, op, a, v, spec, t):
         """The argument v of a recorded call, whose first tensor was `spec`, made to fit tensor t."""
@@ -777,7 +781,8 @@ class Maker:
                 args.append({"TL": self.outs(op, args, first)})
             elif v == "out":
                 i = self.pick(lambda t: first is not None and t.shape == first.shape) if r.random() < .6 else None
-                args.append({"T": i if i is not None else self.input([0] if r.random() < .3 else list(first.shape) if first is not None else [2], "float")})
+                sizes = [0] if r.random() < .3 else list(first.shape) if first is not None else [2]
+                args.append({"T": i if i is not None else self.out(sizes)})
             elif isinstance(v, dict) and "T" in v:
                 args.append({"T": chosen[v["T"]]})
             elif isinstance(v, dict) and "TL" in v:
