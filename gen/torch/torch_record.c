@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_BYTES = 1 << 28, MOST_RECORDS = 64 };
+enum { MOST_BYTES = 1 << 28, MOST_RECORDS = 64, FOLDER_MOST = 4096 };
 
 struct lzg_record {
     lz_arena arena;
@@ -97,12 +97,11 @@ static void print_program(lz_text *out)
 
 static lz_err *print_key(lz_str command, lz_text *out)
 {
-    char *folder = getcwd(NULL, 0);
-    if (!folder)
-        return lz_errf(LZ_ERR_IO, "the working folder has no path");
+    char folder[FOLDER_MOST];
+    if (!getcwd(folder, sizeof folder))
+        return lz_errf(LZ_ERR_IO, "the working folder has no path, or a long one");
     print_program(out);
     lz_text_printf(out, "%s\n%.*s", folder, LZ_FMT(command));
-    free(folder);
     return lz_text_check(out);
 }
 

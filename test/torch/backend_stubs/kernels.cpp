@@ -1,5 +1,5 @@
 // The kernels of backend.yaml; their declarations come from `lazuli gen torch-backend-stubs`.
-#include "PrivateUse1NativeFunctions.h"
+#include <PrivateUse1NativeFunctions.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/ops/_copy_from.h>
 #include <ATen/ops/empty_like.h>

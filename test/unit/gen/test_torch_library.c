@@ -21,6 +21,27 @@ static bool exists(const char *folder, const char *name)
     return access(path, F_OK) == 0;
 }
 
+static lz_err *test_aten(void)
+{
+    char folder[4096];
+    lzg_torch_report report;
+    const char *const generate[] = { "headers", NULL };
+    lzg_torch_options o = { .source_path = TREE "/rules",
+                            .install_dir = fresh(folder),
+                            .aoti_install_dir = folder,
+                            .generate = generate };
+    LZ_TRY(lzg_torch(&o, &report));
+    assert_int_equal(report.files, 26);
+    assert_int_equal(report.written, 26);
+    assert_true(exists(folder, "Functions.h") && exists(folder, "core/enum_tag.h"));
+    assert_false(exists(folder, "RegisterSchema.cpp"));
+    LZ_TRY(lzg_torch(&o, &report));
+    assert_int_equal(report.files, 26);
+    assert_int_equal(report.written, 0);
+    o.source_path = "/nowhere";
+    return lz_check_err(lzg_torch(&o, &report), LZ_ERR_NOT_FOUND, "/nowhere/native/tags.yaml");
+}
+
 static lz_err *test_autograd(void)
 {
     char folder[4096];
@@ -63,6 +84,12 @@ static lz_err *test_lazy(void)
 
 /* Each run once: both read and compute much, and test_python and others make every allocation of theirs fail.
  */
+static void run_aten(void **state)
+{
+    (void)state;
+    assert_null(test_aten());
+}
+
 static void run_autograd(void **state)
 {
     (void)state;
@@ -78,6 +105,7 @@ static void run_lazy(void **state)
 int main(void)
 {
     setenv("LAZULI_CACHE", "off", 1);
-    const struct CMUnitTest tests[] = { cmocka_unit_test(run_autograd), cmocka_unit_test(run_lazy) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(run_aten), cmocka_unit_test(run_autograd),
+                                        cmocka_unit_test(run_lazy) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
