@@ -351,8 +351,8 @@ static lz_err *give_results(lz_ctx *c, const lz_op_row *op, const lz_inferred *x
     return NULL;
 }
 
-/* The formula of an operator that returns a list knows the list's length: where(condition). That of a view records
- * views. */
+/* The formula of an operator that returns a list knows the list's length: where(condition). That of a view
+ * records views. */
 static bool gives_list(const lz_op_row *op)
 {
     bool list = false;
