@@ -352,12 +352,12 @@ static void judge(problem *p, count *c, int what, lz_err *e, verdict *v, lz_text
     why->len = 0;
 }
 
-/* Operators that only the formulas of lstm.input, gru.input, ... and _upsample_*_aa call, which have cases,
- * and grid_sampler_2d under a name that takes f32 only. */
+/* Operators that only the formulas of lstm.input, gru.input, ..., einsum, roi_align and _upsample_*_aa call,
+ * which have cases, and grid_sampler_2d under a name that takes f32 only. */
 static bool is_part(const char *name)
 {
-    static const char *const starts[] = { "_recurrent", "_packed_rows", "_resize_aa",
-                                          "_grid_sampler_2d_cpu" };
+    static const char *const starts[] = { "_recurrent",           "_packed_rows", "_resize_aa",
+                                          "_grid_sampler_2d_cpu", "_einsum_pair", "_roi_pool" };
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
         if (lz_str_starts(lz_str_of(name), lz_str_of(starts[i])))
             return true;
@@ -365,11 +365,16 @@ static bool is_part(const char *name)
 }
 
 /* Gradients of rounding, which are no slopes, of operators that take scales in f32 only; recorded cases of
- * the operators for the gradients compare them. */
+ * the operators for the gradients compare them. That of ctc_loss is for probabilities that add up to 1, which
+ * a step would change: recorded_gradients compares it. */
 static bool has_no_slope(const char *name)
 {
     return is_part(name) || !strcmp(name, "_amp_update_scale") /* a choice by an f32 flag */
            || lz_str_starts(lz_str_of(name), LZ_STR("_fake_quantize_learnable_"))
+           || lz_str_starts(lz_str_of(name), LZ_STR("_ctc"))
+           || lz_str_starts(lz_str_of(name), LZ_STR("ctc_loss"))
+           || lz_str_starts(lz_str_of(name), LZ_STR("_fused_moving_avg"))
+           || !strcmp(name, "_observe_and_quantize") || !strcmp(name, "_range_to_grid")
            || !strcmp(name, "fake_quantize_per_channel_affine")
            || !strcmp(name, "fake_quantize_per_channel_affine_cachemask");
 }

@@ -311,6 +311,9 @@ static lz_err *give_results(const parts *p, const lz_op_row *op, const lz_low_va
         } else if (op->returns[i].type->kind == LZ_KIND_TENSOR) {
             out[i] = lz_value_tensor(NULL);
             LZ_TRY(give_tensor(p->r, op, &results[i], &out[i].tensor));
+        } else if (op->returns[i].type->kind == LZ_KIND_INT && results[i].kind == LZ_LOW_VALUE_NUMBER
+                   && !results[i].node) {
+            out[i] = lz_value_integer(results[i].number.i); /* of an operator that returns tensors, too */
         } else {
             return lz_errf(LZ_ERR_UNSUPPORTED, "%s: the result is a number, which cannot have a gradient",
                            op->name);

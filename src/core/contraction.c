@@ -204,7 +204,7 @@ static lz_err *read_output(planning *p, size_t from)
 
 /* ---- numbers for labels ---- */
 
-static void number_operand(planning *p, uint8_t *numbers, operand *x)
+static void number_operand(planning *p, const uint8_t *numbers, operand *x)
 {
     for (int i = 0; i < x->n; i++) {
         p->raw[numbers[x->label[i]]] = x->label[i];

@@ -53,8 +53,10 @@ static lz_err *usual_ints(const argument *a, lz_value *out)
     const lz_conform_variant *v = a->v;
     const char *name = a->row->name;
     int64_t *room = a->m->ints[a->i], size = a->row->type->size;
-    bool sizes = names(name, "size") || names(name, "shape"), dims = !strcmp(name, "dims");
-    int64_t n = sizes || dims ? v->n : size > 0 && size <= LZ_CONFORM_INTS ? size : 1;
+    bool sizes = names(name, "size") || names(name, "shape"),
+         dims = !strcmp(name, "dims") || names(name, "layout");
+    bool strides = size <= 0 && a->i > 0 && !strcmp(name, "stride") && !strcmp((a->row - 1)->name, "size");
+    int64_t n = sizes || dims || strides ? v->n : size > 0 && size <= LZ_CONFORM_INTS ? size : 1;
     for (int64_t i = 0; i < n; i++)
         room[i] = sizes && i < v->n && !names(name, "kernel") ? v->sizes[i]
                   : dims                                      ? v->n - 1 - i
@@ -131,6 +133,10 @@ enum { TENSORS_TRIED = 3 };
 
 #define CHOICES(array) .n = sizeof(array) / sizeof *(array), .values = (array)
 
+/* As many as usual_tensors makes. */
+static const lz_scalar two_numbers[] = { { .kind = LZ_SCALAR_FLOAT, .re = 0.5 },
+                                         { .kind = LZ_SCALAR_FLOAT, .re = 2 } };
+
 /* By kind: the usual argument without a default, and the choices. Each is made by a function or is a
  * constant. */
 static const struct {
@@ -149,6 +155,8 @@ static const struct {
     [LZ_KIND_DTYPE] = { .usual = VALUE(DTYPE, dtype, LZ_F32), CHOICES(dtypes) },
     [LZ_KIND_INTS] = { .make = usual_ints, .other = other_ints, CHOICES(lists) },
     [LZ_KIND_TENSORS] = { .make = usual_tensors },
+    [LZ_KIND_SCALARS] = { .usual = VALUE(SCALARS, scalars, { two_numbers, 2 }) },
+    [LZ_KIND_MEMORY_FORMAT] = { .usual = VALUE(MEMORY_FORMAT, memory_format, LZ_CONTIGUOUS) },
 };
 
 size_t lz_conform_choices(const lz_arg_row *arg)

@@ -176,7 +176,9 @@ static lz_err *sequences(const alignment *a, int64_t begin, int64_t end, void (*
 {
     double *room = lz_mem_alloc((size_t)(2 * a->states + a->classes) * sizeof *room);
     sequence q = { .a = a, .now = room, .next = room + a->states, .sums = room + 2 * a->states };
-    lz_err *e = room ? NULL : lz_err_oom();
+    lz_err *e = NULL;
+    if (!room)
+        return lz_err_oom();
     for (int64_t n = begin; !e && n < end; n++) {
         e = open_sequence(a, n, &q);
         if (!e)

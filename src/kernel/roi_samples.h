@@ -80,8 +80,9 @@ static void NAME(bin)(const pooling *p, const NAME(region) * r, int64_t row, int
     int64_t size = p->height * p->width, step = p->rows * p->cols;
     for (int64_t i = 0; i < r->grid_h * r->grid_w; i++) {
         NAME(sample) s;
-        T y = r->top + (T)row * r->bin_h + ((T)(i / r->grid_w) + (T)0.5) * r->bin_h / (T)r->grid_h;
-        T x = r->left + (T)col * r->bin_w + ((T)(i % r->grid_w) + (T)0.5) * r->bin_w / (T)r->grid_w;
+        int64_t down = i / r->grid_w, along = i % r->grid_w;
+        T y = r->top + (T)row * r->bin_h + ((T)down + (T)0.5) * r->bin_h / (T)r->grid_h;
+        T x = r->left + (T)col * r->bin_w + ((T)along + (T)0.5) * r->bin_w / (T)r->grid_w;
         if (!NAME(sample_at)(p, y, x, &s))
             continue;
         for (int64_t c = begin; c < end; c++) {

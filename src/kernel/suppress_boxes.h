@@ -5,6 +5,7 @@ typedef struct NAME(sides) {
     T *x1, *y1, *x2, *y2, *area;
 } NAME(sides);
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the arrays lie in it */
 static NAME(sides) NAME(read_boxes)(const lz_strided *boxes, T *room)
 {
     int64_t n = boxes->sizes[0], row = boxes->strides[0], col = boxes->strides[1];

@@ -352,8 +352,8 @@ static lz_err *give_results(lz_ctx *c, const lz_op_row *op, const lz_inferred *x
     return NULL;
 }
 
-/* The formula of an operator that returns a list knows the list's length: where(condition). That of a view records
- * views. */
+/* The formula of an operator that returns a list knows the list's length: where(condition). That of a view
+ * records views. */
 static bool gives_list(const lz_op_row *op)
 {
     bool list = false;
@@ -393,8 +393,10 @@ static lz_err *record_plain(lz_ctx *c, const lz_op_row *op, const lz_value *in, 
         LZ_TRY(lz_record_pack(c, op, in, ok));
         if (!*ok)
             return NULL;
-        if (lz_record_is_by_formula(op, in))
+        if (lz_record_is_by_formula(op, in)) {
+            lz_ctx_count(c, LZ_COUNT_OPS + (size_t)(op - lz_op_table));
             return lz_recorder_formula(c, op, c->at, in, out);
+        }
         LZ_TRY(lz_record_infer(c, in, &x));
     }
     if (x->dynamic)

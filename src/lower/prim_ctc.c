@@ -6,7 +6,10 @@ static lz_err *take(const lz_low_value *args, size_t n, const lz_low_node **in)
 {
     for (size_t i = 0; i < n; i++)
         in[i] = args[i].node;
-    if (in[0]->ndim == 3 && in[1]->ndim == 2)
+    bool ok = in[0]->ndim == 3 && in[1]->ndim == 2 && (args[0].dtype == LZ_F32 || args[0].dtype == LZ_F64);
+    for (size_t i = 1; ok && i < 4; i++)
+        ok = args[i].dtype == LZ_I64 && in[i]->ndim > 0 && in[i]->sizes[0] == in[0]->sizes[1];
+    if (ok)
         return NULL;
     return lz_err_because(LZ_REASON_SHAPE,
                           "CTC takes probabilities [times, batch, classes] and targets [batch, most]");

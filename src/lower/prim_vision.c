@@ -15,6 +15,17 @@ lz_err *lz_lower__suppress(lz_lower *b, const lz_low_value *args, lz_low_value *
     return NULL;
 }
 
+/* Data of four dimensions, and regions of five numbers, of one dtype. */
+static lz_err *check_regions(const lz_low_value *data, const lz_low_value *rois)
+{
+    bool ok = (data->dtype == LZ_F32 || data->dtype == LZ_F64) && rois->dtype == data->dtype
+              && lz_low_value_ndim(data) == 4 && lz_low_value_ndim(rois) == 2 && rois->node->sizes[1] == 5;
+    return ok ? NULL
+              : lz_err_because(
+                  LZ_REASON_SHAPE,
+                  "regions of images are float32 or float64: data of 4 dimensions, and rois [k, 5]");
+}
+
 /* values: spatial_scale, rows, cols, sampling_ratio, aligned. sizes: of the result. */
 static lz_err *pool(lz_lower *b, const lz_low_value *data, const lz_low_value *rois,
                     const lz_low_value *const values[5], bool backward, lz_ints sizes, lz_low_value *out)
@@ -43,8 +54,12 @@ lz_err *lz_lower__roi_pool(lz_lower *b, const lz_low_value *args, lz_low_value *
 {
     const lz_low_value *const values[5] = { &args[2], &args[3], &args[4], &args[5], &args[6] };
     int64_t rows, cols;
+    LZ_TRY(check_regions(&args[0], &args[1]));
     LZ_TRY(lz_low_value_get_int(&args[3], &rows));
     LZ_TRY(lz_low_value_get_int(&args[4], &cols));
+    if (rows <= 0 || cols <= 0 || !args[0].node->numel)
+        return lz_err_because(LZ_REASON_SHAPE,
+                              "regions are pooled from images with elements to a positive size");
     return pool(b, &args[0], &args[1], values, false,
                 LZ_INTS(args[1].node->sizes[0], args[0].node->sizes[1], rows, cols), &results[0]);
 }
@@ -54,6 +69,14 @@ lz_err *lz_lower__roi_pool_backward(lz_lower *b, const lz_low_value *args, lz_lo
 {
     const lz_low_value *const values[5] = { &args[2], &args[3], &args[4], &args[6], &args[7] };
     lz_ints sizes;
+    LZ_TRY(check_regions(&args[0], &args[1]));
     LZ_TRY(lz_low_value_get_ints(b, &args[5], &sizes));
+    int64_t rows, cols;
+    LZ_TRY(lz_low_value_get_int(&args[3], &rows));
+    LZ_TRY(lz_low_value_get_int(&args[4], &cols));
+    const lz_ints bins = LZ_INTS(args[1].node->sizes[0], sizes.n == 4 ? sizes.v[1] : -1, rows, cols);
+    if (!lz_shape_eq(lz_low_value_sizes(&args[0]), bins) || rows <= 0 || cols <= 0 || sizes.v[0] < 0
+        || sizes.v[2] <= 0 || sizes.v[3] <= 0)
+        return lz_err_because(LZ_REASON_SHAPE, "the gradient of pooled regions does not fit rois and size");
     return pool(b, &args[0], &args[1], values, true, sizes, &results[0]);
 }

@@ -132,10 +132,10 @@ static lz_err *test_layout_fields(void)
         { V "  memory: may_copy, maycopy",
           "f:2:21: memory is may_copy, may_share, may_return, row_major, overlap" },
         { V "  memory: may_share", "may_share is for results that the schema does not mark" },
-        { V "  memory: overlap",
-          "overlap, no_write, apart, no_cast, fills, own_dtype and copies are for operators that write" },
-        { V "  memory: apart",
-          "overlap, no_write, apart, no_cast, fills, own_dtype and copies are for operators that write" },
+        { V "  memory: overlap", "overlap, no_write, apart, no_cast, fills, own_dtype, copies and resizes "
+                                 "are for operators that write" },
+        { V "  memory: apart", "overlap, no_write, apart, no_cast, fills, own_dtype, copies and resizes are "
+                               "for operators that write" },
         { V "  memory: cast_out", "cast_out and alone are for operators with an out argument" },
         { F "  memory: may_share", NULL },
         { F "  memory: may_copy", "may_copy and row_major are for results that the schema marks as views" },
