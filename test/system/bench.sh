@@ -70,7 +70,7 @@ refuse() {
     fi
     case $said in *"$word"*) ;; *) fail "'$*' is refused with '$said'" ;; esac
 }
-refuse 'record, sync, fused' nothing
+refuse 'record, sync, calls' nothing
 refuse --n record --n 0
 refuse --n record --n -3
 refuse --n record --n
