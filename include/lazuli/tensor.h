@@ -244,6 +244,14 @@ typedef struct lz_compiled lz_compiled;
 LZ_API lz_compiled *lz_extract(lz_ctx *c, lz_tensor *const *in, size_t n, lz_tensor *const *out, size_t nout);
 /* x NULL, the result of an lz_extract that failed: does nothing, and out gets NULL. */
 LZ_API bool lz_compiled_run(lz_compiled *x, lz_tensor *const *in, size_t n, lz_tensor **out, size_t nout);
+/* Fixes the memory of a compiled graph on `cpu`: from the third run on, a run calls no allocator. The graph
+ * keeps the memory of its intermediate values and of its latest outputs. Outputs are still new tensors: an
+ * output that the program holds is never overwritten. Once the program has released it, a later run uses
+ * its memory again; so a program that keeps more than the outputs of two runs makes further runs allocate,
+ * as do inputs that are pending or not row-major, and kernels whose machine code is made meanwhile
+ * (LAZULI_JIT). Fails if the graph writes to an input, if sizes depend on the elements of tensors, or on
+ * another backend; the graph then still runs as before. A second call does nothing. */
+LZ_API bool lz_compiled_fix(lz_compiled *x);
 LZ_API void lz_compiled_free(lz_compiled *x);
 
 #ifdef __cplusplus

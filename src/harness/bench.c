@@ -11,6 +11,8 @@ typedef struct row {
 static const row rows[] = {
     { { "record", "chains of operators, with inference and release", false, false }, lz_bench_record },
     { { "sync", "a graph of 1,000 small operators that was compiled before", false, false }, lz_bench_sync },
+    { { "calls", "a call of a compiled graph, with fixed memory and without", false, false },
+      lz_bench_calls },
     { { "fused", "gelu_tanh(a*b+c)*sigmoid(d) of n elements", false, false }, lz_bench_fused },
     { { "softmax", "softmax of n rows of 1,024", false, false }, lz_bench_softmax },
     { { "layernorm", "layer_norm of n rows of 1,024", false, false }, lz_bench_layernorm },

@@ -27,7 +27,7 @@ typedef lz_err *lz_bench_suite_fn(lz_bench *b);
 lz_bench_suite_fn lz_bench_record, lz_bench_sync, lz_bench_fused, lz_bench_softmax, lz_bench_layernorm,
     lz_bench_sum0, lz_bench_sum1, lz_bench_matmul, lz_bench_start, lz_bench_shapes, lz_bench_compile,
     lz_bench_mlp, lz_bench_lenet, lz_bench_gpt, lz_bench_gpt_long, lz_bench_lstm, lz_bench_gru, lz_bench_ops,
-    lz_bench_plan, lz_bench_million, lz_bench_linalg, lz_bench_varying, lz_bench_adam;
+    lz_bench_plan, lz_bench_million, lz_bench_linalg, lz_bench_varying, lz_bench_adam, lz_bench_calls;
 
 /* Adds the suite's name and the number of threads, and reports the figure. system NULL: this library. */
 void lz_bench_report(const lz_bench *b, lz_bench_figure f);

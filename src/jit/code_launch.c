@@ -356,7 +356,7 @@ static lz_err *make_tables(job *j)
         return lz_err_oom();
     for (int k = 0; k < j->n_used; k++)
         bytes += table_size(c, j->used[k]);
-    j->tables = lz_mem_alloc(bytes);
+    j->tables = lz_temporary_take(bytes, LZ_MEM_ALIGN);
     if (!j->tables)
         return lz_err_oom();
     char *next = j->tables;
@@ -418,7 +418,7 @@ static lz_err *make_scratch(job *j, int threads, bool shared)
     each = each / LINE * LINE;
     if (each <= ROOM)
         return NULL;
-    if (!lz_size_mul(each, (size_t)threads, &all) || !(j->extra = lz_mem_alloc_aligned(all, LINE)))
+    if (!lz_size_mul(each, (size_t)threads, &all) || !(j->extra = lz_temporary_take(all, LINE)))
         return lz_err_oom();
     j->extra_each = each;
     return NULL;
@@ -582,13 +582,13 @@ static lz_err *run_shared(job *j, lz_pool *pool)
     const lz_native_split *c = j->cut;
     int64_t block = lz_reduce_block(true, c->vectors.total);
     int64_t blocks = (c->vectors.total + block - 1) / block;
-    j->totals = lz_mem_alloc_aligned((size_t)(blocks * j->code->needs.totals), LINE);
+    j->totals = lz_temporary_take((size_t)(blocks * j->code->needs.totals), LINE);
     if (!j->totals)
         return lz_err_oom();
     lz_err *e = NULL;
     for (j->first = 0; !e && j->first < c->around.total; j->first++)
         e = share_row(j, blocks, CHUNK_WORK / block, pool);
-    lz_mem_free(j->totals);
+    lz_temporary_give(j->totals);
     return e;
 }
 
@@ -647,7 +647,7 @@ lz_err *lz_native_run(const lz_native_loaded *c, const lz_native_split *cut, lz_
     job j;
     start_job(&j, c, cut);
     lz_err *e = run(&j, pool);
-    lz_mem_free(j.extra);
-    lz_mem_free(j.tables);
+    lz_temporary_give(j.extra);
+    lz_temporary_give(j.tables);
     return e;
 }

@@ -157,10 +157,10 @@ int64_t lz_attention_valid(const lz_attention *a, const lz_attention_tile *t, in
 lz_err *lz_attention_run(lz_attention *a, int64_t tasks, lz_range_fn *fn, void *user)
 {
     int threads = lz_pool_threads(a->c->pool);
-    if (!a->scratch && !(a->scratch = lz_mem_alloc_aligned((size_t)threads * a->room, ALIGN)))
+    if (!a->scratch && !(a->scratch = lz_temporary_take((size_t)threads * a->room, ALIGN)))
         return lz_err_oom();
     lz_err *e = lz_pool_for(a->c->pool, tasks, 1, fn, user);
     if (a->scratch != a->c->scratch)
-        lz_mem_free(a->scratch);
+        lz_temporary_give(a->scratch);
     return e;
 }

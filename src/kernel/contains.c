@@ -84,7 +84,7 @@ static lz_err *fill(set *s)
     size_t entries = 16, size;
     for (s->shift = 60; entries < 2 * (size_t)count; s->shift--)
         entries *= 2;
-    if (!lz_size_mul(entries, sizeof *s->table, &size) || !(s->table = lz_mem_alloc(size)))
+    if (!lz_size_mul(entries, sizeof *s->table, &size) || !(s->table = lz_temporary_take(size, LZ_MEM_ALIGN)))
         return lz_err_oom();
     memset(s->table, 0xff, size);
     for (int64_t i = 0, n; i < count; i += n) {
@@ -105,6 +105,6 @@ lz_err *lz_contains(const lz_kernel_call *c)
     s.nan = UINT64_MAX >> (64 - 8 * lz_dtype_size(d));
     LZ_TRY(fill(&s));
     lz_err *e = lz_pool_for(c->pool, lz_strided_count(&c->in[0], c->in[0].ndim), 8192, look_up, &s);
-    lz_mem_free(s.table);
+    lz_temporary_give(s.table);
     return e;
 }

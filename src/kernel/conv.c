@@ -289,7 +289,7 @@ static lz_err *dense(const lz_strided *s, lz_dtype compute, char **copy, const c
     *out = s->data;
     if (n == 0 || (s->dtype == compute && is_dense(s)))
         return NULL;
-    *copy = lz_mem_alloc_aligned((size_t)n * to, 64);
+    *copy = lz_temporary_take((size_t)n * to, 64);
     if (!*copy)
         return lz_err_oom();
     *out = *copy;
@@ -373,8 +373,8 @@ static lz_err *run(conv *c, lz_gemm *g, lz_conv_kind kind, const char **first, c
         *c->call->by = lz_blas_name(done ? LZ_BLAS_ONEDNN : LZ_BLAS_OWN);
     if (!e && !done)
         e = lz_gemm_run(g, c->call->pool);
-    lz_mem_free(copies[0]);
-    lz_mem_free(copies[1]);
+    lz_temporary_give(copies[0]);
+    lz_temporary_give(copies[1]);
     return e;
 }
 

@@ -414,14 +414,14 @@ static lz_err *run_with_room(job *j, lz_pool *pool)
         j->each += e->reorder[role] && !(role == W && weight) ? round_up(e->size[role]) : 0;
     size_t workers = (size_t)lz_pool_threads(pool) * j->each, laid = weight ? round_up(e->size[W]) : 0;
     size_t sums = gradient ? (size_t)((j->parts - 1) * j->part[W]) * sizeof(float) : 0;
-    char *room = lz_mem_alloc_aligned(workers + laid + sums, ALIGN);
+    char *room = lz_temporary_take(workers + laid + sums, ALIGN);
     if (!room)
         return lz_err_oom();
     j->room = room;
     j->laid_w = weight ? room + workers : NULL;
     j->sums = sums ? (float *)(void *)(room + workers + laid) : NULL;
     lz_err *err = run(j, pool);
-    lz_mem_free(room);
+    lz_temporary_give(room);
     return err;
 }
 

@@ -49,12 +49,12 @@ lz_err *lz_count_numbers(const lz_kernel_call *c)
     int64_t parts = k.bins < PART && k.n / PART < threads ? k.n / PART : k.bins < PART ? threads : 1;
     parts = parts > 1 ? parts : 1;
     k.part = (k.n + parts - 1) / parts;
-    if (parts > 1 && !(k.own = lz_mem_zalloc((size_t)((parts - 1) * k.bins) + 1, sizeof *k.own)))
+    if (parts > 1 && !(k.own = lz_temporary_zeroed((size_t)((parts - 1) * k.bins) + 1, sizeof *k.own)))
         return lz_err_oom();
     lz_err *e = lz_pool_for(c->pool, parts, 1, count_parts, &k);
     for (int64_t p = 1; !e && p < parts; p++)
         for (int64_t i = 0; i < k.bins; i++)
             out[i] += k.own[(p - 1) * k.bins + i];
-    lz_mem_free(k.own);
+    lz_temporary_give(k.own);
     return e;
 }

@@ -174,7 +174,7 @@ static void backward(sequence *q)
 
 static lz_err *sequences(const alignment *a, int64_t begin, int64_t end, void (*run)(sequence *q))
 {
-    double *room = lz_mem_alloc((size_t)(2 * a->states + a->classes) * sizeof *room);
+    double *room = lz_temporary_take((size_t)(2 * a->states + a->classes) * sizeof *room, LZ_MEM_ALIGN);
     sequence q = { .a = a, .now = room, .next = room + a->states, .sums = room + 2 * a->states };
     lz_err *e = NULL;
     if (!room)
@@ -184,7 +184,7 @@ static lz_err *sequences(const alignment *a, int64_t begin, int64_t end, void (*
         if (!e)
             run(&q);
     }
-    lz_mem_free(room);
+    lz_temporary_give(room);
     return e;
 }
 

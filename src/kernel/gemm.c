@@ -493,12 +493,12 @@ static lz_err *run_with(const lz_gemm *g, const lz_gemm_width *w, lz_pool *pool)
     lz_bands_init(&bands, g->after, g->after_user, g->batch, g->m, r.tile_m, r.tiles_n, threads);
     r.bands = &bands;
     r.scratch = g->scratch;
-    if (!r.scratch && r.room && !(r.scratch = lz_mem_alloc_aligned((size_t)threads * r.room, ALIGN)))
+    if (!r.scratch && r.room && !(r.scratch = lz_temporary_take((size_t)threads * r.room, ALIGN)))
         return lz_err_oom();
     lz_err *e = lz_pool_for(threads > 1 ? pool : NULL, r.tiles, 1, do_tiles, &r);
     e = e ? e : lz_bands_finish(&bands);
     if (r.scratch != g->scratch)
-        lz_mem_free(r.scratch);
+        lz_temporary_give(r.scratch);
     return e;
 }
 

@@ -245,11 +245,11 @@ static lz_err *run_all(batch *b)
     lay_out(b);
     if (!lz_size_mul(threads, b->places.size, &size))
         return lz_err_oom();
-    b->room = lz_mem_alloc_aligned(size + 64, 64);
+    b->room = lz_temporary_take(size + 64, 64);
     if (!b->room)
         return lz_err_oom();
     lz_err *e = lz_pool_for(b->c->pool, b->call.batch, grain(b), run_some, b);
-    lz_mem_free(b->room);
+    lz_temporary_give(b->room);
     return e ? e : report(b);
 }
 

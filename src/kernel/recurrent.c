@@ -58,7 +58,7 @@ static lz_err *read_dense(recurrence *r, const lz_strided *s, char **out)
     *out = s->data;
     if (is_dense(s))
         return NULL;
-    char *own = lz_mem_zalloc((size_t)n + 1, (size_t)lz_dtype_size(s->dtype));
+    char *own = lz_temporary_zeroed((size_t)n + 1, (size_t)lz_dtype_size(s->dtype));
     if (!own)
         return lz_err_oom();
     copy(s, n, own);
@@ -78,7 +78,7 @@ static lz_err *read_weight(recurrence *r, const lz_strided *s)
     r->n = r->backward ? r->width : gates;
     r->k = r->backward ? gates : r->width;
     r->panels = (r->n + r->wide - 1) / r->wide;
-    r->weight = lz_mem_zalloc((size_t)(r->panels * r->wide * r->k) + 1, (size_t)r->item);
+    r->weight = lz_temporary_zeroed((size_t)(r->panels * r->wide * r->k) + 1, (size_t)r->item);
     if (!r->weight)
         return lz_err_oom();
     for (int64_t p = 0; p < r->panels; p++) {
@@ -94,7 +94,7 @@ static lz_err *read_times(recurrence *r, const lz_strided *s)
 {
     int64_t sum = 0, last = r->batch;
     r->times = s->sizes[0];
-    r->active = lz_mem_zalloc((size_t)r->times * 2 + 1, sizeof *r->active);
+    r->active = lz_temporary_zeroed((size_t)r->times * 2 + 1, sizeof *r->active);
     if (!r->active)
         return lz_err_oom();
     r->first = r->active + r->times;
@@ -142,10 +142,10 @@ static void set_up(recurrence *r, const lz_kernel_call *c, const lz_strided *sta
 static void close(recurrence *r)
 {
     for (int i = 0; i < r->n_own; i++)
-        lz_mem_free(r->own[i]);
-    lz_mem_free(r->weight);
-    lz_mem_free(r->product);
-    lz_mem_free(r->active);
+        lz_temporary_give(r->own[i]);
+    lz_temporary_give(r->weight);
+    lz_temporary_give(r->product);
+    lz_temporary_give(r->active);
 }
 
 /* ---- steps ---- */
@@ -307,7 +307,7 @@ static lz_err *start_state(recurrence *r, const lz_strided *s, int64_t parts)
     r->rest = r->c->out.data;
     r->state = at(r, r->rest, r->rows, parts);
     copy(s, r->size.states * r->batch * r->width, r->state);
-    r->product = lz_mem_zalloc((size_t)(r->batch * r->width * r->size.gates) + 1, (size_t)r->item);
+    r->product = lz_temporary_zeroed((size_t)(r->batch * r->width * r->size.gates) + 1, (size_t)r->item);
     return r->product ? NULL : lz_err_oom();
 }
 

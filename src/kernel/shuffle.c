@@ -164,13 +164,14 @@ lz_err *lz_shuffle(const lz_kernel_call *c)
         s.bits++;
     s.parts = (s.n + PART - 1) / PART;
     size_t n = (size_t)s.n, bins = ((size_t)s.parts << s.bits) + (UINT64_C(1) << s.bits) + 1;
-    char *room = lz_mem_alloc(bins * sizeof *s.bins + n * (sizeof *s.numbers + sizeof *s.digits));
+    char *room =
+        lz_temporary_take(bins * sizeof *s.bins + n * (sizeof *s.numbers + sizeof *s.digits), LZ_MEM_ALIGN);
     if (!room)
         return lz_err_oom();
     s.bins = (int64_t *)(void *)room;
     s.numbers = (uint32_t *)(void *)(s.bins + bins);
     s.digits = (uint16_t *)(void *)(s.numbers + n);
     lz_err *e = shuffle(&s, c->pool);
-    lz_mem_free(room);
+    lz_temporary_give(room);
     return e;
 }

@@ -61,12 +61,12 @@ static lz_err *run_rows(rows *r, size_t room)
     r->size = (room * sizeof(uint64_t) + 63) / 64 * 64;
     if (!lz_size_mul(threads, r->size, &size))
         return lz_err_oom();
-    r->room = lz_mem_alloc(size);
+    r->room = lz_temporary_take(size, LZ_MEM_ALIGN);
     if (!r->room)
         return lz_err_oom();
     lz_err *e =
         r->inside ? each_row(r, 0, count, 0) : lz_pool_for(r->c->pool, count, 1 + 4096 / r->n, each_row, r);
-    lz_mem_free(r->room);
+    lz_temporary_give(r->room);
     return e;
 }
 

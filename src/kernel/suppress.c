@@ -21,7 +21,7 @@ lz_err *lz_suppress(const lz_kernel_call *c)
     const lz_strided *boxes = &c->in[0];
     assert(boxes->ndim == 2 && boxes->sizes[1] == 4 && c->out.dtype == LZ_BOOL);
     int64_t n = boxes->sizes[0];
-    void *room = lz_mem_alloc((size_t)n * 5 * sizeof(double) + 1);
+    void *room = lz_temporary_take((size_t)n * 5 * sizeof(double), LZ_MEM_ALIGN);
     if (!room)
         return lz_err_oom();
     memset(c->out.data, 1, (size_t)n);
@@ -30,6 +30,6 @@ lz_err *lz_suppress(const lz_kernel_call *c)
         suppress_f32(boxes, most, room, c->out.data);
     else
         suppress_f64(boxes, most, room, c->out.data);
-    lz_mem_free(room);
+    lz_temporary_give(room);
     return NULL;
 }

@@ -20,6 +20,11 @@ static atomic_int_fast64_t last_id;
 const char lz_lost_in_fork[] =
     "the value was being computed when the process was forked; only the parent process gets it";
 
+static int64_t next_id(void)
+{
+    return atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
+}
+
 lz_err *lz_data_create(const lz_backend *b, lz_device d, lz_data_type t, lz_data **out)
 {
     lz_backend_device real;
@@ -36,7 +41,7 @@ lz_err *lz_data_create(const lz_backend *b, lz_device d, lz_data_type t, lz_data
     x->generation = lz_fork_count();
     x->device = d;
     x->real = real;
-    x->id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
+    x->id = next_id();
     x->type = (lz_data_type){ t.dtype, { sizes, t.sizes.n } };
     *out = x;
     return NULL;
@@ -115,6 +120,17 @@ void lz_data_release(lz_data *d)
 bool lz_data_is_sole(const lz_data *d)
 {
     return atomic_load_explicit(&d->count, memory_order_acquire) == 1;
+}
+
+void *lz_data_renew(lz_data *d)
+{
+    void *payload = d->payload;
+    assert(lz_data_state_of(d) == LZ_DATA_FULL);
+    d->payload = NULL;
+    d->generation = lz_fork_count();
+    d->id = next_id();
+    atomic_store(&d->state, LZ_DATA_EMPTY);
+    return payload;
 }
 
 lz_data_state lz_data_state_of(const lz_data *d)

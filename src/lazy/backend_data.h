@@ -35,6 +35,8 @@ LZ_MUST_USE lz_err *lz_data_upload(const lz_backend *b, lz_device d, const lz_ho
 lz_data *lz_data_retain(lz_data *d);
 void lz_data_release(lz_data *d);
 bool lz_data_is_sole(const lz_data *d); /* the caller has the only count */
+/* Makes a full handle that nobody else reads empty again, with another id. Returns the former payload. */
+void *lz_data_renew(lz_data *d);
 
 /* One of the two is called once, by the thread that computes the data; wakes all waiting threads. */
 void lz_data_fill(lz_data *d, void *payload);

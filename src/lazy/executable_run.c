@@ -33,7 +33,7 @@ static lz_err *run_stage(const lz_stage *s, const lz_executable_call *c, size_t 
 static lz_err *run_part(const lz_executable *p, const lz_executable_call *c, size_t *failed)
 {
     const lz_stage *s = &p->stages[0];
-    lz_argument *own = lz_mem_zalloc(s->nsources + 1, sizeof *own);
+    lz_argument *own = lz_temporary_zeroed(s->nsources + 1, sizeof *own);
     if (!own)
         return lz_err_oom();
     for (size_t i = 0; i < s->nsources; i++)
@@ -41,7 +41,7 @@ static lz_err *run_part(const lz_executable *p, const lz_executable_call *c, siz
     lz_executable_call part = *c;
     part.args = own;
     lz_err *e = run_stage(s, &part, failed);
-    lz_mem_free(own);
+    lz_temporary_give(own);
     return e;
 }
 

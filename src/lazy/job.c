@@ -19,7 +19,7 @@ lz_err *lz_job_create(lz_runtime *r, lz_executable *p, lz_job_sizes n, lz_job **
     size_t size = sizeof(lz_job) + args * sizeof(lz_argument) + n.leaves * sizeof(lz_data *)
                   + n.results * (sizeof(lz_data *) + sizeof(void *)) + n.nodes * sizeof(lz_loc)
                   + (size_t)7 * 16;
-    lz_job *j = lz_mem_alloc(size);
+    lz_job *j = lz_temporary_take(size, LZ_MEM_ALIGN);
     if (!j)
         return lz_err_oom();
     char *at = (char *)j;
@@ -63,7 +63,7 @@ void lz_job_release(lz_job *j)
         return;
     drop_references(j);
     lz_err_free(j->error);
-    lz_mem_free(j);
+    lz_temporary_give(j);
 }
 
 /* ---- running ---- */

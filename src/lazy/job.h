@@ -31,7 +31,8 @@ typedef struct lz_job_sizes {
     uint32_t nodes, leaves, numbers, results;
 } lz_job_sizes;
 
-/* Allocates the arrays, zeroed; one count is the caller's. The job retains the executable. */
+/* Allocates the arrays, zeroed; one count is the caller's. The job retains the executable. A job that is made
+ * in a workspace lies in it. */
 LZ_MUST_USE lz_err *lz_job_create(lz_runtime *r, lz_executable *p, lz_job_sizes n, lz_job **out);
 lz_job *lz_job_retain(lz_job *j);
 void lz_job_release(lz_job *j); /* NULL does nothing */

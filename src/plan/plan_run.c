@@ -66,7 +66,7 @@ static lz_err *take_output(runner *r, size_t i)
 static lz_err *take_scratch(runner *r)
 {
     size_t bytes = (size_t)lz_pool_threads(r->args->threads) * r->p->scratch;
-    r->scratch = lz_mem_alloc_aligned(bytes, LZ_BUFFER_ALIGN);
+    r->scratch = lz_temporary_take(bytes, LZ_BUFFER_ALIGN);
     return r->scratch ? NULL : lz_err_oom();
 }
 
@@ -300,7 +300,7 @@ static lz_err *run_in(const lz_plan *p, const lz_run_args *args, char *room, lz_
     for (size_t i = 0; i < p->n_buffers; i++)
         lz_buffer_release(r.own[i]);
     lz_buffer_release(r.temp);
-    lz_mem_free(r.scratch);
+    lz_temporary_give(r.scratch);
     return e;
 }
 
@@ -317,7 +317,7 @@ lz_err *lz_plan_run(const lz_plan *p, const lz_run_args *args, lz_buffer **outpu
     _Alignas(LZ_MEM_ALIGN) char few[FEW];
     size_t bytes = room_of(p);
     LZ_TRY(lz_guards_check(p->guards, args->scalars, args->failed));
-    char *room = bytes <= FEW ? few : lz_mem_alloc(bytes);
+    char *room = bytes <= FEW ? few : lz_temporary_take(bytes, LZ_MEM_ALIGN);
     if (!room)
         return lz_err_oom();
     lz_span span = lz_span_begin();
@@ -326,6 +326,6 @@ lz_err *lz_plan_run(const lz_plan *p, const lz_run_args *args, lz_buffer **outpu
     lz_err *e = run_in(p, args, room, outputs);
     lz_span_end(&span, &note);
     if (room != few)
-        lz_mem_free(room);
+        lz_temporary_give(room);
     return e;
 }

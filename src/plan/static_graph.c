@@ -205,7 +205,7 @@ lz_err *lz_static_graph_run(const lz_static_graph *x, const lz_static_graph_run_
     runner r = { .x = x, .args = args };
     size_t places = x->places.len + 1, scalars = x->n_inputs + 1, made = x->most_out + 1;
     size_t bytes = places * sizeof *r.inputs + scalars * sizeof *r.scalars + made * sizeof(lz_buffer *);
-    char *room = bytes <= FEW ? few : lz_mem_alloc(bytes);
+    char *room = bytes <= FEW ? few : lz_temporary_take(bytes, LZ_MEM_ALIGN);
     if (!room)
         return lz_err_oom();
     r.inputs = (void *)room;
@@ -214,6 +214,6 @@ lz_err *lz_static_graph_run(const lz_static_graph *x, const lz_static_graph_run_
     memset(r.inputs, 0, places * sizeof *r.inputs);
     lz_err *e = run(&r, out);
     if (room != few)
-        lz_mem_free(room);
+        lz_temporary_give(room);
     return e;
 }

@@ -274,6 +274,15 @@ static void raise_to(atomic_size_t *most, size_t n)
         ;
 }
 
+static size_t count_results(const lz_execution *x)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < x->n_results; i++)
+        n += x->results[i] != NULL;
+    return n;
+}
+
+/* Runs of a graph with a workspace get the data of earlier results as placeholders. */
 static lz_err *execute_computation(void *self, void *computation, const lz_execution *x)
 {
     backend *b = self;
@@ -282,15 +291,28 @@ static lz_err *execute_computation(void *self, void *computation, const lz_execu
     lz_ts_env env;
     LZ_TRY(lz_ts_device_exists(x->device));
     LZ_TRY(get_env(b, x->device, x->threads, &env));
-    size_t held = lz_buffer_pool_stats(env.memory).live;
+    env.memory = lz_workspace_memory(env.memory);
+    env.again = lz_workspace_is_entered();
+    size_t held = lz_buffer_pool_stats(env.memory).live, given = env.again ? count_results(x) : 0;
     lz_err *e = lz_ts_execute(computation, &env, x, &f);
     atomic_fetch_add_explicit(&b->launches, (int_fast64_t)f.launches, memory_order_relaxed);
     atomic_store_explicit(&b->planned, f.planned, memory_order_relaxed);
     if (f.planned)
         raise_to(&b->predicted, held + f.planned);
-    LZ_TRY(e);
-    atomic_fetch_add(&b->users, x->n_results);
-    return NULL;
+    atomic_fetch_add(&b->users, e && !env.again ? 0 : count_results(x));
+    for (size_t i = 0; i < given; i++)
+        backend_unuse(b);
+    return e;
+}
+
+bool lz_ts_is_backend(const lz_backend *b)
+{
+    return b->execute_computation == execute_computation;
+}
+
+const lz_static_graph *lz_ts_static_graph(const void *computation)
+{
+    return ((const lz_ts_computation *)computation)->static_graph;
 }
 
 static const char *get_computation_backend_text(void *self, void *computation)

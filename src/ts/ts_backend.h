@@ -13,4 +13,10 @@ enum { LZ_TS_CPU = 0, LZ_TS_CUDA = 1 }; /* PyTorch's numbers */
 /* The constant table of "cpu", as the entry function of a shared object would return it. */
 const lz_backend *lz_ts_backend(uint32_t host_abi);
 
+struct lz_static_graph;
+/* Whether b runs computations of this backend itself. */
+bool lz_ts_is_backend(const lz_backend *b);
+/* What runs a computation of this backend; NULL: sizes of the graph depend on elements. */
+const struct lz_static_graph *lz_ts_static_graph(const void *computation);
+
 #endif

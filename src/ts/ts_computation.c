@@ -177,20 +177,33 @@ static void drop_results(const lz_ts_computation *c, const lz_execution *x)
 
 /* Makes the results before the run, without buffers: after donated inputs have been overwritten, nothing may
  * fail. */
-static lz_err *make_results(const lz_ts_computation *c, const lz_execution *x)
+static lz_err *make_results(const lz_ts_computation *c, const lz_execution *x, bool again)
 {
     lz_err *e = NULL;
-    for (size_t i = 0; i < c->n_outputs; i++)
+    for (size_t i = 0; !again && i < c->n_outputs; i++)
         x->results[i] = NULL;
     for (size_t i = 0; !e && i < c->n_outputs; i++) {
         lz_static_graph_output o = lz_static_graph_output_get(c->static_graph, i);
-        lz_ts_data *d = NULL;
-        e = lz_ts_data_create(NULL, (lz_data_type){ o.dtype, o.sizes }, x->device, &d);
+        lz_ts_data *d = x->results[i];
+        if (!d)
+            e = lz_ts_data_create(NULL, (lz_data_type){ o.dtype, o.sizes }, x->device, &d);
         x->results[i] = d;
     }
     if (e)
         drop_results(c, x);
     return e;
+}
+
+/* Gives the buffers of an earlier run's results back before the run, so that it can use them again. */
+static void empty_results(const lz_ts_computation *c, const lz_execution *x)
+{
+    for (size_t i = 0; i < c->n_outputs; i++) {
+        lz_ts_data *d = x->results[i];
+        if (!d)
+            continue;
+        lz_buffer_release(d->buffer);
+        d->buffer = NULL;
+    }
 }
 
 static void name_failed(const lz_ts_computation *c, const lz_ssa_node *failed, size_t *place)
@@ -240,7 +253,8 @@ static lz_err *run_static(const lz_ts_computation *c, const lz_ts_env *env, cons
                                      .planned = &figures->planned };
     for (size_t i = 0; i < c->n_inputs; i++)
         LZ_TRY(take_argument(c, x, i, &args[i]));
-    LZ_TRY(make_results(c, x));
+    LZ_TRY(make_results(c, x, env->again));
+    empty_results(c, x);
     lz_err *e = lz_static_graph_run(c->static_graph, &run, buffers);
     for (size_t i = 0; e && i < c->n_inputs; i++)
         args[i].donate = false;
@@ -264,11 +278,11 @@ static lz_err *execute_static(const lz_ts_computation *c, const lz_ts_env *env, 
     if (c->n_inputs <= FEW && c->n_outputs <= FEW)
         return run_static(c, env, x, few, few_buffers, figures);
     lz_static_graph_arg *args =
-        lz_mem_alloc(c->n_inputs * sizeof *args + c->n_outputs * sizeof(lz_buffer *) + sizeof *args);
+        lz_temporary_zeroed(1, c->n_inputs * sizeof *args + c->n_outputs * sizeof(lz_buffer *));
     if (!args)
         return lz_err_oom();
     lz_err *e = run_static(c, env, x, args, (lz_buffer **)(args + c->n_inputs), figures);
-    lz_mem_free(args);
+    lz_temporary_give(args);
     return e;
 }
 
@@ -346,6 +360,8 @@ lz_err *lz_ts_execute(lz_ts_computation *c, const lz_ts_env *env, const lz_execu
     bool busy = !atomic_exchange(&c->ran, true) && lz_pool_threads(env->threads) >= lz_cpu_count();
     if (busy)
         lz_native_codes_pause();
+    if (env->again && !c->static_graph)
+        drop_results(c, x);
     lz_err *e = c->static_graph ? execute_static(c, env, x, out) : execute_values(c, env, x);
     if (busy)
         lz_native_codes_resume();

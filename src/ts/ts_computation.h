@@ -41,6 +41,7 @@ typedef struct lz_ts_computation {
 typedef struct lz_ts_env {
     lz_buffer_pool *memory;
     lz_pool *threads;
+    bool again; /* on entry each result is data of an earlier run, to be filled anew, or NULL */
 } lz_ts_env;
 
 /* Statistics of a run. */

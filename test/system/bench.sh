@@ -22,7 +22,7 @@ run() {
 
 command=$1
 names=$("$command" bench | awk '{ print $1 }')
-for suite in record sync fused softmax layernorm sum0 sum1 matmul linalg ops start shapes compile mlp lenet gpt; do
+for suite in record sync calls fused softmax layernorm sum0 sum1 matmul linalg ops start shapes compile mlp lenet gpt; do
     printf '%s\n' "$names" | grep -qx "$suite" || fail "$suite is not listed"
 done
 for suite in $names; do
@@ -70,7 +70,7 @@ refuse() {
     fi
     case $said in *"$word"*) ;; *) fail "'$*' is refused with '$said'" ;; esac
 }
-refuse 'record, sync, fused' nothing
+refuse 'record, sync, calls' nothing
 refuse --n record --n 0
 refuse --n record --n -3
 refuse --n record --n
