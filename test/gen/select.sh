@@ -85,11 +85,11 @@ closed used
 has used any any_dim any_dims atan cosh
 lacks used tan acos asin any_out softplus
 
-# A selection by base name, and several selections.
-printf 'operators:\n  aten::any: {}\n' >base.yaml
+# A selection by base name, and several selections. A view brings its copying form and its inverse, which lazy tensors record.
+printf 'operators:\n  aten::any: {}\n  aten::slice: {}\n' >base.yaml
 "$gen" emit "$@" --out both --select base.yaml --select ops.yaml >/dev/null
 closed both
-has both any any_dim any_dims any_out softplus relu_
+has both any any_dim any_dims any_out softplus relu_ slice_Tensor slice_copy_Tensor slice_scatter
 
 # The same twice; all operators are no selection.
 "$gen" emit "$@" --out both --select base.yaml --select ops.yaml | grep -q '; 0 written' || fail 'a second run writes'
