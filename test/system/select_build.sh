@@ -28,9 +28,11 @@ whole=$(graph whole "$dir/dumped.ir")
 sed 's/aten::dot(%p0, %p0)/aten::special_erfcx(%p0)/; s/ Float/ Tensor/; s/Tensor([0-9, ]*)/Tensor/' "$dir/dumped.ir" >"$dir/other.ir"
 graph whole "$dir/other.ir" >/dev/null || fail 'the whole library does not run the other graph'
 
+"$dir/whole" gradients >"$dir/gradients" || fail "the whole library gives no gradients: $(cat "$dir/gradients")"
+
 large=$(stat -Lc %s "$build/liblazuli.so")
 
-# build PERCENT FILES TARGET...: the library of these operators is smaller than that share of the whole one. The graph gives the
+# build PERCENT FILES TARGET...: the library of these operators is smaller than that share of the whole one. The graph and its gradients are the
 # same, and an operator that nothing needs is refused.
 build() {
     most=$1 files=$2
@@ -43,6 +45,7 @@ build() {
     selected=$(graph selected "$dir/dumped.ir")
     [ "$whole" = "$selected" ] || fail "$files: the graph gives $selected, and with the whole library $whole"
     "$dir/selected" dump | diff "$dir/dumped.ir" -
+    "$dir/selected" gradients | diff "$dir/gradients" -
 
     said=$("$dir/selected" call special_erfcx) && fail "$files: special_erfcx was not refused"
     case $said in

@@ -1,6 +1,7 @@
 /* A program for system/select_build, built against the whole library and against selected operators.
  *
  *     selected_program dump                prints the graph of a lazy computation
+ *     selected_program gradients           prints the first and the second gradient of that computation
  *     selected_program run FILE VALUE...   runs such a graph
  *     selected_program call NAME           calls an operator on one tensor */
 #include <lazuli/lazuli.h>
@@ -17,20 +18,37 @@ static int report(lz_err *e)
 
 static lz_tensor *input(lz_ctx *c)
 {
-    static const float data[] = { -1, 2, -3, 4 };
+    static const float data[] = { -0.5F, 0.25F, -0.75F, 1 };
     return lz_from_memory(c, LZ_F32, LZ_DIMS(4), data);
+}
+
+static lz_tensor *compute(lz_ctx *c, lz_tensor *x)
+{
+    return lz_call(c, "softplus", LZ_V(lz_call(c, "dot", LZ_V(x), LZ_V(x)).tensor)).tensor;
 }
 
 static int dump(lz_ctx *c)
 {
     char *text = NULL;
-    lz_tensor *x = input(c);
-    lz_tensor *y = lz_call(c, "softplus", LZ_V(lz_call(c, "dot", LZ_V(x), LZ_V(x)).tensor)).tensor;
+    lz_tensor *y = compute(c, input(c));
     lz_err *e = lz_dump(c, &y, 1, LZ_DUMP_BACKEND, &text);
     if (!e)
         fputs(text, stdout);
     lz_text_free(text);
     return report(e);
+}
+
+static int gradients(lz_ctx *c)
+{
+    lz_tensor *x = input(c), *first = NULL, *second = NULL;
+    lz_set_requires_grad(x, true);
+    lz_grad(c, LZ_TENSORS(compute(c, x)), LZ_TENSORS(x), &first, .create_graph = true);
+    puts(lz_print(first));
+    lz_grad(c, LZ_TENSORS(lz_call(c, "dot", LZ_V(first), LZ_V(first)).tensor), LZ_TENSORS(x), &second);
+    puts(lz_print(second));
+    if (lz_failed(c))
+        puts(lz_message(c));
+    return lz_failed(c) ? 1 : 0;
 }
 
 static lz_err *read_graph(const char *path, lz_graph **out)
@@ -90,6 +108,8 @@ int main(int argc, char **argv)
     int status = 2;
     if (argc == 2 && !strcmp(argv[1], "dump"))
         status = dump(c);
+    else if (argc == 2 && !strcmp(argv[1], "gradients"))
+        status = gradients(c);
     else if (argc > 2 && argc < 11 && !strcmp(argv[1], "run"))
         status = run(argv[2], argv + 3, (size_t)argc - 3);
     else if (argc == 3 && !strcmp(argv[1], "call"))
