@@ -7,10 +7,16 @@ DESTDIR ?=
 SECONDS ?= 60
 PYTHON ?= python3
 SEED ?= 1
+OPS ?=
 VIEW_PROGRAMS ?= 5000
 PRESETS = release debug asan tsan fuzz
 CONFIGURE = cmake --preset $(1) -DLZ_WERROR=$(WERROR) -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
 BUILD = $(call CONFIGURE,$(1)) && cmake --build --preset $(1)
+# With OPS=FILE... the library of these operators, in a folder of its own.
+FOLDER = $(if $(OPS),build/selective,build)
+empty :=
+SELECTED = $(subst $(empty) ,;,$(abspath $(OPS)))
+SELECTIVE = $(call CONFIGURE,release -B $(FOLDER) "-DLZ_OPS=$(SELECTED)") && cmake --build $(FOLDER)
 CTEST = ctest --preset $(1)
 
 .PHONY: all setup build test check test-torch fuzz-torch demo bench lint reference $(filter-out release,$(PRESETS)) install clean help
@@ -23,8 +29,8 @@ help:
 setup: ## install the missing packages
 	@tools/setup.sh
 
-build: setup ## the release build: build/lazuli, build/liblazuli.so
-	@$(call BUILD,release)
+build: setup ## the release build: build/lazuli, build/liblazuli.so; OPS=FILE...: build/selective/liblazuli.so, with these operators only
+	@$(if $(OPS),$(SELECTIVE),$(call BUILD,release))
 
 demo: setup ## the main job; builds only what it runs
 	@$(call BUILD,release) --target lazuli_cli run_graph lazy digits
@@ -70,8 +76,8 @@ bench: build ## measure; prints ratios
 reference: build ## docs/operators.md, made of ops/*.yaml
 	@tools/reference.sh build/lazuli >build/operators.md && mv build/operators.md docs/operators.md
 
-install: build ## into PREFIX=/usr/local, below DESTDIR
-	@DESTDIR=$(DESTDIR) cmake --install build --prefix $(PREFIX)
+install: build ## into PREFIX=/usr/local, below DESTDIR; with OPS=FILE... the library of these operators
+	@DESTDIR=$(DESTDIR) cmake --install $(FOLDER) --prefix $(PREFIX)
 
 clean: ## remove build/
 	rm -rf build

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "gen/emit/emit.h"
+#include "gen/emit/selection.h"
 #include "gen/formula/formula_diff.h"
 #include <malloc.h>
 #include <stdio.h>
@@ -107,6 +108,11 @@ static const option options[] = {
       AT(backend), set_text },
     { "--headers", "FILE", "a header whose names operators may not have; may be given again", EMIT | WHY,
       AT(headers), add_path },
+    { "--select", "FILE",
+      "write only the operators of this selection, and those that they need; may be given again", EMIT,
+      AT(select), add_path },
+    { "--uses", "FILE", "a C file whose operators are written too; may be given again", EMIT, AT(uses),
+      add_path },
     { "--shards", "N", "spread functions over N files", EMIT | WHY, AT(shards), set_shards },
     { "--depfile", "FILE", "for Ninja: outputs and what they depend on", EMIT, AT(depfile), set_text },
     { "--dry-run", NULL, "name the files, write nothing", EMIT, AT(dry_run), set_flag },
@@ -217,6 +223,8 @@ int gen_main(int argc, char **argv, size_t least, size_t most, gen_fn *fn)
     lz_vec_deinit(&a.names);
     lz_vec_deinit(&a.native);
     lz_vec_deinit(&a.headers);
+    lz_vec_deinit(&a.select);
+    lz_vec_deinit(&a.uses);
     return status;
 }
 
@@ -305,6 +313,22 @@ static lz_err *load_backend(const gen_args *a, gen_input *in, lzg_backend *b, lz
     return lzg_backend_load(b, &in->ops, a->backend, true, &in->diag);
 }
 
+/* A C file alone selects, too. */
+static lz_err *select_operators(const gen_args *a, gen_input *in, const lzg_emit *e, lzg_c_ops *c)
+{
+    lzg_selector s;
+    lz_err *err = NULL;
+    if (!a->select.len && !a->uses.len)
+        return NULL;
+    lzg_selector_init(&s);
+    for (size_t i = 0; !err && i < a->select.len; i++)
+        err = lzg_selector_load(&s, a->select.data[i], &in->diag);
+    if (!err)
+        err = lzg_selection_apply(&(lzg_selection){ &s, a->uses.data }, e, c, &in->diag);
+    lzg_selector_deinit(&s);
+    return err;
+}
+
 lz_err *gen_with_emit(const gen_args *a, gen_input *in, const char *folder, gen_emit_fn *fn)
 {
     lzg_c_ops c;
@@ -318,6 +342,8 @@ lz_err *gen_with_emit(const gen_args *a, gen_input *in, const char *folder, gen_
         e = load_backend(a, in, &backend, &emit);
     emit.diffs = in->diffs;
     emit.left_out = &in->left_out;
+    if (!e && !lzg_diag_any(&in->diag))
+        e = select_operators(a, in, &emit, &c);
     if (!e && !lzg_diag_any(&in->diag))
         e = fn(a, in, &emit);
     lzg_emit_deinit(&emit);

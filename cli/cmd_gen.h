@@ -13,6 +13,7 @@ typedef struct gen_args {
     gen_paths names;  /* words that are no options */
     gen_paths native; /* operator files */
     gen_paths headers;
+    gen_paths select, uses; /* selections; C files whose operators are selected too */
     const char *tags, *lists, *autograd, *what, *target, *out, *depfile, *backend, *derivatives, *left_out;
     uint32_t shards;
     bool own, consumers, dry_run;

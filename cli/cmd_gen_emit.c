@@ -15,6 +15,8 @@ static lz_err *collect_inputs(const gen_args *a, gen_paths *out)
 {
     LZ_TRY(add_all(out, &a->native));
     LZ_TRY(add_all(out, &a->headers));
+    LZ_TRY(add_all(out, &a->select));
+    LZ_TRY(add_all(out, &a->uses));
     if (a->tags)
         LZ_TRY(lz_vec_push(out, a->tags));
     if (a->backend)
@@ -57,6 +59,8 @@ static lz_err *finish(const gen_args *a, const lzg_emit *e)
     LZ_TRY(lzg_files_write(&e->fresh, &written));
     if (a->depfile)
         LZ_TRY(write_depfile(a, &e->all));
+    if (e->c->nleft)
+        printf("%zu of %zu operators; ", e->c->n, e->c->n + e->c->nleft);
     printf("%zu written, %zu unchanged\n", written, lz_map_count(&e->all.by_name) - written);
     return NULL;
 }

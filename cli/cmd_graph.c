@@ -1,16 +1,13 @@
 /* lazuli graph - reads a graph in TorchScript's text form and checks it. Then applies the options in their
  * order. */
-#include "base/file.h"
-#include "base/mem.h"
 #include "base/number.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "cli/command.h"
+#include "cli/graph_file.h"
 #include "cli/graph_run.h"
 #include <stdio.h>
 #include <string.h>
-
-enum { MOST = 1 << 30 }; /* most bytes of a text */
 
 typedef lz_err *action_fn(const cli_run *r, lz_graph *g, const char *value);
 
@@ -224,21 +221,10 @@ static int check(const request *r)
     return r->setting && !runs ? cli_misuse("%s is for --run", r->setting) : CLI_OK;
 }
 
-static lz_err *read_graph(const char *file, lz_graph **out)
-{
-    bool standard = !strcmp(file, "-");
-    char *text;
-    size_t len;
-    LZ_TRY(lz_file_read(standard ? "/dev/stdin" : file, MOST, &len, &text));
-    lz_err *e = lz_graph_parse(standard ? "standard input" : file, (lz_str){ text, len }, out);
-    lz_mem_free(text);
-    return e;
-}
-
 static lz_err *work(const request *r)
 {
     lz_graph *g;
-    LZ_TRY(read_graph(r->file, &g));
+    LZ_TRY(cli_graph_read(r->file, &g));
     lz_err *e = r->steps.len ? NULL : count(&r->run, g, NULL);
     for (size_t i = 0; !e && i < r->steps.len; i++)
         e = r->steps.data[i].action->run(&r->run, g, r->steps.data[i].value);

@@ -30,6 +30,7 @@ int cli_report(lz_err *e);
 /* As cli_report, for a wrong use of the running command; names its help. Returns CLI_USAGE. */
 int cli_misuse(const char *fmt, ...) LZ_PRINTF(1, 2);
 
-cli_run_fn cli_bench, cli_cache, cli_devices, cli_env, cli_gen, cli_graph, cli_io, cli_ops, cli_test;
+cli_run_fn cli_bench, cli_cache, cli_devices, cli_env, cli_gen, cli_graph, cli_io, cli_ops, cli_select,
+    cli_test;
 
 #endif

@@ -12,6 +12,8 @@ static const cli_command commands[] = {
     { "graph", "FILE [OPTIONS]", "a graph as text: checks, improves, prints or runs it", cli_graph },
     { "io", "list FILE | copy FROM TO", "files of tensors (.npz, .safetensors)", cli_io },
     { "ops", "[NAME ...]", "the operators, and how each is supported", cli_ops },
+    { "select", "MODEL... [--out FILE]", "the operators that graphs call, for a build of only these",
+      cli_select },
     { "test", "KIND PATH [OPTIONS]", "replays recorded cases, and tests a backend", cli_test },
     { 0 },
 };

@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS lazuli EXPORT lazuli-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS lazuli_cli lazuli_gen_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS lazuli_gen_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES $<TARGET_FILE:lazuli-gen> DESTINATION ${CMAKE_INSTALL_LIBDIR}) # only through pkg-config: it needs libyaml
 install(DIRECTORY include/lazuli ${LZ_GEN_DIR}/include/lazuli DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
     FILES_MATCHING PATTERN "*.h")

@@ -26,6 +26,32 @@ endforeach()
 # No depfile: every input stands here, and one that named a removed file would stop Ninja.
 list(APPEND LZ_GEN_INPUTS ${LZ_OP_FILES} ${CMAKE_SOURCE_DIR}/ops/tags.yaml ${CMAKE_SOURCE_DIR}/ops/derivatives.yaml
     ${CMAKE_SOURCE_DIR}/ops/left_out.yaml)
+set(LZ_OUTSIDE "base|harness") # folders of src without a part in lz_objects
+# A selective build has the operators that the files of LZ_OPS name (selections and C programs) and those that the library's own
+# code and headers name, and what these need. The generator finds the names. Graphs need no layers and optimisers: without a C
+# program src/nn is left out.
+if(LZ_OPS)
+    file(GLOB LZ_USES CONFIGURE_DEPENDS src/*/*.[ch] include/lazuli/*.h)
+    if(NOT LZ_OPS MATCHES "\\.c(;|$)")
+        set(LZ_OUTSIDE "base|harness|nn")
+    endif()
+    list(FILTER LZ_USES EXCLUDE REGEX "/src/(${LZ_OUTSIDE})/")
+    foreach(file IN LISTS LZ_OPS)
+        cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${CMAKE_SOURCE_DIR} NORMALIZE)
+        if(NOT EXISTS ${file})
+            message(FATAL_ERROR "LZ_OPS: there is no file ${file}")
+        elseif(file MATCHES "\\.[ch]$")
+            list(APPEND LZ_USES ${file})
+        else()
+            list(APPEND LZ_GEN_INPUTS ${file})
+            list(APPEND gen_args --select ${file})
+        endif()
+    endforeach()
+    list(APPEND LZ_GEN_INPUTS ${LZ_USES})
+    foreach(file IN LISTS LZ_USES)
+        list(APPEND gen_args --uses ${file})
+    endforeach()
+endif()
 set(LZ_GEN_FILES ${LZ_GEN_HEADERS} ${LZ_GEN_SOURCES})
 add_custom_command(OUTPUT ${LZ_GEN_FILES}
     COMMAND lazuli_gen_cli emit --target tables,lower,api,short,lazy,functionalization,autograd --out ${LZ_GEN_DIR} ${gen_args}

@@ -33,6 +33,11 @@ if(NOT LZ_SANITIZE) # a million operators and gigabytes of bytes, by `make check
     set_tests_properties(system/misuse_large PROPERTIES TIMEOUT 900 LABELS check)
 endif()
 lz_system_test(limits ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+lz_system_test(select ${CMAKE_BINARY_DIR})
+if(NOT LZ_SANITIZE) # builds the library once more
+    lz_system_test(select_build ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+    set_tests_properties(system/select_build PROPERTIES TIMEOUT 1200 LABELS check)
+endif()
 lz_system_test(io $<TARGET_FILE:lazuli_cli> ${CMAKE_SOURCE_DIR})
 
 # Every code block of the pages: pages/NAME. system/pages.sh says what has to stand behind ```.

@@ -82,20 +82,20 @@ static size_t word_length(lz_str s)
     return n;
 }
 
-static lz_err *collect(lz_str rest, lz_map *names)
+static lz_err *collect(lz_str rest, lz_str prefix, lz_map *names)
 {
     static char there;
     while (rest.len) {
         size_t n = skipped(rest), word = n ? 0 : word_length(rest);
-        if (word > 3 && lz_str_starts(rest, LZ_STR("lz_")))
-            LZ_TRY(lz_map_put(names, lz_str_sub(rest, 3, word), &there));
+        if (word > prefix.len && lz_str_starts(rest, prefix))
+            LZ_TRY(lz_map_put(names, lz_str_sub(rest, prefix.len, word), &there));
         n = n ? n : word ? word : 1;
         rest = lz_str_sub(rest, n, rest.len);
     }
     return NULL;
 }
 
-lz_err *lzg_c_names_read(lz_arena *a, const char *path, lz_map *names)
+lz_err *lzg_c_names_read(lz_arena *a, const char *path, lz_str prefix, lz_map *names)
 {
     enum { MOST = 16 << 20 };
     char *text;
@@ -104,5 +104,5 @@ lz_err *lzg_c_names_read(lz_arena *a, const char *path, lz_map *names)
     LZ_TRY(lz_file_read(path, MOST, &len, &text));
     lz_err *e = lz_arena_copy(a, (lz_str){ text, len }, &kept);
     lz_mem_free(text);
-    return e ? e : collect(kept, names);
+    return e ? e : collect(kept, prefix, names);
 }

@@ -291,11 +291,11 @@ static lz_str function_key(const lzg_function *const *at)
     return (lz_str){ (const char *)at, sizeof *at };
 }
 
-static lz_err *add_names(lzg_c_ops *c, lzg_c_op *op, const lzg_function *const *at)
+static lz_err *add_names(lzg_c_ops *c, lzg_c_op *op)
 {
     if (op->ident.len && !lz_map_find(&c->by_ident, op->ident))
         LZ_TRY(lz_map_put(&c->by_ident, op->ident, op));
-    return lz_map_put(&c->by_function, function_key(at), op);
+    return lz_map_put(&c->by_function, function_key(&op->f), op);
 }
 
 static lz_err *make_all(lzg_c_ops *c, lzg_diag *d)
@@ -310,7 +310,7 @@ static lz_err *make_all(lzg_c_ops *c, lzg_diag *d)
         for (size_t k = 0; k < LZG_PART_COUNT; k++)
             c->all[i].part[k] = parts[k].suffix;
         LZ_TRY(lzg_diag_take(d, make(c, f, &c->all[i]), f->func_loc, f->written));
-        LZ_TRY(add_names(c, &c->all[i], &c->ops->functions[i]));
+        LZ_TRY(add_names(c, &c->all[i]));
     }
     return NULL;
 }
@@ -320,13 +320,45 @@ lz_err *lzg_c_ops_init(lzg_c_ops *c, const lzg_ops *ops, const lzg_definitions *
 {
     *c = (lzg_c_ops){ .ops = ops, .definitions = definitions };
     for (; headers && *headers; headers++)
-        LZ_TRY(lzg_c_names_read(&c->arena, *headers, &c->reserved));
+        LZ_TRY(lzg_c_names_read(&c->arena, *headers, LZ_STR("lz_"), &c->reserved));
     LZ_TRY(make_all(c, d));
     for (size_t i = 0; i < c->n; i++)
         give_way(c, c->all[i].ident);
     for (size_t i = 0; i < c->n; i++) {
         const lzg_function *f = c->ops->functions[i];
         LZ_TRY(lzg_diag_take(d, check_names(c, &c->all[i]), f->func_loc, f->written));
+    }
+    return find_likes(c);
+}
+
+/* The kept operators first, each part in its order. */
+static lz_err *partition(lzg_c_ops *c, const bool *kept)
+{
+    lzg_c_op *all;
+    size_t n = 0;
+    LZ_TRY(lz_arena_new(&c->arena, &all, c->n));
+    for (int keeps = 1; keeps >= 0; keeps--)
+        for (size_t i = 0; i < c->n; i++)
+            if (kept[i] == keeps) {
+                all[n] = c->all[i];
+                all[n].id = keeps ? (uint32_t)n + 1 : 0;
+                c->nleft += !keeps;
+                n++;
+            }
+    c->all = all;
+    c->n -= c->nleft;
+    return NULL;
+}
+
+lz_err *lzg_c_ops_keep(lzg_c_ops *c, const bool *kept)
+{
+    LZ_TRY(partition(c, kept));
+    lz_map_deinit(&c->by_ident);
+    lz_map_deinit(&c->by_function);
+    for (size_t i = 0; i < c->n; i++) {
+        lzg_c_op *op = &c->all[i];
+        op->args_like = op->result_like = op->call_like = NULL;
+        LZ_TRY(add_names(c, op));
     }
     return find_likes(c);
 }

@@ -57,6 +57,7 @@ typedef struct lzg_c_ops {
     const struct lzg_definitions *definitions;
     lzg_c_op *all; /* one for each function of ops, in its order */
     size_t n;
+    size_t nleft;       /* operators that a selection leaves out: behind the n others, with number 0 */
     lz_map by_ident;    /* ident -> lzg_c_op * */
     lz_map by_function; /* bytes of a const lzg_function * -> lzg_c_op * */
     lz_map names;       /* of arguments -> their C names, lz_str * */
@@ -71,6 +72,9 @@ LZ_MUST_USE
 lz_err *lzg_c_ops_init(lzg_c_ops *c, const lzg_ops *ops, const struct lzg_definitions *definitions,
                        const char *const *headers, lzg_diag *d);
 void lzg_c_ops_deinit(lzg_c_ops *c);
+/* Leaves out the operators for which kept, by index, is false: they are not found, and the others are
+ * numbered anew. Names stay as they are. At most once. */
+LZ_MUST_USE lz_err *lzg_c_ops_keep(lzg_c_ops *c, const bool *kept);
 
 /* "add_Tensor_args" */
 void lzg_put_c_name(lz_text *out, const lzg_c_op *op, lzg_c_part part);

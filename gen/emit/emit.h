@@ -61,6 +61,11 @@ const lzg_target *lzg_target_find(lz_str name); /* or NULL */
 LZ_MUST_USE lz_err *lzg_emit_targets(lzg_emit *e, lz_str names);
 LZ_MUST_USE lz_err *lzg_targets_check(lz_str names, bool backend); /* whether all names are known */
 
+/* The operators that functionalization needs with op: its functional form, a view's inverse, ... Returns
+ * their number. */
+enum { LZG_RELATIVES = 6 };
+size_t lzg_relatives_of(const lzg_emit *e, const lzg_c_op *op, const lzg_c_op *out[LZG_RELATIVES]);
+
 /* Adds a use; file, symbol and line as in lzg_fill, with the operator's ident for '$'. */
 LZ_MUST_USE
 lz_err *lzg_use_add(lz_arena *a, lzg_uses *out, const char *file, const char *symbol, const char *line,

@@ -220,6 +220,19 @@ static relatives relatives_of(const lzg_emit *e, const lzg_c_op *op)
                         copying_of(e, op) };
 }
 
+size_t lzg_relatives_of(const lzg_emit *e, const lzg_c_op *op, const lzg_c_op *out[LZG_RELATIVES])
+{
+    relatives r = relatives_of(e, op);
+    const lzg_c_op *marked = marked_of(e, op);
+    const lzg_c_op *all[] = { r.functional, r.inverse, r.view,
+                              r.copying,    marked,    marked ? functional_of(e, marked) : NULL };
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i])
+            out[n++] = all[i];
+    return n;
+}
+
 static bool has_row(const lzg_emit *e, const lzg_c_op *op)
 {
     relatives r = relatives_of(e, op);

@@ -275,7 +275,7 @@ lz_err *lzg_emit_families(lzg_emit *e, const lzg_families *f)
 {
     lz_map done = { 0 };
     lz_err *err = NULL;
-    for (size_t i = 0; !err && i < e->c->n; i++) {
+    for (size_t i = 0; !err && i < e->c->n + e->c->nleft; i++) {
         lz_str family = lzg_family_of(e->c->all[i].f);
         if ((f->has && !f->has(e, i)) || lz_map_find(&done, family))
             continue;
@@ -308,9 +308,11 @@ static lz_err *emit_header(lzg_emit *e)
                  "#include \"lower/lower_row.h\"\n#include \"op/op_table.h\"\n\n"
                  "/* By lz_op; row 0 is empty. */\n"
                  "extern const lz_lower_row lz_lower_table[LZ_OP_COUNT];\n\n");
-    for (size_t i = 0; i < e->c->n; i++)
-        if (own_definition(e, i))
+    for (size_t i = 0; i < e->c->n + e->c->nleft; i++) {
+        const lzg_definition *def = own_definition(e, i);
+        if (def && (i < e->c->n || !is_generated(def))) /* written by hand, it is there in any build */
             lzg_fill(out, "lz_lower_fn lz_lower_$;\n", e->c->all[i].ident);
+    }
     lzg_put(
         out,
         "\n/* An operator that a formula calls: left to the builder if it asks for that. */\n"

@@ -76,6 +76,8 @@ static lz_err *emit_header(lzg_emit *e)
                  "    const char *family;\n"
                  "} lz_left_out_row;\n"
                  "extern const lz_left_out_row lz_left_out_table[];\n\n"
+                 "/* A selective build: operators may be missing. */\n"
+                 "extern const bool lz_op_table_selective;\n\n"
                  "#ifdef __cplusplus\n}\n#endif\n#endif\n");
     return lzg_emit_end(e);
 }
@@ -588,6 +590,7 @@ static lz_err *put_source(tables *t, lz_text *out)
     LZ_TRY(put_names(t, out));
     lzg_put(out, "};\n\n");
     put_left_out(out, t->e->left_out);
+    lz_text_printf(out, "\nconst bool lz_op_table_selective = %s;\n", c->nleft ? "true" : "false");
     return NULL;
 }
 

@@ -5,7 +5,7 @@
 #ifndef LAZULI_GRAPH_H
 #define LAZULI_GRAPH_H
 
-#include <lazuli/base.h>
+#include <lazuli/schema.h>
 #include <stdbool.h>
 
 #ifdef __cplusplus
@@ -35,6 +35,11 @@ LZ_API LZ_MUST_USE lz_err *lz_graph_print(lz_graph *g, lz_graph_form form, lz_st
 
 /* The number of nodes, those inside blocks included. */
 LZ_API size_t lz_graph_count(const lz_graph *g);
+
+/* The operators that the graph calls, those inside blocks included, each once, in the order of their first
+ * calls. The array belongs to the graph until its release. A name that is no operator is an error with its
+ * place. */
+LZ_API LZ_MUST_USE lz_err *lz_graph_operators(lz_graph *g, const lz_op_row *const **out, size_t *n);
 
 /* Runs passes in turn, by name: "constprop, peephole, dce". With `verify` the graph is
  * checked after each pass, and the error names the pass that broke the graph. */

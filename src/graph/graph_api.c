@@ -1,6 +1,6 @@
 /* The public functions of lazuli/graph.h that need the operators of the library. */
 #include "graph/ir.h"
-#include "op/op_table.h"
+#include "op/op_find.h"
 
 static const lz_ssa_ops operators = { .rows = lz_op_table, .by_name = lz_op_by_name, .n = LZ_OP_COUNT };
 
@@ -20,6 +20,37 @@ lz_err *lz_graph_parse(const char *name, lz_str text, lz_graph **out)
     else
         *out = g;
     return e;
+}
+
+/* A node without an operator is a built-in or a lz_prim. */
+static lz_err *check_known(const lz_graph *g, const lz_ssa_node *n)
+{
+    if (n->op || n->builtin || n->sym->prim != LZ_PRIM_NONE)
+        return NULL;
+    return lz_ssa_locate(g, n, lz_op_unknown(LZ_ERR_UNSUPPORTED, n->sym->name));
+}
+
+static lz_err *collect_operators(const lz_graph *g, bool *seen, const lz_op_row **list, size_t *n)
+{
+    for (const lz_ssa_node *node = lz_ssa_first(g->block); node; node = lz_ssa_next(node)) {
+        LZ_TRY(check_known(g, node));
+        if (!node->op || seen[node->op - lz_op_table])
+            continue;
+        seen[node->op - lz_op_table] = true;
+        list[(*n)++] = node->op;
+    }
+    return NULL;
+}
+
+lz_err *lz_graph_operators(lz_graph *g, const lz_op_row *const **out, size_t *n)
+{
+    bool seen[LZ_OP_COUNT] = { false };
+    const lz_op_row **list;
+    size_t nodes = lz_graph_count(g);
+    *n = 0;
+    LZ_TRY(lz_arena_new(&g->arena, &list, nodes < LZ_OP_COUNT ? nodes : LZ_OP_COUNT));
+    *out = list;
+    return collect_operators(g, seen, list, n);
 }
 
 lz_err *lz_graph_print(lz_graph *g, lz_graph_form form, lz_str *out)

@@ -61,6 +61,9 @@ const char *lz_op_left_out(lz_str name)
 lz_err *lz_op_unknown(lz_code code, lz_str name)
 {
     const char *family = lz_op_left_out(name);
+    if (lz_op_table_selective && !family)
+        return lz_errf(code, "operator %.*s is not part of this build, which has selected operators only",
+                       LZ_FMT(name));
     return lz_errf(code, "there is no operator '%.*s'%s%s%s", LZ_FMT(name), family ? ": " : "",
                    family ? family : "", family ? " are not planned" : "");
 }

@@ -138,7 +138,7 @@ static lz_err *read_names(lz_arena *a, lz_map *names)
     char path[4096];
     snprintf(path, sizeof path, "%s/names.h", lz_check_dir());
     LZ_TRY(lz_file_replace(path, lz_str_of(text), 0644, 0));
-    return lzg_c_names_read(a, path, names);
+    return lzg_c_names_read(a, path, LZ_STR("lz_"), names);
 }
 
 static lz_err *test_names_of_headers(void)
@@ -151,7 +151,8 @@ static lz_err *test_names_of_headers(void)
     if (!e) {
         assert_non_null(lz_map_find(&names, LZ_STR("i_2")));
         assert_int_equal(lz_map_count(&names), 4);
-        e = lz_check_err(lzg_c_names_read(&a, "/nowhere/x.h", &names), LZ_ERR_NOT_FOUND, "/nowhere/x.h");
+        e = lz_check_err(lzg_c_names_read(&a, "/nowhere/x.h", LZ_STR("lz_"), &names), LZ_ERR_NOT_FOUND,
+                         "/nowhere/x.h");
     }
     lz_map_deinit(&names);
     lz_arena_deinit(&a);

@@ -437,3 +437,5 @@ const uint16_t lz_op_by_name[LZ_OP_COUNT] = {
 const lz_left_out_row lz_left_out_table[] = {
     { 0 },
 };
+
+const bool lz_op_table_selective = false;

@@ -67,6 +67,9 @@ typedef struct lz_left_out_row {
 } lz_left_out_row;
 extern const lz_left_out_row lz_left_out_table[];
 
+/* A selective build: operators may be missing. */
+extern const bool lz_op_table_selective;
+
 #ifdef __cplusplus
 }
 #endif
