@@ -61,12 +61,13 @@ add_custom_target(lz_made_files DEPENDS ${LZ_GEN_FILES})
 
 add_library(lz_made OBJECT ${LZ_GEN_SOURCES})
 # Lowering and derivatives run once for each new graph, and the functions that record an operator fill in an array and
-# call lz_record: -Og takes half the time of -Os and -O1 two thirds of -O3. Nobody has to find their way through these
-# files without debug information. Sanitizers need most of their compile time for them, unless they are not optimised.
+# call lz_record: -O1 without inlining compiles in half the time of -Os, and gives 28 % less code than -Og. Nobody has to find
+# their way through these files without debug information. Sanitizers need most of their compile time for them, unless they
+# are not optimised.
 set(LZ_SELDOM_RUN ${LZ_GEN_SOURCES})
 list(FILTER LZ_SELDOM_RUN EXCLUDE REGEX "/lazy/ops_")
 set_source_files_properties(${LZ_SELDOM_RUN} PROPERTIES COMPILE_OPTIONS
-    "$<$<CONFIG:Release>:-Og;-fno-asynchronous-unwind-tables>$<$<CONFIG:RelWithDebInfo>:-O0>")
+    "$<$<CONFIG:Release>:-O1;-fno-inline;-fno-asynchronous-unwind-tables>$<$<CONFIG:RelWithDebInfo>:-O0>")
 set_source_files_properties(${LZ_GEN_DIR}/lazy/ops_0.c PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O1>")
 target_link_libraries(lz_made PRIVATE lz_flags)
 target_include_directories(lz_made PUBLIC ${LZ_GEN_DIR} ${LZ_GEN_DIR}/include)
