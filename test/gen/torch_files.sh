@@ -1,6 +1,7 @@
 #!/bin/sh
 # torch_files.sh BUILD SOURCE: `lazuli gen torch...` writes for the operators and templates of test/gen/torch what the original
 # wrote (test/data/oracle, made by test/gen/torch/record.py): the configurations of configs.txt and autograd.txt, byte for byte.
+# shellcheck disable=SC2016 # holes of templates in quotes
 set -eu
 
 gen=$1/lazuli-gen
@@ -144,7 +145,6 @@ mv tools/autograd/templates/ViewFuncs.h kept
 refused_by "ViewFuncs.h" autograd tools/autograd
 autograd tools/autograd --subset pybindings >log
 mv kept tools/autograd/templates/ViewFuncs.h
-# shellcheck disable=SC2016 # a hole of the template
 echo '${no_such_value}' >>tools/autograd/templates/TraceType.cpp
 refused_by "TraceType.cpp:.*no_such_value" autograd tools/autograd
 autograd tools/autograd --disable-autograd >log
