@@ -250,7 +250,6 @@ static lz_err *spread_tensor(lz_ctx *c, const lz_spec *s, lz_device d, lz_output
 static lz_err *fresh_tensor(lz_ctx *c, const lz_result *r, const lz_node *node, uint32_t index,
                             lz_tensor **out)
 {
-    assert(node); /* only views need no node (needs_node) */
     const lz_tensor *first = c->call.tensors.len ? c->call.tensors.data[0] : NULL;
     lz_device d = first ? first->storage->device : c->device;
     return (r->spec->dense ? lz_tensor_pending : spread_tensor)(c, r->spec, d, (lz_output){ node, index },
@@ -261,6 +260,7 @@ lz_err *lz_record_tensor(lz_ctx *c, const lz_result *r, const lz_node *node, uin
                          lz_tensor **out)
 {
     if (r->viewed < 0) {
+        assert(node); /* only views need no node (needs_node) */
         LZ_TRY(fresh_tensor(c, r, node, index, out));
         lz_node_retain((lz_node *)node);
         return NULL;

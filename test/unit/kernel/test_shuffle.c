@@ -12,7 +12,7 @@ static lz_err *test_groups_consist_of_blocks(void)
         uint32_t words[3 * LZ_PHILOX_WORDS], block[4];
         fills[f](key, 7, 5, 3, words);
         for (int i = 0; i < 3 * LZ_PHILOX_GROUP; i++) {
-            lz_philox_block(key, (uint64_t)(5 * LZ_PHILOX_GROUP + i), 7, block);
+            lz_philox_block(key, (uint64_t)5 * LZ_PHILOX_GROUP + (uint64_t)i, 7, block);
             for (int w = 0; w < 4; w++)
                 assert_int_equal(
                     words[i / LZ_PHILOX_GROUP * LZ_PHILOX_WORDS + w * LZ_PHILOX_GROUP + i % LZ_PHILOX_GROUP],
@@ -22,7 +22,7 @@ static lz_err *test_groups_consist_of_blocks(void)
     return NULL;
 }
 
-static lz_err *shuffle(int64_t n, uint64_t key, lz_pool *pool, int64_t *out)
+static lz_err *shuffle(int64_t n, uint64_t key, lz_pool *pool, void *out)
 {
     const int64_t sizes[] = { n }, strides[] = { 1 };
     lz_kernel_call c = { .pool = pool };
