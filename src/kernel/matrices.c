@@ -112,8 +112,9 @@ static char *result_of(const batch *b, int i, int64_t element)
 static lz_matrix_from matrix_of(const batch *b, int i, int64_t element)
 {
     const lz_strided *x = &b->c->in[i];
-    size_t size = lz_dtype_size(x->dtype);
-    return (lz_matrix_from){ .data = (const char *)x->data + element * x->strides[0] * (int64_t)size,
+    int64_t offset = element * x->strides[0] * (int64_t)lz_dtype_size(x->dtype);
+    const char *data = x->data; /* NULL: matrices without elements */
+    return (lz_matrix_from){ .data = data ? data + offset : NULL,
                              .f64 = b->f64,
                              .rows = x->sizes[1],
                              .cols = x->ndim > 2 ? x->sizes[2] : 1,
