@@ -38,13 +38,14 @@ scripts() {
 
 # Two findings are guesses from a later condition, and UBSan knows better; in tests a loop that fills an array counts as
 # one that may not run, and an error that a callee made counts as a pointer into what the callee was given. In one file it
-# loses its way in functions that a macro makes.
+# loses its way in functions that a macro makes, and in one in a macro's argument that is a macro with commas.
 cpp_check() {
     mkdir -p build/cppcheck
     cppcheck --quiet -j2 --enable=warning,performance,portability --error-exitcode=1 --inline-suppr \
         --suppress=shiftNegative --suppress=signConversionCond --suppress='uninitvar:test/*' \
         --suppress='uninitStructMember:test/*' --suppress=returnDanglingLifetime \
-        --suppress=internalAstError:src/kernel/attention_impl.h -i"$PWD/build" \
+        --suppress=internalAstError:src/kernel/attention_impl.h \
+        --suppress=syntaxError:test/unit/nn/test_more_layers.c -i"$PWD/build" \
         --cppcheck-build-dir=build/cppcheck --project=build/compile_commands.json
 }
 

@@ -175,10 +175,10 @@ static void backward(sequence *q)
 static lz_err *sequences(const alignment *a, int64_t begin, int64_t end, void (*run)(sequence *q))
 {
     double *room = lz_temporary_take((size_t)(2 * a->states + a->classes) * sizeof *room, LZ_MEM_ALIGN);
-    sequence q = { .a = a, .now = room, .next = room + a->states, .sums = room + 2 * a->states };
-    lz_err *e = NULL;
     if (!room)
         return lz_err_oom();
+    sequence q = { .a = a, .now = room, .next = room + a->states, .sums = room + 2 * a->states };
+    lz_err *e = NULL;
     for (int64_t n = begin; !e && n < end; n++) {
         e = open_sequence(a, n, &q);
         if (!e)

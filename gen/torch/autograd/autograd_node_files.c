@@ -16,7 +16,7 @@ static lz_err *fill_node_lists(lzg_job *j, const lzg_autograd_settings *s, lzg_t
     lz_err *e = NULL;
     for (size_t i = 0; !e && i < n; i++) {
         lz_arena_mark mark = lz_arena_save(&j->scratch);
-        lz_str declaration, definition;
+        lz_str declaration = { 0 }, definition = { 0 };
         e = lzg_node_declaration(&pieces, &s->run->ops, nodes[i], &declaration);
         if (!e)
             e = lzg_node_definition(&pieces, nodes[i], &definition);

@@ -42,7 +42,8 @@ static lz_err *add_factory(lzg_snippets *s, const lzg_function *f, lzg_texts *he
     if (!is_factory(f, name))
         return NULL;
     lzg_fill(&headers->text, "#include <ATen/ops/$.h>", f->func->name.base);
-    for (int symint = 0; symint <= lzg_schema_has_symint(f->func); symint++) {
+    int forms = lzg_schema_has_symint(f->func) ? 2 : 1;
+    for (int symint = 0; symint < forms; symint++) {
         lzg_sig sig;
         LZ_TRY(lzg_cpp_signature(s->arena, f, (lzg_cpp_form){ .symint = symint }, &sig));
         lz_text_add(&definitions->text, factory(s, &sig));

@@ -183,7 +183,9 @@ static lz_err *save_one(const lzg_vkernel *v, const lzg_saved *saved, bool is_ou
     } else {
         save_value(&x, saved->type);
     }
-    lz_str guard = is_output ? (lz_str){ 0 } : guard_of(v, saved);
+    lz_str guard = { 0 };
+    if (!is_output)
+        guard = guard_of(v, saved);
     lz_str indent = guard.ptr ? LZ_STR("  ") : LZ_STR("");
     if (guard.ptr)
         lzg_add_phrase(s, to, "if ($) {", guard);

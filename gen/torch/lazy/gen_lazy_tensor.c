@@ -241,7 +241,7 @@ static lz_err *add_includes(file *x, const char *list, const char *const *paths,
 static lz_err *add_namespace(file *x)
 {
     lz_text t = { 0 };
-    lz_str open, close;
+    lz_str open = { 0 }, close = { 0 };
     lzg_namespace_open(&t, x->s->backend.cpp_namespace);
     lz_err *e = lz_text_save(&t, &x->j->arena, &open);
     lzg_namespace_close(&t, x->s->backend.cpp_namespace);
