@@ -6,11 +6,11 @@
 #include <stdlib.h>
 
 /* Compiled graphs of fixed memory. These tests count every call of the C library's allocator in the process.
- * AddressSanitizer has an allocator of its own, so under it they count only our own calls. */
+ * The sanitizers have allocators of their own, so under them they count only our own calls. */
 
 static atomic_size_t calls;
 
-#ifndef LZ_ASAN
+#if !defined(LZ_ASAN) && !defined(__SANITIZE_THREAD__)
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t size);
