@@ -126,6 +126,7 @@ static void *read_ints(const batch *b, const lz_matrix_from *m, void *to)
 {
     const int32_t *from = m->data;
     (void)b;
+    assert(from || m->rows == 0);
     for (int64_t i = 0; i < m->rows; i++)
         ((int32_t *)to)[i] = from[i * m->row_stride];
     return to;
