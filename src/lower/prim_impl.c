@@ -53,16 +53,6 @@ lz_shape lz_prim_resized(const lz_low_node *x, int64_t dim, int64_t size)
     return s;
 }
 
-void lz_prim_strides(lz_ints sizes, int64_t *out)
-{
-    int64_t stride = 1;
-    for (int64_t d = sizes.n; d-- > 0;) {
-        out[d] = stride;
-        if (__builtin_mul_overflow(stride, sizes.v[d] > 0 ? sizes.v[d] : 1, &stride))
-            stride = INT64_MAX; /* only where another size is 0: there are no elements */
-    }
-}
-
 lz_err *lz_prim_map1(lz_lower *b, lz_kernel_op op, const lz_low_node *x, const lz_low_node **out)
 {
     return lz_low_map(b, op, &x, out);

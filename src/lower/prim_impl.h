@@ -46,8 +46,6 @@ LZ_MUST_USE
 lz_err *lz_prim_full(lz_lower *b, double v, lz_dtype d, lz_ints sizes, const lz_low_node **out);
 /* The sizes of x, with `size` in dimension dim. */
 lz_shape lz_prim_resized(const lz_low_node *x, int64_t dim, int64_t size);
-/* Row-major strides of sizes. */
-void lz_prim_strides(lz_ints sizes, int64_t *out);
 
 LZ_MUST_USE
 lz_err *lz_prim_map1(lz_lower *b, lz_kernel_op op, const lz_low_node *x, const lz_low_node **out);

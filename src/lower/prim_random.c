@@ -1,6 +1,7 @@
 /* Random numbers: Philox words, numbered by the element's row-major position. Each call of an operator
  * draws from its own stream. */
 #include "core/distribution.h"
+#include "core/strides.h"
 #include "lower/prim_impl.h"
 #include <inttypes.h>
 
@@ -10,15 +11,14 @@ typedef struct source {
 
 static lz_err *open_source(lz_lower *b, lz_ints sizes, source *out)
 {
-    int64_t strides[LZ_MAX_DIMS], numel;
+    lz_shape strides;
     LZ_TRY(lz_shape_check(sizes));
-    LZ_TRY(lz_shape_numel(sizes, &numel));
-    lz_prim_strides(sizes, strides);
+    LZ_TRY(lz_strides_contiguous(sizes, &strides));
     out->seed = b->seed;
     if (!b->seed)
         LZ_TRY(lz_low_const(b, lz_scalar_int(0), LZ_I64, &out->seed));
     LZ_TRY(lz_low_const(b, lz_scalar_int((int64_t)b->next_stream++), LZ_I64, &out->stream));
-    return lz_low_iota(b, sizes, 0, (lz_ints){ strides, sizes.n }, &out->index);
+    return lz_low_iota(b, sizes, 0, (lz_ints){ strides.v, strides.n }, &out->index);
 }
 
 static lz_err *word(lz_lower *b, const source *s, int i, const lz_low_node **out)

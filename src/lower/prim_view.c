@@ -363,54 +363,55 @@ static lz_err *write_view(lz_lower *b, const lz_low_value *self, const lz_low_va
 lz_err *lz_lower_diagonal_scatter(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
     const lz_low_node *x = args[0].node;
-    int64_t own[LZ_MAX_DIMS], strides[LZ_MAX_DIMS], from[LZ_MAX_DIMS];
+    int64_t strides[LZ_MAX_DIMS], from[LZ_MAX_DIMS];
+    lz_shape own;
     diagonal g;
     LZ_TRY(read_diagonal(x, &args[2], &g));
     lz_shape sizes = diagonal_sizes(x, &g, from);
-    lz_prim_strides(lz_low_node_sizes(x), own);
+    LZ_TRY(lz_strides_contiguous(lz_low_node_sizes(x), &own));
     for (int64_t c = 0; c + 1 < sizes.n; c++)
-        strides[c] = own[from[c]];
-    strides[sizes.n - 1] = own[g.dim1] + own[g.dim2];
-    int64_t at = lz_calc_max(0, -g.offset) * own[g.dim1] + lz_calc_max(0, g.offset) * own[g.dim2];
+        strides[c] = own.v[from[c]];
+    strides[sizes.n - 1] = own.v[g.dim1] + own.v[g.dim2];
+    int64_t at = lz_calc_max(0, -g.offset) * own.v[g.dim1] + lz_calc_max(0, g.offset) * own.v[g.dim2];
     return write_view(b, &args[0], &args[1], &sizes, (beginning){ .offset = at }, strides, results);
 }
 
 lz_err *lz_lower_select_scatter(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
     const lz_low_node *x = args[0].node;
-    int64_t own[LZ_MAX_DIMS], strides[LZ_MAX_DIMS], dim, index = 0;
-    lz_shape sizes = { 0 };
+    int64_t strides[LZ_MAX_DIMS], dim, index = 0;
+    lz_shape sizes = { 0 }, own;
     beginning at = { 0 };
     if (!x->ndim)
         return no_dims("select_scatter");
     LZ_TRY(lz_prim_dim(&args[2], x->ndim, &dim));
     if (!begins_later(&args[3]))
         LZ_TRY(read_position(x, dim, &args[3], &index));
-    lz_prim_strides(lz_low_node_sizes(x), own);
+    LZ_TRY(lz_strides_contiguous(lz_low_node_sizes(x), &own));
     for (int64_t d = 0; d < x->ndim; d++)
         if (d != dim) {
-            strides[sizes.n] = own[d];
+            strides[sizes.n] = own.v[d];
             sizes.v[sizes.n++] = x->sizes[d];
         }
-    at = (beginning){ index * own[dim], args[3].node, x->sizes[dim] - 1, own[dim] };
+    at = (beginning){ index * own.v[dim], args[3].node, x->sizes[dim] - 1, own.v[dim] };
     return write_view(b, &args[0], &args[1], &sizes, at, strides, results);
 }
 
 lz_err *lz_lower_slice_scatter(lz_lower *b, const lz_low_value *args, lz_low_value *results)
 {
     const lz_low_node *x = args[0].node;
-    int64_t strides[LZ_MAX_DIMS];
+    lz_shape strides;
     range r = { 0 };
     const lz_low_node *start = begins_later(&args[3]) ? args[3].node : NULL;
     LZ_TRY(start ? read_later_range(x, &args[2], lz_low_value_sizes(&args[1]), &r)
                  : read_range(x, &args[2], &r));
     lz_shape sizes = lz_prim_resized(x, r.dim, r.size);
-    lz_prim_strides(lz_low_node_sizes(x), strides);
-    beginning at = { r.start * strides[r.dim], start, x->sizes[r.dim] - reach_of(r.size, r.step),
-                     strides[r.dim] };
+    LZ_TRY(lz_strides_contiguous(lz_low_node_sizes(x), &strides));
+    beginning at = { r.start * strides.v[r.dim], start, x->sizes[r.dim] - reach_of(r.size, r.step),
+                     strides.v[r.dim] };
     if (r.size > 1) /* the stride of a dimension of size 1 does not matter */
-        strides[r.dim] *= r.step;
-    return write_view(b, &args[0], &args[1], &sizes, at, strides, results);
+        strides.v[r.dim] *= r.step;
+    return write_view(b, &args[0], &args[1], &sizes, at, strides.v, results);
 }
 
 lz_err *lz_lower_as_strided_scatter(lz_lower *b, const lz_low_value *args, lz_low_value *results)
